@@ -22,9 +22,9 @@ use crate::model::clock::Random;
 use crate::model::diagnostic::nearest;
 use crate::model::secret::Secret;
 use crate::model::snapshot::Snapshot;
+use crate::plan::annotate::generated_secrets;
 use crate::plan::change::{Operation, Plan, Step};
-use crate::plan::generated;
-use crate::plan::kept_secrets::is_withheld;
+use crate::plan::decide::checks::kept_secrets::is_withheld;
 
 /// Secrets by the paths of their variables.
 pub(super) type Secrets = BTreeMap<Name, Secret>;
@@ -42,7 +42,7 @@ pub(super) fn known(project: &Project, ledger: &Ledger, snapshot: &Snapshot) -> 
     let keyring = Keyring::new(&project.settings);
     let generated = |(_, one): &(_, &Awaited)| matches!(one.origin, SecretOrigin::Generated { .. });
     let mut shown = if awaited().any(|one| generated(&one)) {
-        generated::found(ledger, snapshot)
+        generated_secrets::found(ledger, snapshot)
     } else {
         Secrets::new()
     };
@@ -50,7 +50,7 @@ pub(super) fn known(project: &Project, ledger: &Ledger, snapshot: &Snapshot) -> 
         let secret = match &awaited.origin {
             SecretOrigin::Source(source) => Some(asked(project, name, source)?),
             SecretOrigin::Generated { deliver, .. } => {
-                match generated::wanted(ledger, name, awaited) {
+                match generated_secrets::wanted(ledger, name, awaited) {
                     Some(print) => {
                         let key = &ledger.identity.key;
                         let is_it =
@@ -65,7 +65,7 @@ pub(super) fn known(project: &Project, ledger: &Ledger, snapshot: &Snapshot) -> 
                     }
                     // A ledger that was rebuilt remembers none: what is in use is the one.
                     None if !ledger.generated.contains_key(name) => delivered(project, deliver.as_ref())
-                        .filter(|secret| generated::is_shown(ledger, snapshot, secret)),
+                        .filter(|secret| generated_secrets::is_shown(ledger, snapshot, secret)),
                     None => None,
                 }
             }

@@ -7,7 +7,7 @@ use super::files;
 use super::project::Project;
 use super::session::Session;
 use crate::ledger::entry::Ledger;
-use crate::plan::sightings::Sightings;
+use crate::plan::artifact::drift_history::Sightings;
 
 /// The file of one ledger.
 pub(super) struct Diary {

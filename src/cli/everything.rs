@@ -20,7 +20,7 @@ use crate::model::address::Name;
 use crate::model::schema::{Attribute, Kind, Method};
 use crate::model::snapshot::{Object, ObjectKey, Snapshot, Wanted};
 use crate::model::value::Value;
-use crate::plan::make;
+use crate::plan::pipeline;
 use crate::report::escape;
 
 /// The attribute that tells how a key to the service begins.
@@ -90,7 +90,7 @@ pub(super) async fn read(
     ledger: &Ledger,
 ) -> Result<World, Failure> {
     let client = &connection.client;
-    let (mut wanted, _) = make::wanted(REGISTRY, &project.stack, ledger, &session.looking());
+    let (mut wanted, _) = pipeline::wanted(REGISTRY, &project.stack, ledger, &session.looking());
     wanted.projects = None;
     let single = REGISTRY.top_level().filter(|kind| kind.api.absent_when.is_some());
     wanted.kinds.extend(single.map(|kind| Name::new(kind.name)));

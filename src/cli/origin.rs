@@ -8,7 +8,7 @@ use super::who::is_commit;
 use crate::ledger::history::Origin;
 use crate::model::address::Name;
 use crate::plan::change::Plan;
-use crate::plan::contest;
+use crate::plan::decide::conflicts::competing_writers;
 
 /// References that point at references, at most.
 const DEEPEST: usize = 5;
@@ -19,7 +19,7 @@ pub(super) fn of(plan: &Plan, directory: &Path, said: Option<&Name>) -> Origin {
         commit: commit(directory).or_else(|| said.cloned()),
         fingerprint: Some(Name::new(&plan.fingerprint)),
         config: Some(Name::new(&plan.base.config)),
-        put_back: contest::put_back(&plan.drift),
+        put_back: competing_writers::put_back(&plan.drift),
         ..Origin::default()
     }
 }

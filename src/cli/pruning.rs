@@ -3,19 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::backend;
-use super::books;
 use super::failure::Failure;
-use super::files;
 use super::project::Project;
-use super::rewriting;
 use super::settings::Settings;
+use super::{backend, books, files, rewriting};
 use crate::config::declarations::Declarations;
 use crate::config::edit::{Edit, File, edit, entry_at};
 use crate::kinds::REGISTRY;
 use crate::ledger::entry::Ledger;
 use crate::model::source::{Source, SourceId, Span};
-use crate::plan::declared;
+use crate::plan::moves::ledger_moves;
 
 /// Files without the declarations that are done.
 #[derive(Debug)]
@@ -92,7 +89,7 @@ impl Verdicts {
         // Where nothing was ever applied, there is nothing to move or to remove; objects are still to
         // be taken over.
         let unborn = ledger.as_ref().is_none_or(|ledger| ledger.entries.is_empty());
-        let done = ledger.map(|ledger| declared::done(&project.stack, &ledger)).unwrap_or_default();
+        let done = ledger.map(|ledger| ledger_moves::done(&project.stack, &ledger)).unwrap_or_default();
         let spans: BTreeSet<Span> = done.iter().map(|done| done.span).collect();
         let Declarations { moved, imports, removed } = &project.stack.declarations;
         let needed = moved.iter().map(|moved| moved.span).chain(removed.iter().map(|removed| removed.span));

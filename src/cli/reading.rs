@@ -22,10 +22,10 @@ use crate::model::catalog::Catalog;
 use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::{ObjectKey, Snapshot, Wanted};
 use crate::model::source::{Source, Sources};
-use crate::plan::binding;
+use crate::plan::artifact::binding;
 use crate::plan::change::Plan;
 use crate::plan::inputs::{Inputs, Options};
-use crate::plan::make::{self};
+use crate::plan::pipeline;
 
 /// The live world as one command saw it.
 pub(super) struct World {
@@ -83,7 +83,7 @@ pub(super) async fn plan(
     options: &Options,
     pinned: Option<&Catalog>,
 ) -> Result<(Plan, World), Failure> {
-    with_inputs(connection, project, ledger, (options, pinned), make::make).await
+    with_inputs(connection, project, ledger, (options, pinned), pipeline::make).await
 }
 
 /// Reads the live world and hands everything that a plan is made from to a function.
@@ -102,7 +102,7 @@ pub(super) async fn with_inputs<T>(
     if !(options.destroy || options.only_looks || project.settings.untrusted) {
         awaited::check_sinks(project)?;
     }
-    let (wanted, tables) = make::wanted(REGISTRY, &project.stack, ledger, options);
+    let (wanted, tables) = pipeline::wanted(REGISTRY, &project.stack, ledger, options);
     let mut world = Box::pin(world(connection, &wanted, &tables, pinned)).await?;
     let mut whole = None;
     if !(options.destroy || options.only_looks) {

@@ -8,10 +8,10 @@ use super::failure::Failure;
 use super::files;
 use super::session::Session;
 use crate::kinds::REGISTRY;
-use crate::plan::binding::Binding;
+use crate::plan::artifact::binding::Binding;
+use crate::plan::artifact::saved_plan::SavedPlan;
+use crate::plan::artifact::signature::{KeyError, KeyId, Signed, SigningKey, VerifyingKeys};
 use crate::plan::change::Plan;
-use crate::plan::saved::SavedPlan;
-use crate::plan::signature::{KeyError, KeyId, Signed, SigningKey, VerifyingKeys};
 
 /// The version that saved plans are bound to.
 pub(super) const STEAD_VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -6,16 +6,16 @@
 
 use std::fmt;
 
-use super::blocks::Blocks;
-use super::classify::classify;
-use super::compare::{is_as_written, part_type, same, sealed};
-use super::declared::{self};
+use super::blockers::Blocks;
+use super::decide::classify::classify;
+use super::decide::deposed::Leftovers;
+use super::decide::project_assignment::Projects;
+use super::diff::compare::{is_as_written, part_type, same, sealed};
 use super::inputs::Inputs;
-use super::leftovers::Leftovers;
-use super::movers::resolve_moves;
-use super::project::Projects;
-use super::scope::Scope;
-use super::survey::Survey;
+use super::join::joined_state::Survey;
+use super::join::targeting::Scope;
+use super::moves::ledger_moves;
+use super::moves::resolve::resolve_moves;
 use crate::model::address::Address;
 use crate::model::schema::Type;
 use crate::model::secret::{FingerprintKey, Secret, is_same_fingerprint};
@@ -61,7 +61,7 @@ impl fmt::Display for NotSame {
 pub fn restate(inputs: &Inputs<'_>, address: &Address, attribute: &str) -> Result<Value, NotSame> {
     let mut declared = resolve_moves(inputs.registry, inputs.stack, inputs.ledger);
     let ledger = declared.ledger(inputs.ledger);
-    let options = declared::options(inputs.stack, &ledger, inputs.options);
+    let options = ledger_moves::options(inputs.stack, &ledger, inputs.options);
     let survey = Survey::new(Inputs { ledger: &ledger, options: &options, ..*inputs }, &declared);
     let mut blocks = Blocks::new(&survey);
     let scope = Scope::new(&survey);

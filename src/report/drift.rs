@@ -7,8 +7,8 @@ use super::terminal::notes;
 use super::words;
 use crate::model::address::Name;
 use crate::model::value::Value;
+use crate::plan::artifact::drift_history::Memory;
 use crate::plan::change::{Drift, DriftClass, Leave, Note};
-use crate::plan::sightings::Memory;
 
 /// The widest column of attributes.
 const WIDEST: usize = 40;

@@ -4,7 +4,7 @@ use super::page::{Line, Page};
 use super::style::{Role, Style};
 use super::table::{Cell, Column, Table};
 use crate::model::address::Address;
-use crate::plan::recovery::{Candidate, Recovery, Tie};
+use crate::plan::import::rebuild_ledger::{Candidate, Recovery, Tie};
 
 /// Returns the word for how sure it is that an object is a resource's.
 #[must_use]
@@ -43,7 +43,7 @@ fn found(recovery: &Recovery) -> Table {
         Column::text("confidence"),
         Column::text("differs"),
     ];
-    let row = |found: &crate::plan::recovery::Found| {
+    let row = |found: &crate::plan::import::rebuild_ledger::Found| {
         vec![
             Cell::Text(found.address.to_string()),
             Cell::Text(found.candidate.id.to_string()),

@@ -6,7 +6,7 @@ use super::words;
 use crate::model::address::Address;
 use crate::model::diagnostic::nearest;
 use crate::plan::change::Change;
-use crate::plan::takeover::{Accepted, Left};
+use crate::plan::import::{Accepted, Left};
 
 /// Things left out that are told one by one.
 const MOST: usize = 40;

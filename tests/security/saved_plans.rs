@@ -13,9 +13,9 @@ use stead::kinds::REGISTRY;
 use stead::ledger::document;
 use stead::ledger::entry::Ledger;
 use stead::model::expression::Expression;
+use stead::plan::artifact::saved_plan::SavedPlan;
+use stead::plan::artifact::signature::Signed;
 use stead::plan::change::{CriticalPath, Operation};
-use stead::plan::saved::SavedPlan;
-use stead::plan::signature::Signed;
 
 use crate::case::{Case, Run};
 

@@ -15,7 +15,7 @@ use stead::ledger::replay::load_ledger;
 use stead::model::snapshot::ObjectKey;
 use stead::model::value::Value;
 use stead::plan::inputs::Options;
-use stead::plan::prices::Prices;
+use stead::plan::join::prices::Prices;
 
 use crate::disaster::Outside;
 use crate::loading::{loaded, seed};

@@ -23,11 +23,11 @@ use stead::model::clock::{Clock, Random};
 use stead::model::schema::{Method, Scope};
 use stead::model::secret::FingerprintKey;
 use stead::model::snapshot::Snapshot;
-use stead::plan::binding::Binding;
+use stead::plan::artifact::binding::Binding;
+use stead::plan::artifact::saved_plan::SavedPlan;
 use stead::plan::change::Plan;
 use stead::plan::inputs::{Inputs, Options};
-use stead::plan::make::{make, wanted};
-use stead::plan::saved::SavedPlan;
+use stead::plan::pipeline::{make, wanted};
 use uuid::Uuid;
 
 use super::books::SimBooks;

@@ -21,9 +21,9 @@ use stead::model::address::Name;
 use stead::model::catalog::Catalog;
 use stead::model::snapshot::{Object, ObjectKey, Snapshot, Wanted};
 use stead::model::source::{Source, Sources};
+use stead::plan::import::{Accepted, Order, accept};
 use stead::plan::inputs::{Inputs, Options};
-use stead::plan::make::make;
-use stead::plan::takeover::{Accepted, Order, accept};
+use stead::plan::pipeline::make;
 use uuid::Uuid;
 
 use crate::cloud::{KEY, SimCloud};

@@ -13,7 +13,7 @@ use stead::ledger::origins::{Here, StackOrigin};
 use stead::ledger::record::Record;
 use stead::ledger::replay::load_ledger;
 use stead::plan::change::Plan;
-use stead::plan::lost_ledger;
+use stead::plan::decide::checks::lost_ledger;
 
 use crate::disaster::Outside;
 use crate::generate::generate;

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use crate::model::address::Name;
-use crate::plan::binding;
+use crate::plan::artifact::binding;
 
 /// Reads a whole fingerprint. Eight digits are for display: somebody who writes two plans can make them agree there.
 pub(super) fn fingerprint(text: &str) -> Result<Name, String> {

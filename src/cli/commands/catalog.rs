@@ -5,14 +5,11 @@ use std::collections::BTreeSet;
 use rust_decimal::Decimal;
 
 use crate::cli::args::{Catalog, CatalogAction, CatalogUpdate};
-use crate::cli::books;
 use crate::cli::connect::Link;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
-use crate::cli::files;
-use crate::cli::offers;
-use crate::cli::reading;
 use crate::cli::session::Session;
+use crate::cli::{books, files, offers, reading};
 use crate::cloud::exchange::is_public;
 use crate::config::lock::{self, Lock};
 use crate::config::stack::Stack;
@@ -21,7 +18,7 @@ use crate::model::address::Name;
 use crate::model::catalog::Catalog as Records;
 use crate::model::diagnostic::nearest;
 use crate::model::schema::CatalogTable;
-use crate::plan::make;
+use crate::plan::pipeline;
 use crate::report::answer::laid_out;
 use crate::report::catalog::{self, Offers, Wish};
 use crate::report::json;
@@ -116,7 +113,7 @@ async fn update(session: &Session, args: &CatalogUpdate) -> Result<Exit, Failure
     let connection = session.connect(&project)?;
     let ledger = books::read_ledger(&project, &connection).await?;
     let old = reading::pinned(&connection.lock_file)?.unwrap_or_default();
-    let (_, tables) = make::wanted(REGISTRY, &project.stack, &ledger, &session.looking());
+    let (_, tables) = pipeline::wanted(REGISTRY, &project.stack, &ledger, &session.looking());
     let live = connection.client.catalog(&tables).await?;
     let Renewal { lock, lines, lost } = renewal(&project.stack, &old, &live);
     for name in lost {

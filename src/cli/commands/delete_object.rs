@@ -18,8 +18,8 @@ use crate::model::clock::Clock;
 use crate::model::schema::{Kind, Price, Scope};
 use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::value::Value;
-use crate::plan::byproducts;
-use crate::plan::prices::Prices;
+use crate::plan::decide::byproducts;
+use crate::plan::join::prices::Prices;
 use crate::report::escape;
 
 /// The action's name.

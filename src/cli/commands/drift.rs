@@ -1,34 +1,29 @@
 //! `stead drift`: what is live against what was last applied, and what nobody manages.
 
 use crate::cli::args::DriftArgs;
-use crate::cli::books;
-use crate::cli::commands::accept;
-use crate::cli::commands::ci;
 use crate::cli::commands::ls::{self, Strangers};
-use crate::cli::commands::plan as planning;
+use crate::cli::commands::{accept, ci, plan as planning};
 use crate::cli::connect::Connection;
 use crate::cli::diary::Diary;
-use crate::cli::everything;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::project::Project;
-use crate::cli::questions;
 use crate::cli::reading::{self, World};
 use crate::cli::reports::{self, About};
 use crate::cli::session::Session;
+use crate::cli::{books, everything, questions};
 use crate::kinds::REGISTRY;
 use crate::ledger::entry::Ledger;
 use crate::model::clock::Clock;
+use crate::plan::artifact::drift_history::Memory;
 use crate::plan::change::{Cost, CriticalPath, Plan};
-use crate::plan::confirm;
-use crate::plan::lost_ledger;
-use crate::plan::reach::Reach;
-use crate::plan::sightings::Memory;
+use crate::plan::decide::checks::lost_ledger;
+use crate::plan::diff::confirmation;
+use crate::plan::join::project_scope::Reach;
 use crate::report::drift::{self, Elsewhere, Found};
-use crate::report::escape;
-use crate::report::json;
 use crate::report::list::Listed;
 use crate::report::review::{Format, Told};
+use crate::report::{escape, json};
 
 /// Looks for drift.
 ///
@@ -134,7 +129,7 @@ fn looked_at(plan: &Plan) -> Plan {
         critical_path: CriticalPath::default(),
         blocks: Vec::new(),
         policy: Vec::new(),
-        notes: confirm::notes_of_look(plan),
+        notes: confirmation::notes_of_look(plan),
         cost: Cost { monthly_before: bill, monthly_after: bill, ..Cost::default() },
         ..plan.clone()
     }

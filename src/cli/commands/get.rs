@@ -9,7 +9,7 @@ use crate::cli::reading;
 use crate::cli::session::Session;
 use crate::cli::shield::shielded;
 use crate::model::value::redacted;
-use crate::plan::prices::Prices;
+use crate::plan::join::prices::Prices;
 use crate::report::{json, list};
 
 /// Shows one object.

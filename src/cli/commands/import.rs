@@ -30,8 +30,8 @@ use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::source::{SourceId, Sources};
 use crate::plan::change::Bookkeeping;
+use crate::plan::import::{Accepted, Order, Refused, accept, accept_child};
 use crate::plan::inputs::{Inputs, Options};
-use crate::plan::takeover::{Accepted, Order, Refused, accept, accept_child};
 use crate::report::{json, recovery as matches, takeover as page, words};
 
 /// Puts the entries of a child into the stack's files.

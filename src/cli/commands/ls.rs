@@ -19,9 +19,9 @@ use crate::model::diagnostic::nearest;
 use crate::model::schema::{Kind, Price, Scope};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
-use crate::plan::make;
-use crate::plan::prices::Prices;
-use crate::plan::reach::{Reach, Side};
+use crate::plan::join::prices::Prices;
+use crate::plan::join::project_scope::{Reach, Side};
+use crate::plan::pipeline;
 use crate::report::list::{self, Listed};
 use crate::report::{escape, json, words};
 
@@ -47,7 +47,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
     let (key, table, nothing) = if args.unmanaged {
         let reach = Reach::of(&plan, &ledger);
         if args.all_projects {
-            let (mut wanted, tables) = make::wanted(REGISTRY, &project.stack, &ledger, &options);
+            let (mut wanted, tables) = pipeline::wanted(REGISTRY, &project.stack, &ledger, &options);
             wanted.projects = None;
             world = reading::world(&connection, &wanted, &tables, pinned.as_ref()).await?;
         }

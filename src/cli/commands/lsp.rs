@@ -11,9 +11,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::files::{self, Below, Shared, Trust};
-use crate::cli::offers;
-use crate::cli::reading;
 use crate::cli::session::Session;
+use crate::cli::{offers, reading};
 use crate::config::discover::is_stack_file;
 use crate::config::files::Files;
 use crate::config::load::Request;
@@ -21,7 +20,7 @@ use crate::config::text;
 use crate::editor::lsp::{Disk, Server};
 use crate::kinds::REGISTRY;
 use crate::model::catalog::Catalog;
-use crate::plan::offline;
+use crate::plan::annotate::offline_policy;
 
 /// Most bytes of a message: a text, twice as long for its escapes.
 const MOST_BYTES: u64 = 2 * text::MAX_BYTES;
@@ -51,7 +50,7 @@ pub(in crate::cli) fn run(session: &Session) -> Result<Exit, Failure> {
         ..Request::default()
     };
     let disk = Edge { trust, outside: settings.allow_outside, catalog: offers::file(settings) };
-    let mut server = Server::new(REGISTRY, request).judged_by(offline::denials);
+    let mut server = Server::new(REGISTRY, request).judged_by(offline_policy::denials);
     let mut input = BufReader::new(io::stdin());
     let broken =
         |error: io::Error| Failure::new(Exit::Failed, format!("the editor's stream broke: {error}"));

@@ -18,9 +18,9 @@ use crate::kinds::REGISTRY;
 use crate::ledger::entry::Ledger;
 use crate::model::address::Name;
 use crate::model::clock::Clock;
-use crate::plan::binding::{self, Binding, Requested, Unborn};
+use crate::plan::artifact::binding::{self, Binding, Requested, Unborn};
 use crate::plan::change::Plan;
-use crate::plan::contest;
+use crate::plan::decide::conflicts::competing_writers;
 use crate::plan::inputs::Options;
 use crate::report::json::{self, PlanOptions};
 use crate::report::terminal::{self, Facts};
@@ -125,7 +125,7 @@ fn bind(
 
 /// Says what differs again although the last applies put it back.
 pub(in crate::cli) fn warn_of_contest(session: &Session, plan: &Plan, ledger: &Ledger) {
-    for name in contest::contested(&plan.drift, ledger.history.iter()) {
+    for name in competing_writers::contested(&plan.drift, ledger.history.iter()) {
         session.ui.say(&format!(
             "warning: {name} differs again although the last applies put it back: someone else writes it, \
              too. Let one of you manage it; `ignore_drift` leaves it to the other."

@@ -16,8 +16,8 @@ use crate::ledger::history::{Happening, Incident};
 use crate::ledger::record::Record;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
+use crate::plan::import::rebuild_ledger::{self, Recovery, Tie};
 use crate::plan::inputs::{Inputs, Options};
-use crate::plan::recovery::{self, Recovery, Tie};
 use crate::report::{json, recovery as page};
 
 /// Rebuilds the ledger.
@@ -145,9 +145,9 @@ pub(in crate::cli) async fn look(
     let options = |adopt| Options { adopt, ..session.looking() };
     let mut known = chosen.clone();
     loop {
-        let (wanted, tables) = recovery::wanted(REGISTRY, stack, ledger, &options(known));
+        let (wanted, tables) = rebuild_ledger::wanted(REGISTRY, stack, ledger, &options(known));
         let world = reading::world(connection, &wanted, &tables, None).await?;
-        let recovery = recovery::recover(&Inputs {
+        let recovery = rebuild_ledger::recover(&Inputs {
             registry: REGISTRY,
             stack,
             ledger,
@@ -158,8 +158,8 @@ pub(in crate::cli) async fn look(
             now: connection.client.clock().now(),
             nonce: connection.client.random().uuid(),
         });
-        known = recovery::known(&recovery);
-        let (next, _) = recovery::wanted(REGISTRY, stack, ledger, &options(known.clone()));
+        known = rebuild_ledger::known(&recovery);
+        let (next, _) = rebuild_ledger::wanted(REGISTRY, stack, ledger, &options(known.clone()));
         let more = !next.parents.is_subset(&wanted.parents) || !next.details.is_subset(&wanted.details);
         if !more {
             return Ok((recovery, world));

@@ -16,7 +16,7 @@ use crate::config::load::Rejected;
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, Fix, Severity};
 use crate::model::source::{Source, Sources};
-use crate::plan::offline;
+use crate::plan::annotate::offline_policy;
 use crate::report::json;
 
 /// Environments with their problems.
@@ -93,7 +93,7 @@ fn whole(
     begun: &SomeEnvironment,
 ) -> Result<Project, Failure> {
     let (own, denials) = match &opened {
-        Ok(project) => (project.warnings.clone(), offline::denials(&project.stack)),
+        Ok(project) => (project.warnings.clone(), offline_policy::denials(&project.stack)),
         Err(Failure { rejected: Some(rejected), .. }) => (rejected.diagnostics.clone(), Vec::new()),
         Err(_) => return opened,
     };

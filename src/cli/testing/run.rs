@@ -31,7 +31,7 @@ use crate::model::snapshot::Snapshot;
 use crate::model::source::Span;
 use crate::plan::change::Plan;
 use crate::plan::inputs::{Inputs, Options};
-use crate::plan::make::{self};
+use crate::plan::pipeline;
 
 /// The code of the blocker of what would be deleted with its data.
 const HOLDS_DATA: &str = "holds_data";
@@ -195,7 +195,7 @@ impl Stage {
         let ledger = self.journal.ledger().clone().for_plans();
         let options =
             Options { allow_deletes: true, is_rehearsal: !self.guards_data, ..Options::default() };
-        let (mut wanted, tables) = make::wanted(REGISTRY, &project.stack, &ledger, &options);
+        let (mut wanted, tables) = pipeline::wanted(REGISTRY, &project.stack, &ledger, &options);
         wanted.everywhere.extend(self.counted.iter().filter(|kind| REGISTRY.kind(kind).is_some()).cloned());
         let snapshot = self.client.refresh(&wanted).await?;
         let catalog = self.client.catalog(&tables).await?;
@@ -208,7 +208,7 @@ impl Stage {
         let stack = settle::settle(&project.stack, &read)
             .map_err(|diagnostics| Box::new(Rejected { sources: sources(), diagnostics }))?
             .into_owned();
-        let plan = make::make(&Inputs {
+        let plan = pipeline::make(&Inputs {
             registry: REGISTRY,
             stack: &stack,
             ledger: &ledger,

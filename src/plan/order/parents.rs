@@ -1,7 +1,7 @@
 //! Children and the objects that they are in: what the service removes with its parent has no deletion of its own,
 //! and sums that must hold are kept within one parent object.
 
-use crate::plan::survey::Survey;
+use crate::plan::join::joined_state::Survey;
 use std::collections::BTreeMap;
 
 use super::nodes::Nodes;
@@ -9,9 +9,9 @@ use crate::ledger::entry::Owned;
 use crate::model::address::Name;
 use crate::model::graph::NodeId;
 use crate::model::schema::{Check, Kind};
-use crate::plan::revive;
-use crate::plan::survey::is_adopted;
-use crate::plan::verdict::{Act, Verdict};
+use crate::plan::decide::reactivation;
+use crate::plan::decision::{Act, Verdict};
+use crate::plan::join::joined_state::is_adopted;
 
 /// Steps that bear on a sum over the children in one object.
 #[derive(Default)]
@@ -57,7 +57,7 @@ impl<'a> Parents<'_, 'a> {
         let parent = parents.find(|parent| self.deletes(*parent, id))?;
         // One that is at rest removes none of its children by themselves.
         let asleep = || {
-            let revival = revive::revival(&self.survey.subjects[parent]);
+            let revival = reactivation::revival(&self.survey.subjects[parent]);
             let current = self.survey.subjects[parent].owned().is_some_and(|owned| owned.id == *id);
             current && revival.is_some_and(|revival| revival.needed_by.contains(&subject.kind.name))
         };
@@ -139,7 +139,7 @@ impl<'a> Parents<'_, 'a> {
         });
         let number = |other: usize| {
             let live = self.survey.subjects[other].object()?.attributes.get(attribute)?.as_decimal()?;
-            let differs = |d: &&crate::plan::verdict::Difference<'_>| d.attribute.name == attribute;
+            let differs = |d: &&crate::plan::decision::Difference<'_>| d.attribute.name == attribute;
             let after = self.verdicts[other].differences.iter().find(differs);
             Some(after.and_then(|d| d.after.as_decimal()).map_or(live, |after| after.min(live)))
         };

@@ -7,7 +7,7 @@ use crate::ledger::entry::Ledger;
 use crate::model::schema::{Check, Kind};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
-use crate::plan::replace::network;
+use crate::plan::decide::replacement_order::network;
 
 /// Panics where another live object has what this one has and may not share.
 pub fn assert_alone(live: &BTreeMap<ObjectKey, Object>, kind: &'static Kind, key: &ObjectKey) {

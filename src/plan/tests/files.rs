@@ -7,11 +7,11 @@ use super::{shop, show};
 use crate::ledger::entry::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::snapshot::Wanted;
-use crate::plan::binding::{Binding, LIFETIME, Requested, Unborn, ledger_digest, secrets_digest};
+use crate::plan::artifact::binding::{Binding, LIFETIME, Requested, Unborn, ledger_digest, secrets_digest};
+use crate::plan::artifact::recheck::check_recomputed;
+use crate::plan::artifact::saved_plan::{Facts, Origin, SavedError, SavedPlan, Stale};
 use crate::plan::change::{Operation, Plan};
-use crate::plan::make::wanted;
-use crate::plan::recheck::check_recomputed;
-use crate::plan::saved::{Facts, Origin, SavedError, SavedPlan, Stale};
+use crate::plan::pipeline::wanted;
 
 fn check(world: &World, saved: &SavedPlan) -> Result<(), Stale> {
     saved.check_origin(&Origin {

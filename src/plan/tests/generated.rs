@@ -8,7 +8,7 @@ use crate::ledger::entry::Generated;
 use crate::model::secret::Secret;
 use crate::model::snapshot::Wanted;
 use crate::model::value::Value;
-use crate::plan::generated::{found, is_shown, look_for};
+use crate::plan::annotate::generated_secrets::{found, is_shown, look_for};
 
 const TEXT: &str = "Zt4Yq8Lw2Rk6Nm1B";
 

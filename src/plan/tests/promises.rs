@@ -14,7 +14,7 @@ use crate::model::schema::{Kind, Registry};
 use crate::model::snapshot::Snapshot;
 use crate::plan::change::{Action, Plan};
 use crate::plan::inputs::Inputs;
-use crate::plan::make::make;
+use crate::plan::pipeline::make;
 
 fn codes(plan: &Plan) -> Vec<&str> {
     plan.blocks.iter().map(|block| block.code.as_str()).collect()

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::invented::INVENTED;
 use super::world::{World, is_empty};
 use crate::model::address::Address;
-use crate::plan::recovery::Recovery;
+use crate::plan::import::rebuild_ledger::Recovery;
 
 /// A recovery in few words: `address=id`, the differing attributes after it; `?` for ties, `-` for what
 /// is missing.

@@ -26,10 +26,10 @@ use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::source::{Source, SourceId, Sources, Span};
 use crate::model::value::{Attributes, Value};
 use crate::plan::change::{Bookkeeping, Operation, Plan, ProjectOf, Remember};
-use crate::plan::compare::{is_unset, sealed};
+use crate::plan::diff::compare::{is_unset, sealed};
+use crate::plan::import::rebuild_ledger::{Recovery, recover};
 use crate::plan::inputs::{Inputs, Options};
-use crate::plan::make::{danger, make};
-use crate::plan::recovery::{Recovery, recover};
+use crate::plan::pipeline::{danger, make};
 
 pub const KEY: FingerprintKey = FingerprintKey([7; 32]);
 const SPAN: Span = Span { source: SourceId(0), start: 0, end: 1 };
@@ -264,7 +264,12 @@ impl World {
             nonce: Uuid::from_u128(9),
         });
         check_shape(&plan);
-        assert_eq!(crate::plan::consistent::check(&plan, self.registry), Ok(()), "{}", super::show(&plan));
+        assert_eq!(
+            crate::plan::artifact::consistency::check(&plan, self.registry),
+            Ok(()),
+            "{}",
+            super::show(&plan)
+        );
         plan
     }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::write::{SCHEMA_VERSION, pretty};
 use crate::model::address::{Address, Name};
-use crate::plan::recovery::{Candidate, Recovery};
+use crate::plan::import::rebuild_ledger::{Candidate, Recovery};
 use crate::report::recovery::confidence;
 
 #[derive(Serialize)]

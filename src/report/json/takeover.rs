@@ -6,7 +6,7 @@ use super::shown::Shown;
 use super::write::{SCHEMA_VERSION, pretty};
 use crate::model::address::{Address, Name};
 use crate::plan::change::Change;
-use crate::plan::takeover::{Accepted, InClear, Suggestion};
+use crate::plan::import::{Accepted, InClear, Suggestion};
 
 #[derive(Serialize)]
 struct Document<'a> {

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::finding::{Finding, Level, Spot};
 use super::identity::identities;
-use crate::plan::sightings::Seen;
+use crate::plan::artifact::drift_history::Seen;
 use crate::report::json::pretty;
 
 /// Returns the findings as a log of one run.

@@ -7,8 +7,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::plans;
 use crate::model::value::Value;
+use crate::plan::artifact::drift_history::Memory;
 use crate::plan::change::{Action, Bookkeeping, Change, DriftClass, Plan};
-use crate::plan::sightings::Memory;
 use crate::report::drift::{self, Elsewhere, Found};
 use crate::report::escape;
 use crate::report::list::Listed;

@@ -4,9 +4,9 @@ use serde_json::Value as Json;
 use stead::kinds::REGISTRY;
 use stead::ledger::entry::{Identity, Ledger};
 use stead::model::snapshot::Snapshot;
-use stead::plan::binding::{Binding, ledger_digest};
+use stead::plan::artifact::binding::{Binding, ledger_digest};
+use stead::plan::artifact::saved_plan::{Facts, Origin, SavedPlan};
 use stead::plan::change::Plan;
-use stead::plan::saved::{Facts, Origin, SavedPlan};
 use stead::report::style::Style;
 use stead::report::{json, terminal};
 

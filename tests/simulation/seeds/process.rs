@@ -22,7 +22,7 @@ use stead::model::address::{Address, Name};
 use stead::model::clock::{Clock, Random};
 use stead::plan::change::{Block, Plan};
 use stead::plan::inputs::{Inputs, Options};
-use stead::plan::make::{make, wanted};
+use stead::plan::pipeline::{make, wanted};
 
 use super::super::machine::{Machine, SimRandom, wall};
 use super::super::process::machines;

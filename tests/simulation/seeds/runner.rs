@@ -15,7 +15,7 @@ use stead::emulator::world::{Setup, Tier, World};
 use stead::kinds::REGISTRY;
 use stead::model::catalog::Catalog;
 use stead::plan::inputs::Options;
-use stead::plan::make::wanted;
+use stead::plan::pipeline::wanted;
 
 use super::super::cloud::{KEY, SimCloud};
 use super::super::disaster::Outside;

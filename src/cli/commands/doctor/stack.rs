@@ -5,15 +5,14 @@ use crate::cli::books::{self, Looked};
 use crate::cli::commands::{catalog, lock, repair};
 use crate::cli::connect::Link;
 use crate::cli::failure::Failure;
-use crate::cli::files;
 use crate::cli::project::Project;
-use crate::cli::reading;
 use crate::cli::session::Session;
+use crate::cli::{files, reading};
 use crate::kinds::REGISTRY;
 use crate::ledger::entry::{Identity, Ledger};
 use crate::ledger::lease::{Held, Standing};
 use crate::ledger::place::Place;
-use crate::plan::make;
+use crate::plan::pipeline;
 use crate::report::doctor::Check;
 use crate::report::words::counted;
 
@@ -244,7 +243,7 @@ async fn pinned(
     let stack = &project.stack;
     let unborn = || Ledger::new(Identity::unborn(&stack.name, &stack.environment.name));
     let ledger = ledger.cloned().map_or_else(unborn, Ledger::for_plans);
-    let (_, tables) = make::wanted(REGISTRY, stack, &ledger, &session.looking());
+    let (_, tables) = pipeline::wanted(REGISTRY, stack, &ledger, &session.looking());
     let live = match link.client.catalog(&tables).await {
         Ok(live) => live,
         Err(error) => return failed(&Failure::from(error)),

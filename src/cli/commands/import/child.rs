@@ -14,7 +14,7 @@ use crate::ledger::entry::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::schema::Kind;
 use crate::model::snapshot::{ObjectKey, Snapshot};
-use crate::plan::takeover::Refused;
+use crate::plan::import::Refused;
 
 /// The block that a child is written into.
 pub(super) struct Parent<'b> {

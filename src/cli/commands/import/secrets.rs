@@ -7,7 +7,7 @@ use crate::cli::args::Import;
 use crate::cli::failure::Failure;
 use crate::cli::files;
 use crate::cli::session::Session;
-use crate::plan::takeover::SecretVariable;
+use crate::plan::import::SecretVariable;
 
 /// The secrets of a takeover.
 pub(super) enum Secrets {

@@ -1,0 +1,212 @@
+//! The lines of a plan: what people read of each subject that changes.
+
+use crate::config::stack::Setting;
+use crate::model::address::{Address, Name};
+use crate::model::schema::{Effect, Type};
+use crate::model::source::{Place, Span};
+use crate::model::value::Value;
+use crate::plan::change::{
+    Action, AttributeChange, Carried, Cause, Change, Consequence, LineCost, Operation, Step, Unchanged, Was,
+};
+use crate::plan::decision::{Act, Difference, Verdict, Want};
+use crate::plan::diff::attributes::shown;
+use crate::plan::diff::compare::sealed;
+use crate::plan::join::joined_state::{Adoption, Subject, Survey};
+
+/// What a line says besides what its verdict says.
+pub(in crate::plan) struct Facts {
+    /// Numbers of its steps.
+    pub steps: Vec<usize>,
+    /// Its price.
+    pub cost: LineCost,
+    /// Its effects.
+    pub effects: Vec<Consequence>,
+}
+
+/// Returns the line of a subject; `None` when nothing becomes of it.
+pub(in crate::plan) fn line(
+    survey: &Survey<'_>,
+    n: usize,
+    verdict: Verdict<'_>,
+    facts: Facts,
+    all: &[Step],
+) -> Option<Change> {
+    let subject = &survey.subjects[n];
+    let was = was(survey, subject);
+    let action = action(subject, &verdict, &facts).or_else(|| was.as_ref().map(|_| Action::Move))?;
+    let left_over = action == Action::Delete && verdict.act != Act::Delete;
+    // Its links may have to be undone before.
+    let goes = facts.steps.iter().find_map(|step| match &all[*step].operation {
+        Operation::Delete { object, .. } => Some(object.id.clone()),
+        _ => None,
+    });
+    let id = goes.filter(|_| left_over).or_else(|| subject.object().map(|object| object.id.clone()));
+    let create_first = match verdict.act {
+        Act::Replace { create_first } => Some(create_first),
+        _ => None,
+    };
+    Some(Change {
+        address: subject.address.clone(),
+        kind: subject.kind.name.into(),
+        id,
+        was,
+        action,
+        create_first: create_first.filter(|_| action == Action::Replace),
+        cause: if left_over { Cause::Unfinished } else { verdict.cause },
+        reason: reason(subject, &verdict, left_over),
+        seconds: facts.steps.iter().map(|step| all[*step].seconds).sum(),
+        hits: hits(survey, n, &verdict),
+        source: decided(survey, subject),
+        effects: facts.effects,
+        cost: facts.cost,
+        steps: facts.steps,
+        rest: rest(survey, &verdict),
+        attributes: attributes(survey, verdict),
+    })
+}
+
+/// Returns where a subject's block stands, or what leaves it out.
+fn decided(survey: &Survey<'_>, subject: &Subject<'_>) -> Option<Place> {
+    let left_out = || survey.left_out(subject.address).map(|(_, span)| span);
+    subject.block.map(|block| block.span).or_else(left_out).and_then(|span| place(survey, span))
+}
+
+fn was(survey: &Survey<'_>, subject: &Subject<'_>) -> Option<Was> {
+    let before = survey.declared.was.get(subject.address)?;
+    Some(Was {
+        address: before.address.clone(),
+        source: before.span.and_then(|span| place(survey, span)),
+        module: before.module.clone().map(|(from, to)| Carried { from, to }),
+    })
+}
+
+fn action(subject: &Subject<'_>, verdict: &Verdict<'_>, facts: &Facts) -> Option<Action> {
+    match verdict.act {
+        Act::Keep | Act::Update if subject.adoption.is_some() => Some(Action::Adopt),
+        Act::Replace { .. }
+            if matches!(subject.adoption, Some(Adoption::Asked | Adoption::Recovered(_))) =>
+        {
+            Some(Action::Adopt)
+        }
+        Act::Keep => (!facts.steps.is_empty()).then_some(Action::Delete),
+        Act::Frozen => None,
+        Act::Create => Some(Action::Create),
+        Act::Update => Some(Action::Update),
+        Act::Replace { .. } => Some(Action::Replace),
+        Act::Delete => Some(Action::Delete),
+        Act::Forget => Some(Action::Forget),
+    }
+}
+
+fn reason(subject: &Subject<'_>, verdict: &Verdict<'_>, left_over: bool) -> Option<String> {
+    if left_over {
+        return Some("an earlier replacement left the old object behind".to_owned());
+    }
+    match subject.adoption {
+        Some(Adoption::Recovered(_)) => Some("an earlier apply made it and could not record it".to_owned()),
+        Some(Adoption::Asked) => Some("it exists already and is taken over".to_owned()),
+        Some(Adoption::Confirmed) if !verdict.removes() => {
+            Some("it is confirmed to be this resource's".to_owned())
+        }
+        Some(Adoption::Confirmed) | None => verdict.reason.clone(),
+    }
+}
+
+fn attributes(survey: &Survey<'_>, verdict: Verdict<'_>) -> Vec<AttributeChange> {
+    match verdict.act {
+        Act::Create => verdict.wants.into_iter().filter_map(|want| birth(survey, want)).collect(),
+        Act::Update | Act::Replace { .. } => {
+            verdict.differences.into_iter().map(|difference| change(survey, difference)).collect()
+        }
+        Act::Keep | Act::Frozen | Act::Delete | Act::Forget => Vec::new(),
+    }
+}
+
+/// Returns what a block writes and nothing changes.
+fn rest(survey: &Survey<'_>, verdict: &Verdict<'_>) -> Vec<Unchanged> {
+    if !matches!(verdict.act, Act::Update | Act::Replace { .. }) {
+        return Vec::new();
+    }
+    let stays = |want: &&Want<'_>| want.value != Value::Null && !verdict.changes(&[want.attribute.name]);
+    let all = verdict.wants.iter().filter(stays).filter_map(|want| Some((want, want.setting?)));
+    all.map(|(want, setting)| Unchanged {
+        path: want.attribute.name.into(),
+        value: match want.id {
+            Some(_) => want.value.clone(),
+            None => shown(want.attribute, &sealed(&want.value, survey.key()), &survey.names),
+        },
+        source: place(survey, setting.span),
+    })
+    .collect()
+}
+
+fn birth(survey: &Survey<'_>, want: Want<'_>) -> Option<AttributeChange> {
+    if want.value == Value::Null {
+        return None;
+    }
+    let (source, set_by) = origin(survey, want.setting, want.attribute.name);
+    Some(AttributeChange {
+        path: want.attribute.name.into(),
+        before: Value::Null,
+        after: match want.value.is_secret() {
+            true => sealed(&want.value, survey.key()),
+            false if want.id.is_some() => want.value,
+            false => shown(want.attribute, &want.value, &survey.names),
+        },
+        removed: false,
+        forces_replacement: false,
+        source,
+        set_by,
+        cause: Cause::Config,
+        last_applied: None,
+    })
+}
+
+fn change(survey: &Survey<'_>, difference: Difference<'_>) -> AttributeChange {
+    let (source, set_by) = origin(survey, difference.setting, &difference.path);
+    AttributeChange {
+        removed: difference.after == Value::Null && is_taken_away(&difference),
+        forces_replacement: difference.forces_replacement(),
+        path: difference.path,
+        before: difference.before,
+        after: difference.after,
+        source,
+        set_by,
+        cause: difference.cause,
+        last_applied: difference.last_applied,
+    }
+}
+
+/// Tells whether nothing takes the place of a value that goes: a key of an open map, a link, a collection.
+fn is_taken_away(difference: &Difference<'_>) -> bool {
+    matches!(difference.attribute.ty, Type::Map(_) | Type::Reference(_) | Type::List(_) | Type::Set { .. })
+}
+
+/// Returns where a value was written and what decided it; of an entry of a map, its own place.
+fn origin(survey: &Survey<'_>, setting: Option<&Setting>, path: &str) -> (Option<Place>, Option<Name>) {
+    let Some((span, set_by)) = setting.map(|setting| setting.origin(path)) else { return (None, None) };
+    (place(survey, span), set_by.cloned())
+}
+
+fn place(survey: &Survey<'_>, span: Span) -> Option<Place> {
+    survey.inputs.stack.sources.place(span)
+}
+
+/// Returns the resources that feel a change.
+fn hits(survey: &Survey<'_>, n: usize, verdict: &Verdict<'_>) -> Vec<Address> {
+    let disturbs =
+        |effect: &Effect| matches!(effect, Effect::Restart | Effect::BriefOutage | Effect::AddressChange);
+    let felt = match verdict.act {
+        Act::Replace { .. } | Act::Delete => true,
+        Act::Update => verdict.differences.iter().any(|d| d.attribute.effects.iter().any(disturbs)),
+        _ => false,
+    };
+    if !felt {
+        return Vec::new();
+    }
+    let both = survey.users[n].iter().chain(&survey.holders[n]);
+    let mut found: Vec<Address> = both.map(|m| survey.subjects[*m].address.clone()).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}

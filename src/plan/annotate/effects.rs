@@ -1,0 +1,152 @@
+//! What a change does besides, in sentences, from the words of the kinds' tables.
+
+use std::collections::{BTreeMap, HashMap};
+
+use rust_decimal::Decimal;
+
+use crate::model::address::Name;
+use crate::model::schema::{Effect, Kind, OnChange, Price, Revival, Type};
+use crate::plan::change::{Consequence, LineCost};
+use crate::plan::decide::{final_snapshot, reactivation};
+use crate::plan::decision::{Act, Verdict};
+use crate::plan::join::joined_state::{Subject, Survey};
+use crate::plan::join::prices::Prices;
+
+/// Unmanaged objects that are linked to an object, by that object's id: they stay when it goes.
+pub(in crate::plan) struct Linked<'a> {
+    by_id: HashMap<&'a str, Vec<(Name, String)>>,
+}
+
+impl<'a> Linked<'a> {
+    /// Finds the live links of objects that this stack does not own.
+    pub fn new(survey: &Survey<'a>, verdicts: &[Verdict<'_>]) -> Self {
+        let mut by_id: HashMap<&'a str, Vec<(Name, String)>> = HashMap::new();
+        if !verdicts.iter().any(Verdict::removes) {
+            return Self { by_id };
+        }
+        let prices = Prices::new(survey.inputs.catalog);
+        for object in &survey.unowned {
+            let Some(kind) = survey.inputs.registry.kind(&object.kind) else { continue };
+            for attribute in kind.attributes.iter().filter(|a| matches!(a.change, OnChange::Link { .. })) {
+                let (Type::Reference(of), Some(value)) =
+                    (attribute.ty, object.attributes.get(attribute.name))
+                else {
+                    continue;
+                };
+                let name = object
+                    .attributes
+                    .get("name")
+                    .map_or_else(|| object.id.to_string(), ToString::to_string);
+                let price = prices.monthly(kind, &object.attributes);
+                let text = format!("{} {name} is detached and stays,", object.kind);
+                let text = left_behind(&text, is_billed(kind, price));
+                if let Some(id) = value.as_text().filter(|id| !id.is_empty()) {
+                    by_id.entry(id).or_default().push((of.into(), text));
+                }
+            }
+        }
+        Self { by_id }
+    }
+
+    fn of(&self, subject: &Subject<'_>) -> impl Iterator<Item = &str> {
+        let found = subject.object().and_then(|object| self.by_id.get(object.id.as_str()));
+        let kind = subject.kind.name;
+        found.into_iter().flatten().filter(move |(of, _)| of == kind).map(|(_, text)| text.as_str())
+    }
+}
+
+/// Returns the effects of a change, worst first, each once.
+pub(in crate::plan) fn effects(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    linked: &Linked<'_>,
+    cost: &LineCost,
+) -> Vec<Consequence> {
+    let mut found: Vec<(Effect, String)> = Vec::new();
+    let kind = subject.kind;
+    match verdict.act {
+        Act::Update => {
+            found.extend(verdict.revival.map(|revival| (revival.effect, brought_back(revival, cost))));
+            found.extend(causes(verdict).into_iter().map(|(effect, names)| {
+                let changes = if names.len() == 1 { "changes" } else { "change" };
+                (effect, format!("{}, because {} {changes}", effect.text(), listed(&names)))
+            }));
+        }
+        Act::Replace { .. } => {
+            let all = kind.on_delete.iter().chain(kind.on_replace);
+            found.extend(all.map(|effect| (*effect, with_the_old(*effect))));
+        }
+        Act::Delete => {
+            found.extend(kind.on_delete.iter().map(|effect| (*effect, effect.text().to_owned())));
+        }
+        Act::Forget => {
+            found.push((Effect::LeftBehind, left_behind("it stays", is_billed(kind, cost.monthly_after))));
+        }
+        Act::Create | Act::Keep | Act::Frozen => {}
+    }
+    if verdict.removes() {
+        found.extend(linked.of(subject).map(|other| (Effect::LeftBehind, other.to_owned())));
+    }
+    if verdict.removes() && reactivation::asleep(subject).is_some() {
+        let data = found.iter_mut().filter(|(effect, _)| *effect == Effect::DataLoss);
+        data.for_each(|(_, text)| text.insert_str(0, "it is suspended, not empty: "));
+    }
+    if let Some(kept) = final_snapshot::told(survey, subject, verdict) {
+        found.retain(|(effect, _)| *effect != Effect::DataLoss);
+        found.push((Effect::LeftBehind, kept));
+    }
+    found.sort();
+    found.dedup_by(|a, b| a.0 == b.0 && (a.0 != Effect::LeftBehind || a.1 == b.1));
+    found.into_iter().map(|(code, text)| Consequence { code, text }).collect()
+}
+
+/// Returns the effects of an update, each with all attributes whose changes have it.
+fn causes(verdict: &Verdict<'_>) -> BTreeMap<Effect, Vec<&'static str>> {
+    let mut causes: BTreeMap<Effect, Vec<&'static str>> = BTreeMap::new();
+    for difference in &verdict.differences {
+        for effect in difference.attribute.effects {
+            let names = causes.entry(*effect).or_default();
+            if !names.contains(&difference.attribute.name) {
+                names.push(difference.attribute.name);
+            }
+        }
+    }
+    causes
+}
+
+/// Returns names in a sentence: `a, b and c`.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [names @ .., last] if !names.is_empty() => format!("{} and {last}", names.join(", ")),
+        names => names.join(", "),
+    }
+}
+
+/// Says what bringing an object back means, and what it costs from then on.
+fn brought_back(revival: &Revival, cost: &LineCost) -> String {
+    match (revival.effect, cost.monthly_after) {
+        (Effect::Resumes, Some(month)) => {
+            format!("{}; in use it costs {month:.2} USD a month", revival.says)
+        }
+        _ => revival.says.to_owned(),
+    }
+}
+
+/// Says of something that it stays, and whether it is paid for.
+fn left_behind(what: &str, billed: bool) -> String {
+    let paid = if billed { " and billed" } else { "" };
+    format!("{what} live{paid}, unmanaged")
+}
+
+/// Tells whether an object costs something: what is not known to cost nothing of a kind that has prices does.
+fn is_billed(kind: &Kind, monthly: Option<Decimal>) -> bool {
+    matches!(kind.price, Price::Sum(_)) && monthly.is_none_or(|price| !price.is_zero())
+}
+
+fn with_the_old(effect: Effect) -> String {
+    match effect {
+        Effect::DataLoss => "the old object's data is lost for good".to_owned(),
+        other => other.text().to_owned(),
+    }
+}

@@ -1,0 +1,166 @@
+//! Generated secrets: found again in the live world by their fingerprints, and told of where a plan would
+//! make one. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::config::stack::{Awaited, SecretOrigin, SecretSink};
+use crate::ledger::entry::Ledger;
+use crate::ledger::kept_secrets::VARS;
+use crate::model::address::Name;
+use crate::model::schema::Registry;
+use crate::model::secret::{Secret, fingerprint_prefix, is_same_fingerprint};
+use crate::model::snapshot::{Snapshot, Wanted};
+use crate::model::value::Value;
+use crate::plan::change::{Note, NoteCode};
+use crate::plan::decision::{Act, Verdict};
+use crate::plan::join::joined_state::Survey;
+
+/// Returns the fingerprint of a generated secret, where the one that was used last fits what is declared.
+#[must_use]
+pub fn remembered<'l>(ledger: &'l Ledger, variable: &str, awaited: &Awaited) -> Option<&'l Name> {
+    let SecretOrigin::Generated { length, .. } = &awaited.origin else { return None };
+    let known = ledger.generated.get(variable).filter(|generated| generated.length == *length)?;
+    Some(&known.fingerprint)
+}
+
+/// Returns the fingerprint of the value that a generated secret is to have; `None` where it is to be generated: for the
+/// first time, with another length, or because its rotation has begun.
+#[must_use]
+pub fn wanted<'l>(ledger: &'l Ledger, variable: &str, awaited: &Awaited) -> Option<&'l Name> {
+    let address = format!("{VARS}{variable}");
+    let kept = ledger.secrets.values.get(address.as_str());
+    if ledger.secrets.rotating.contains(address.as_str()) && kept.is_none_or(|kept| kept.pending.is_none())
+    {
+        return None;
+    }
+    match remembered(ledger, variable, awaited) {
+        Some(print) => Some(kept.map_or(print, |kept| &kept.wanted().fingerprint)),
+        // It was kept, and not recorded as delivered.
+        None if !ledger.generated.contains_key(variable) => kept.map(|kept| &kept.wanted().fingerprint),
+        None => None,
+    }
+}
+
+/// Adds the objects that hold a generated secret, as far as the ledger knows: they show it again.
+pub fn look_for(wanted: &mut Wanted, registry: Registry, ledger: &Ledger) {
+    let prints: BTreeSet<&str> =
+        ledger.generated.values().map(|generated| fingerprint_prefix(&generated.fingerprint)).collect();
+    for entry in ledger.entries.values().filter(|_| !prints.is_empty()) {
+        let is_generated = |part| print(part).is_some_and(|p| prints.contains(fingerprint_prefix(p)));
+        let held = |value| parts(value, None).any(|(part, _)| is_generated(part));
+        let Some(owned) = entry.current.as_ref().filter(|_| entry.applied.values().any(held)) else {
+            continue;
+        };
+        let Some(kind) = registry.kind(&entry.kind) else { continue };
+        if kind.child_of().is_none() && kind.api.read.is_some() {
+            wanted.kinds.insert(kind.name.into());
+            wanted.details.insert(owned.key(kind.name));
+            wanted.owned.push(owned.key(kind.name));
+        }
+    }
+}
+
+/// Returns the generated secrets that live objects show, by the paths of their variables.
+#[must_use]
+pub fn found(ledger: &Ledger, snapshot: &Snapshot) -> BTreeMap<Name, Secret> {
+    // By their prefixes: an earlier version recorded no more of them.
+    let mut names: BTreeMap<&str, Vec<(&Name, &Name)>> = BTreeMap::new();
+    for (variable, generated) in &ledger.generated {
+        let same = names.entry(fingerprint_prefix(&generated.fingerprint)).or_default();
+        same.push((variable, &generated.fingerprint));
+    }
+    let mut found = BTreeMap::new();
+    for entry in ledger.entries.values().filter(|_| !names.is_empty()) {
+        let object = entry.current.as_ref().map(|owned| owned.key(&entry.kind));
+        let Some(object) = object.and_then(|key| snapshot.objects.get(&key)) else { continue };
+        for (attribute, applied) in &entry.applied {
+            for (part, live) in parts(applied, object.attributes.get(attribute)) {
+                let Some(variables) = print(part).and_then(|print| names.get(fingerprint_prefix(print)))
+                else {
+                    continue;
+                };
+                let Some(secret) = live.and_then(secret) else { continue };
+                let Some(print) = secret.fingerprint(&ledger.identity.key) else { continue };
+                let same = variables.iter().filter(|(_, recorded)| is_same_fingerprint(recorded, &print));
+                found.extend(same.map(|(name, _)| ((*name).clone(), secret.clone())));
+            }
+        }
+    }
+    found
+}
+
+/// Tells whether an object of ours shows a secret as it is.
+#[must_use]
+pub fn is_shown(ledger: &Ledger, snapshot: &Snapshot, wanted: &Secret) -> bool {
+    let objects = ledger
+        .entries
+        .values()
+        .filter_map(|entry| snapshot.objects.get(&entry.current.as_ref()?.key(&entry.kind)));
+    let mut values = objects.flat_map(|object| object.attributes.values());
+    values.any(|value| parts(value, None).any(|(part, _)| secret(part).as_ref() == Some(wanted)))
+}
+
+/// Returns a value, or the entries of a map, each with what is live in its place.
+fn parts<'v>(
+    value: &'v Value,
+    live: Option<&'v Value>,
+) -> Box<dyn Iterator<Item = (&'v Value, Option<&'v Value>)> + 'v> {
+    match value {
+        Value::Map(map) => Box::new(map.iter().map(move |(key, part)| {
+            let live = match live {
+                Some(Value::Map(live)) => live.get(key),
+                _ => None,
+            };
+            (part, live)
+        })),
+        value => Box::new(std::iter::once((value, live))),
+    }
+}
+
+fn print(value: &Value) -> Option<&Name> {
+    match value {
+        Value::Secret(Secret::Sealed(print)) => print.as_ref(),
+        _ => None,
+    }
+}
+
+fn secret(live: &Value) -> Option<Secret> {
+    match live {
+        Value::Secret(secret) => Some(secret.clone()),
+        Value::Text(text) => Some(Secret::new(text.as_str())),
+        _ => None,
+    }
+}
+
+/// Tells of the secrets that an apply would generate.
+pub(in crate::plan) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
+    let makes =
+        |verdict: &Verdict<'_>| matches!(verdict.act, Act::Create | Act::Update | Act::Replace { .. });
+    if !verdicts.iter().any(makes) {
+        return Vec::new();
+    }
+    let stack = survey.inputs.stack;
+    let note = |(name, awaited): (&Name, &Awaited)| {
+        let SecretOrigin::Generated { length, deliver } = &awaited.origin else { return None };
+        let to = match deliver {
+            None => String::new(),
+            Some(SecretSink::File(path)) => format!(", and kept in {path}"),
+            Some(SecretSink::EnvFile { path, variable }) => format!(", and kept in {path} as {variable}"),
+            Some(SecretSink::Program(name)) => format!(", and handed to the sink {name}"),
+        };
+        let kept = if stack.recipients.is_some() { ", and kept in the ledger, encrypted" } else { "" };
+        Some(Note {
+            code: NoteCode::Generated,
+            text: format!("vars.{name} is generated by the apply: {length} characters{kept}{to}"),
+            help: "it stays the same from then on; another length generates another one".to_owned(),
+            source: stack.sources.place(awaited.span),
+            address: None,
+        })
+    };
+    stack
+        .awaited
+        .iter()
+        .filter(|(_, awaited)| awaited.value.is_awaited() && !awaited.value.is_withheld())
+        .filter_map(note)
+        .collect()
+}

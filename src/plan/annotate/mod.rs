@@ -1,0 +1,13 @@
+//! What a plan says besides its steps: change lines, effects, cost, policies and notes. Nothing here changes a decision.
+
+pub(super) mod change_lines;
+pub mod cost;
+pub(super) mod effects;
+pub mod generated_secrets;
+pub(super) mod module_rename_hints;
+pub mod offline_policy;
+pub(super) mod policy;
+pub(super) mod rename_hints;
+pub mod secret_sinks;
+pub(super) mod similarity;
+pub(super) mod unread_values;

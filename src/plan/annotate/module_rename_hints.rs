@@ -1,0 +1,147 @@
+//! What looks like a module that is called otherwise: all of one place goes, and the same comes in another.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Bound;
+
+use super::similarity::{NAME, alike};
+use crate::config::declarations::module_of;
+use crate::config::stack::Resource;
+use crate::model::address::{self, Address, is_in};
+use crate::model::source::Span;
+use crate::plan::change::{Note, NoteCode};
+use crate::plan::decision::{Act, Verdict};
+use crate::plan::join::joined_state::{Subject, Survey};
+
+/// What stands in a place of modules: what each resource looks like, by its address in there.
+type Contents<'s> = BTreeMap<&'s str, String>;
+
+/// Pairs of places that are compared: where there are more, no hint tells them apart.
+const MOST_PAIRS: usize = 40_000;
+
+/// A place that is left, and the one that comes instead.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::plan) struct Renamed<'s> {
+    /// What stood in front of the addresses.
+    pub from: &'s str,
+    /// What stands there now.
+    pub to: &'s str,
+}
+
+impl Renamed<'_> {
+    /// Tells whether an address was in the one place or is in the other.
+    pub fn holds(&self, address: &str) -> bool {
+        is_in(address, self.from) || is_in(address, self.to)
+    }
+}
+
+/// Finds the modules that look as if they were called otherwise: those that are most alike first, each with
+/// the one that it is most like.
+pub(in crate::plan) fn found<'s>(survey: &'s Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Renamed<'s>> {
+    let (gone, new) = places(survey, verdicts);
+    if gone.len().saturating_mul(new.len()) > MOST_PAIRS {
+        return Vec::new();
+    }
+    let scores = gone.iter().flat_map(|(from, old)| {
+        new.iter().map(move |(to, contents)| (score(old, contents), Renamed { from, to }))
+    });
+    let mut scores: Vec<(usize, Renamed<'s>)> = scores.filter(|(score, _)| *score > 0).collect();
+    let mut found: Vec<Renamed<'s>> = Vec::new();
+    while let Some(best) = scores.iter().map(|(score, _)| *score).max() {
+        let of_best: Vec<Renamed<'s>> =
+            scores.iter().filter(|(score, _)| *score == best).map(|(_, renamed)| *renamed).collect();
+        let (mut from, mut to) = (HashMap::new(), HashMap::new());
+        for one in &of_best {
+            *from.entry(one.from).or_insert(0_usize) += 1;
+            *to.entry(one.to).or_insert(0_usize) += 1;
+        }
+        found.extend(of_best.iter().filter(|one| from[one.from] == 1 && to[one.to] == 1));
+        scores.retain(|(_, one)| !from.contains_key(one.from) && !to.contains_key(one.to));
+    }
+    found.sort_by_key(|renamed| renamed.from);
+    found
+}
+
+/// Returns the hint of a module.
+pub(in crate::plan) fn note(survey: &Survey<'_>, renamed: &Renamed<'_>) -> Note {
+    let Renamed { from, to } = renamed;
+    let span = call(survey, to);
+    let mut help = format!("to keep the objects, write `moved: [{{ from: {from}, to: {to} }}]`");
+    if let Some(name) = names(survey, renamed) {
+        help = format!("{help}, and in the block of {to} `name: {name}`, which keeps their names");
+    }
+    Note {
+        code: NoteCode::Rename,
+        text: format!("the deletion of all of {from} and the creation of {to} look like a rename"),
+        help: survey.spoken(span, &help),
+        source: span.and_then(|span| survey.inputs.stack.sources.place(span)),
+        address: None,
+    }
+}
+
+/// Returns what keeps the names of a module's resources, where they begin with the module's.
+fn names(survey: &Survey<'_>, Renamed { from, to }: &Renamed<'_>) -> Option<String> {
+    let stack = survey.inputs.stack;
+    let is_block = |place: &str| match place.rsplit_once('.') {
+        Some((outer, _)) => stack.modules.contains_key(outer),
+        None => true,
+    };
+    let changes = |resource: &Resource| {
+        let now = resource.attributes.get(NAME).filter(|name| name.span == resource.span)?;
+        let rest = resource.address.as_str().strip_prefix(to).filter(|rest| rest.starts_with('.'))?;
+        let old = Address::parse(&format!("{from}{rest}")).ok()?;
+        let before = survey.inputs.ledger.entries.get(&old)?.applied.get(NAME)?;
+        (now.expression.known() != Some(before)).then_some(())
+    };
+    let by_default = stack.resources.values().any(|resource| changes(resource).is_some());
+    // One key's names cannot be said beside those of the others.
+    if !by_default || !is_block(to) {
+        return None;
+    }
+    let own = from.rsplit('.').next().unwrap_or(from);
+    let keyed = !stack.modules.contains_key(*to);
+    Some(if keyed { format!("\"{own}-${{each.key}}\"") } else { own.to_owned() })
+}
+
+/// Returns the places that are left, and those that are new, each with what was or is in it.
+fn places<'s>(
+    survey: &'s Survey<'_>,
+    verdicts: &[Verdict<'_>],
+) -> (BTreeMap<&'s str, Contents<'s>>, BTreeMap<&'s str, Contents<'s>>) {
+    let module = |subject: &Subject<'s>| module_of(&survey.inputs.registry, subject.address.as_str()).0;
+    let known = survey.subjects.iter().filter(|subject| subject.entry.is_some());
+    let known: BTreeSet<&str> = known.flat_map(|subject| address::places(module(subject))).collect();
+    let (mut gone, mut new) = (BTreeMap::new(), BTreeMap::new());
+    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+        let mut ways = address::places(module(subject));
+        let (place, into) = match verdict.act {
+            Act::Delete if subject.resource.is_none() => {
+                (ways.find(|place| call(survey, place).is_none()), &mut gone)
+            }
+            Act::Create if subject.entry.is_none() => (ways.find(|place| !known.contains(place)), &mut new),
+            _ => continue,
+        };
+        let Some(place) = place else { continue };
+        let rest = &subject.address.as_str()[place.len() + 1..];
+        let contents: &mut Contents<'s> = into.entry(place).or_default();
+        contents.insert(rest, alike(survey, subject, verdict));
+    }
+    (gone, new)
+}
+
+/// Returns how many resources look the same; none where most of what is there is not in the other place.
+fn score(one: &Contents<'_>, other: &Contents<'_>) -> usize {
+    let common = one.keys().filter(|rest| other.contains_key(*rest)).count();
+    if common * 2 < one.len().max(other.len()) {
+        return 0;
+    }
+    one.iter().filter(|(rest, look)| other.get(*rest) == Some(look)).count()
+}
+
+/// Returns where a module, or the first instance in a place, is used.
+fn call(survey: &Survey<'_>, place: &str) -> Option<Span> {
+    let modules = &survey.inputs.stack.modules;
+    // `shop-b` stands between `shop` and `shop.a`.
+    let first = modules.range::<str, _>((Bound::Included(place), Bound::Unbounded));
+    let mut near = first.take_while(|(name, _)| name.starts_with(place));
+    near.find(|(name, _)| is_in(name, place)).map(|(_, span)| *span)
+}

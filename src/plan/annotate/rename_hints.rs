@@ -1,0 +1,137 @@
+//! What looks like a rename: a deletion and a creation of one kind that say the same.
+
+use std::collections::BTreeMap;
+
+use super::module_rename_hints;
+use super::similarity::{key, old, wanted};
+use crate::config::declarations::kind_at;
+use crate::model::address::Address;
+use crate::model::schema::Type;
+use crate::plan::change::{Note, NoteCode};
+use crate::plan::decision::{Act, Verdict};
+use crate::plan::join::joined_state::{Subject, Survey};
+
+/// Renames that are told one by one.
+const MOST: usize = 20;
+
+/// Returns a hint for each deletion and creation that look alike, with the `moved` entry to write.
+pub(in crate::plan) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
+    if survey.inputs.options.destroy {
+        return Vec::new();
+    }
+    let modules = module_rename_hints::found(survey, verdicts);
+    let mut pairs = pairs(survey, verdicts);
+    pairs.retain(|(from, to)| {
+        !modules.iter().any(|module| module.holds(from.as_str()) || module.holds(to.as_str()))
+    });
+    let told = together(survey, pairs).into_iter().map(|(from, to)| {
+        let block = survey.subjects.get(*survey.index.get(&to).unwrap_or(&usize::MAX));
+        let span = block.and_then(|subject| subject.block).map(|block| block.span);
+        let help = format!("to keep the object, write `moved: [{{ from: {from}, to: {to} }}]`");
+        Note {
+            code: NoteCode::Rename,
+            text: format!("the deletion of {from} and the creation of {to} look like a rename"),
+            help: survey.spoken(span, &help),
+            source: span.and_then(|span| survey.inputs.stack.sources.place(span)),
+            address: None,
+        }
+    });
+    let modules = modules.iter().map(|module| module_rename_hints::note(survey, module));
+    modules.chain(told).take(MOST).collect()
+}
+
+fn pairs(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<(Address, Address)> {
+    let mut gone: BTreeMap<String, Vec<&Subject<'_>>> = BTreeMap::new();
+    let mut new: BTreeMap<String, Vec<(&Subject<'_>, &Verdict<'_>)>> = BTreeMap::new();
+    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+        let parent_goes = subject.resource.is_none() && goes_with_parent(survey, verdicts, subject);
+        match verdict.act {
+            Act::Delete if !parent_goes => {
+                let look = old(subject);
+                gone.entry(key(&look)).or_default().push(subject);
+            }
+            Act::Create if subject.entry.is_none() => {
+                let look = wanted(survey, subject, verdict);
+                new.entry(key(&look)).or_default().push((subject, verdict));
+            }
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    for (look, left) in gone {
+        let Some(come) = new.get(&look) else { continue };
+        match (left.as_slice(), come.as_slice()) {
+            ([from], [(to, verdict)]) if refers_alike(from, verdict) => {
+                found.push((from.address.clone(), to.address.clone()));
+            }
+            ([_], [_]) => {}
+            // Several alike: each with the one of its key or name.
+            (left, come) => {
+                let mut by_last: BTreeMap<&str, Vec<&Subject<'_>>> = BTreeMap::new();
+                for (to, _) in come {
+                    by_last.entry(to.address.last()).or_default().push(to);
+                }
+                let to = |from: &&Subject<'_>| match by_last.get(from.address.last()).map(Vec::as_slice) {
+                    Some([to]) => Some((from.address.clone(), to.address.clone())),
+                    _ => None,
+                };
+                found.extend(left.iter().filter_map(to));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A child moves with its parent: one hint is enough.
+fn goes_with_parent(survey: &Survey<'_>, verdicts: &[Verdict<'_>], subject: &Subject<'_>) -> bool {
+    let parent = subject.parent().and_then(|parent| survey.index.get(parent));
+    parent.is_some_and(|n| verdicts[*n].act == Act::Delete)
+}
+
+/// Instances of one block that become those of another are told as one.
+fn together(survey: &Survey<'_>, pairs: Vec<(Address, Address)>) -> Vec<(Address, Address)> {
+    let block = |address: &Address| {
+        let (block, _) = address.as_str().rsplit_once('.')?;
+        let block = Address::parse(block).ok()?;
+        let of = |address| kind_at(&survey.inputs.registry, address).map(|kind| kind.name);
+        (of(&block) == of(address)).then_some(block)
+    };
+    let mut groups: BTreeMap<(Address, Address), Vec<(Address, Address)>> = BTreeMap::new();
+    for (from, to) in pairs {
+        let same_key = from.last() == to.last();
+        let blocks = block(&from).zip(block(&to)).filter(|_| same_key);
+        groups.entry(blocks.unwrap_or_else(|| (from.clone(), to.clone()))).or_default().push((from, to));
+    }
+    // By block: instances that are there no more, and instances that are wanted.
+    let mut counts: BTreeMap<Address, (usize, usize)> = BTreeMap::new();
+    let several = groups.values().any(|members| members.len() > 1);
+    for subject in survey.subjects.iter().filter(|_| several) {
+        let Some(block) = block(subject.address) else { continue };
+        let (gone, wanted) = counts.entry(block).or_default();
+        *if subject.resource.is_some() { wanted } else { gone } += 1;
+    }
+    let counted = |of: &Address| counts.get(of).copied().unwrap_or_default();
+    let mut found = Vec::new();
+    for ((from, to), members) in groups {
+        let whole =
+            members.len() > 1 && counted(&from).0 == members.len() && counted(&to).1 == members.len();
+        if whole {
+            found.push((from, to));
+        } else {
+            found.extend(members);
+        }
+    }
+    found
+}
+
+/// Tells whether no reference that is known already leads elsewhere than before.
+fn refers_alike(from: &Subject<'_>, verdict: &Verdict<'_>) -> bool {
+    let before = |name: &str| from.entry.and_then(|entry| entry.applied.get(name));
+    verdict.wants.iter().all(|want| {
+        let value = want.stored();
+        !matches!(want.attribute.ty, Type::Reference(_))
+            || value.is_unknown()
+            || before(want.attribute.name).is_none_or(|before| before == value)
+    })
+}

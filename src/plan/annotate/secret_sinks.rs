@@ -1,0 +1,126 @@
+//! Secret sinks in a plan: which secrets its steps deliver, each named with its target, and the blocker for a
+//! target that holds content of somebody else. Pure.
+
+use crate::config::sinks::describe;
+use crate::config::stack::{SinkUse, Stack};
+use crate::ledger::entry::Ledger;
+use crate::model::address::{Address, Name};
+use crate::model::schema::Registry;
+use crate::plan::blockers::Blocks;
+use crate::plan::change::{Note, NoteCode, Operation, Step};
+use crate::plan::join::joined_state::Survey;
+
+/// What a generated secret's address begins with.
+const VARIABLES: &str = "vars.";
+
+/// The code of the blocker for content of somebody else.
+const OCCUPIED: &str = "sink_occupied";
+
+/// The code of the blocker for a sink that does not last.
+const ON_RUNNER: &str = "sink_on_runner";
+
+/// Returns the sinks that steps write to. `is_known` tells of a generated variable that its secret exists.
+pub fn deliveries<'a>(
+    registry: Registry,
+    stack: &'a Stack,
+    ledger: &Ledger,
+    steps: &[Step],
+    is_known: impl Fn(&str) -> bool,
+) -> Vec<&'a SinkUse> {
+    let writes = |step: &Step| !matches!(step.operation, Operation::Delete { .. });
+    let any_write = steps.iter().any(writes);
+    let delivers = |one: &&SinkUse| {
+        if let Some(variable) = one.address.strip_prefix(VARIABLES) {
+            let awaited = stack.awaited.get(variable).is_some_and(|awaited| awaited.value.is_awaited());
+            return any_write && awaited && !is_known(variable);
+        }
+        let lost = ledger.entries.get(one.address.as_str()).is_some_and(|entry| entry.secret_lost);
+        steps.iter().filter(|step| step.address.as_str() == one.address.as_str()).any(|step| {
+            let shows = registry.kind(&step.kind).is_some_and(|kind| kind.shown_once.is_some());
+            match step.operation {
+                Operation::Create { .. } => shows || lost,
+                Operation::Update { .. } => lost,
+                Operation::Delete { .. } => false,
+            }
+        })
+    };
+    stack.sinks.iter().filter(delivers).collect()
+}
+
+/// Blocks a plan that would replace what stead did not deliver, and names the targets of the others.
+pub(in crate::plan) fn check(
+    survey: &Survey<'_>,
+    steps: &[Step],
+    blocks: &mut Blocks<'_, '_>,
+) -> Vec<Note> {
+    let inputs = &survey.inputs;
+    let mut notes = Vec::new();
+    let delivered = deliveries(inputs.registry, inputs.stack, inputs.ledger, steps, |_| false);
+    let has_recipients = inputs.stack.recipients.is_some();
+    if let Some((address, why)) = sink_on_runner(inputs.options.on_runner, has_recipients, &delivered) {
+        let help = "Let the ledger keep a copy: add `secrets: { recipients: [age1…] }` to the stack \
+                    (stead secret keygen); or apply on a machine that lasts."
+            .to_owned();
+        blocks.of(ON_RUNNER, Address::parse(&address).ok().as_ref(), why, help);
+    }
+    for one in delivered {
+        if let Some(why) = inputs.options.occupied_sinks.get(&one.address) {
+            let address = Address::parse(&one.address).ok();
+            let help = format!(
+                "Move it elsewhere; or let it be replaced: --overwrite-secret {}. Nothing was sent.",
+                one.address
+            );
+            match &address {
+                Some(address) => blocks.at(OCCUPIED, address, Some(one.span), why.clone(), help),
+                None => blocks.of(OCCUPIED, None, why.clone(), help),
+            }
+        }
+        // The note of a generated secret names its sink already.
+        if !one.address.starts_with(VARIABLES) {
+            notes.push(Note {
+                code: NoteCode::Delivered,
+                text: format!("the secret of {} is delivered to {}", one.address, describe(&one.sink)),
+                help: "only content that an earlier apply delivered there is replaced".to_owned(),
+                source: inputs.stack.sources.place(one.span),
+                address: None,
+            });
+        }
+    }
+    notes
+}
+
+/// Returns the first secret whose delivery has to wait: a CI runner's disk does not outlast its job, and without
+/// recipients the ledger keeps no copy.
+fn sink_on_runner(is_ci: bool, has_recipients: bool, delivered: &[&SinkUse]) -> Option<(Name, String)> {
+    let file = |one: &&&SinkUse| crate::config::sinks::target_of(&one.sink).is_some();
+    let first = delivered.iter().find(file).filter(|_| is_ci && !has_recipients)?;
+    let text = format!(
+        "The secret of {} would be delivered to {} on this CI runner, whose files are gone when the job ends.",
+        first.address,
+        describe(&first.sink)
+    );
+    Some((first.address.clone(), text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::stack::SecretSink;
+    use crate::model::source::{SourceId, Span};
+
+    #[test]
+    fn a_runner_without_recipients_loses_what_only_its_disk_has() {
+        let span = Span { source: SourceId(0), start: 0, end: 0 };
+        let one = |sink| SinkUse { address: "api_key.ci".into(), sink, span };
+        let file = one(SecretSink::File("./ci".to_owned()));
+        let program = one(SecretSink::Program("vault".into()));
+        let (address, text) = sink_on_runner(true, false, &[&program, &file]).unwrap();
+        assert_eq!(address, "api_key.ci");
+        assert!(text.contains("./ci"), "{text}");
+        for (is_ci, has_recipients, all) in
+            [(false, false, vec![&file]), (true, true, vec![&file]), (true, false, vec![&program])]
+        {
+            assert_eq!(sink_on_runner(is_ci, has_recipients, &all), None);
+        }
+    }
+}

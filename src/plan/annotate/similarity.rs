@@ -1,0 +1,64 @@
+//! How a deletion and a creation are compared, to suggest a `moved` entry where both describe the same resource.
+//! The name does not count, because it follows the address; references do not count either.
+
+use crate::model::address::Name;
+use crate::model::schema::Type;
+use crate::model::value::{Attributes, Value};
+use crate::plan::decision::{Act, Verdict};
+use crate::plan::diff::compare::{canonical, sealed};
+use crate::plan::join::joined_state::{Subject, Survey};
+
+/// The attribute that follows the address, and so says nothing of whether two are the same.
+pub(in crate::plan) const NAME: &str = "name";
+
+/// What makes two resources look alike: all that is written but the name and references, which may
+/// lead to what is renamed itself.
+type Look = (&'static str, Attributes);
+
+/// Returns what a deletion or a creation looks like: the same of two that say the same.
+pub(in crate::plan) fn alike(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>) -> String {
+    match verdict.act {
+        Act::Create => key(&wanted(survey, subject, verdict)),
+        _ => key(&old(subject)),
+    }
+}
+
+pub(in crate::plan) fn key((kind, attributes): &Look) -> String {
+    let mut key = (*kind).to_owned();
+    for (name, value) in attributes {
+        key.push('\0');
+        key.push_str(name);
+        key.push('=');
+        key.push_str(&serde_json::to_string(value).unwrap_or_default());
+    }
+    key
+}
+
+pub(in crate::plan) fn counts(subject: &Subject<'_>, name: &str) -> bool {
+    let reference = |ty: &Type| matches!(ty, Type::Reference(_));
+    let of = subject.kind.attribute(name).map(|attribute| attribute.ty);
+    name != NAME
+        && of.is_some_and(|ty| match ty {
+            Type::List(of) | Type::Set { of, .. } => !reference(of),
+            ty => !reference(&ty),
+        })
+}
+
+pub(in crate::plan) fn old(subject: &Subject<'_>) -> Look {
+    let applied = subject.entry.into_iter().flat_map(|entry| &entry.applied);
+    let written = applied.filter(|(name, value)| counts(subject, name) && **value != Value::Null);
+    let written = written.filter_map(|(name, value)| {
+        Some((name.clone(), canonical(&subject.kind.attribute(name)?.ty, value)))
+    });
+    (subject.kind.name, written.collect())
+}
+
+pub(in crate::plan) fn wanted(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>) -> Look {
+    let written = verdict.wants.iter().filter(|want| want.setting.is_some());
+    let written = written.filter(|want| counts(subject, want.attribute.name));
+    let written = written.filter(|want| *want.stored() != Value::Null).map(|want| {
+        let value = canonical(&want.attribute.ty, &sealed(want.stored(), survey.key()));
+        (Name::new_static(want.attribute.name), value)
+    });
+    (subject.kind.name, written.collect())
+}

@@ -1,0 +1,79 @@
+//! Observed: what a plan could not compare, and what it cost to compare the rest. In: subjects, with their objects as
+//! they were read. Out: at most one note of each. What the service does not show is no drift, and no proof of none.
+
+use std::collections::BTreeMap;
+
+use crate::model::address::Address;
+use crate::model::meaning::is_unset;
+use crate::model::reading::Reading;
+use crate::model::schema::Attribute;
+use crate::plan::change::{Note, NoteCode};
+use crate::plan::join::joined_state::{Subject, Survey};
+
+/// Reads of single objects that are worth no word.
+const FEW: usize = 100;
+
+/// Addresses that are named of each attribute.
+const NAMED: usize = 3;
+
+/// Returns the notes.
+pub(in crate::plan) fn notes(survey: &Survey<'_>) -> Vec<Note> {
+    unverified(survey).into_iter().chain(one_by_one(survey)).collect()
+}
+
+/// Says which declared attributes the service does not show.
+fn unverified(survey: &Survey<'_>) -> Option<Note> {
+    let mut found: BTreeMap<(&str, &str), Vec<&Address>> = BTreeMap::new();
+    for subject in &survey.subjects {
+        for attribute in untold(subject) {
+            found.entry((subject.kind.name, attribute.name)).or_default().push(subject.address);
+        }
+    }
+    let one = |((kind, name), addresses): (&(&str, &str), &Vec<&Address>)| {
+        let named: Vec<&str> = addresses.iter().take(NAMED).map(|address| address.as_str()).collect();
+        let more = addresses.len().saturating_sub(NAMED);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        format!("{kind}.{name} ({}{more})", named.join(", "))
+    };
+    let all: Vec<String> = found.iter().map(one).collect();
+    (!all.is_empty()).then(|| Note {
+        code: NoteCode::Unverified,
+        text: format!("not shown by the service: not verified: {}", all.join("; ")),
+        help: "a change of these by others is not seen; a key with more rights may see it".to_owned(),
+        source: None,
+        address: None,
+    })
+}
+
+/// Returns the attributes that a block writes, that were applied, and that the object does not show.
+fn untold(subject: &Subject<'_>) -> impl Iterator<Item = &'static Attribute> {
+    let parts = subject.resource.zip(subject.entry).zip(subject.object());
+    let written = parts.into_iter().flat_map(|((resource, entry), object)| {
+        let applied = entry.applied.iter().filter(|(_, value)| !is_unset(value)).map(|(name, _)| name);
+        let written = applied.filter(|name| resource.attributes.contains_key(*name));
+        written.filter_map(|name| subject.kind.attribute(name)).map(move |attribute| (attribute, object))
+    });
+    written
+        .filter(|(attribute, object)| {
+            attribute.is_readable() && Reading::new(attribute, object) == Reading::NotTold
+        })
+        .map(|(attribute, _)| attribute)
+}
+
+/// Says of a plan that took long why it did.
+fn one_by_one(survey: &Survey<'_>) -> Option<Note> {
+    let counts = &survey.inputs.snapshot.one_by_one;
+    let objects: usize = counts.values().map(|count| count.objects).sum();
+    let names: Vec<String> = counts
+        .iter()
+        .flat_map(|(kind, count)| count.attributes.iter().map(move |name| format!("{kind}.{name}")))
+        .collect();
+    (objects > FEW && !names.is_empty()).then(|| Note {
+        code: NoteCode::OneByOne,
+        text: format!("{objects} objects were read one by one: lists do not show {}", names.join(", ")),
+        help: "each costs a request; a stack that does not write these attributes is read by lists alone"
+            .to_owned(),
+        source: None,
+        address: None,
+    })
+}

@@ -1,0 +1,186 @@
+//! `Binding`: what a saved plan is bound to besides what it was made from: what was asked for, what the ledger
+//! remembers, when it expires, and, where the ledger does not exist yet, a key of the file's own.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::RangeInclusive;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::config::stack::Stack;
+use crate::ledger::entry::{Ledger, key_as_hex};
+use crate::model::address::{Address, Name};
+use crate::model::digest::{JsonDigest, json_digest};
+use crate::model::secret::FingerprintKey;
+use crate::plan::decision::sealed_expression;
+use crate::plan::inputs::Options;
+
+/// How long a saved plan can be applied, at least and at most.
+pub const LIFETIMES: RangeInclusive<SignedDuration> =
+    SignedDuration::from_mins(1)..=SignedDuration::from_hours(30 * 24);
+
+/// How long a saved plan can be applied unless something else was asked for.
+pub const LIFETIME: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+/// What a saved plan is bound to.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Binding {
+    /// From then on it is refused.
+    pub expires: Timestamp,
+    /// Digest of what the ledger remembers.
+    pub ledger: String,
+    /// What was asked for on the command line: the plan is computed again with it.
+    pub requested: Requested,
+    /// The recipients of kept secrets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recipients: Vec<Name>,
+    /// The file's own key; only where the ledger does not exist yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unborn: Option<Unborn>,
+}
+
+/// What stands for the key of a ledger that does not exist yet. A file with it is as private as a ledger.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unborn {
+    /// Key of the before-images and of the secrets' values.
+    #[serde(with = "key_as_hex")]
+    pub key: FingerprintKey,
+    /// Keyed digest of all values of secrets that the configuration uses.
+    pub secrets: String,
+}
+
+impl PartialEq for Unborn {
+    fn eq(&self, other: &Self) -> bool {
+        self.key.0 == other.key.0 && self.secrets == other.secrets
+    }
+}
+
+/// What was asked for on the command line, as far as it decides.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Requested {
+    /// The deletion limit does not count.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub allow_deletes: bool,
+    /// Only these and what they need.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub targets: BTreeSet<Address>,
+    /// Not these, nor what needs them.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub excluded: BTreeSet<Address>,
+    /// Objects that hold data and may be replaced all the same.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub replace: BTreeSet<Address>,
+    /// Resources that may go with the data that they hold.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub delete_data: BTreeSet<Address>,
+    /// Live objects to adopt, by id.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub adopt: BTreeMap<Address, Name>,
+    /// Resources, or modules, whose forgotten objects are adopted again.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub taken_back: BTreeSet<Address>,
+    /// The project of a stack without a `project` block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<Name>,
+}
+
+impl Requested {
+    /// Returns what was asked for, of all options of a plan.
+    #[must_use]
+    pub fn of(options: &Options) -> Self {
+        let Options {
+            allow_deletes,
+            targets,
+            excluded,
+            replace,
+            delete_data,
+            adopt,
+            taken_back,
+            project,
+            ..
+        } = options.clone();
+        Self { allow_deletes, targets, excluded, replace, delete_data, adopt, taken_back, project }
+    }
+}
+
+impl Binding {
+    /// Returns the options with which the plan is computed again.
+    #[must_use]
+    pub fn options(&self, destroy: bool) -> Options {
+        let Requested {
+            allow_deletes,
+            targets,
+            excluded,
+            replace,
+            delete_data,
+            adopt,
+            taken_back,
+            project,
+        } = self.requested.clone();
+        Options {
+            destroy,
+            allow_deletes,
+            targets,
+            excluded,
+            replace,
+            delete_data,
+            adopt,
+            taken_back,
+            project,
+            image_key: self.unborn.as_ref().map(|unborn| unborn.key.clone()),
+            ..Options::default()
+        }
+    }
+
+    /// Returns the key of the before-images: the ledger's, or the file's own where it has none.
+    pub(in crate::plan) fn image_key(&self, ledger: &FingerprintKey) -> FingerprintKey {
+        let own = self.unborn.as_ref().filter(|_| ledger.is_none());
+        own.map_or(ledger, |unborn| &unborn.key).clone()
+    }
+}
+
+/// Returns the digest of what a ledger remembers. What only tells of its own past does not count: when an apply ran,
+/// who holds the lock, how many records there are.
+///
+/// # Errors
+/// When a part of it cannot be written as JSON.
+pub fn ledger_digest(ledger: &Ledger) -> Result<String, serde_json::Error> {
+    let remembered = Ledger {
+        serial: 0,
+        last_applied: None,
+        history: VecDeque::new(),
+        incidents: VecDeque::new(),
+        sealed: None,
+        epoch: 0,
+        holder: None,
+        // A plan that an earlier version saved has the digest without it.
+        had_entries: false,
+        origins: BTreeSet::new(),
+        ..ledger.clone()
+    };
+    json_digest("stead ledger 2", &remembered)
+}
+
+/// Returns the keyed digest of the values of all secrets that a stack uses.
+///
+/// # Errors
+/// When a part of it cannot be written as JSON.
+pub fn secrets_digest(stack: &Stack, key: &FingerprintKey) -> Result<String, serde_json::Error> {
+    let mut digest = JsonDigest::new("stead secret values 2");
+    for resource in stack.resources.values() {
+        for (name, setting) in &resource.attributes {
+            if setting.expression.is_secret() {
+                digest.add(&(&resource.address, name, sealed_expression(&setting.expression, key)))?;
+            }
+        }
+    }
+    for (name, output) in &stack.outputs {
+        if output.expression.is_secret() {
+            digest.add(&("output", name, sealed_expression(&output.expression, key)))?;
+        }
+    }
+    Ok(digest.finish())
+}

@@ -1,0 +1,170 @@
+//! Whether a plan's changes are what its steps do. A saved plan shows its changes and an apply runs steps: a file in
+//! which they differ was edited, and is neither shown nor applied. What follows only from the live world or the
+//! catalog (names of catalog entries, prices, places) is not compared here; the apply computes the plan again.
+
+use crate::model::address::places;
+use crate::model::expression::Expression;
+use crate::model::schema::{Kind, Registry, Type};
+use crate::model::value::Value;
+use crate::plan::change::{Action, AttributeChange, Change, Operation, Plan, PlannedCall, Step};
+use crate::plan::diff::compare::{canonical, part_type};
+use crate::plan::order::dependency_cycle;
+use crate::plan::order::steps::critical_path;
+
+/// Checks a plan.
+///
+/// # Errors
+/// What does not fit, as a phrase: `the change of vm.web`.
+pub(in crate::plan) fn check(plan: &Plan, registry: Registry) -> Result<(), String> {
+    // Steps that wait for each other have no order: the plan has none, and is blocked.
+    if plan.steps.is_empty() && plan.blocks.iter().any(|block| block.code == dependency_cycle::CYCLE) {
+        return Ok(());
+    }
+    let mut owned = vec![false; plan.steps.len()];
+    for change in &plan.changes {
+        check_change(change, plan, &mut owned)?;
+        if let Some(kind) = registry.kind(&change.kind) {
+            check_attributes(change, plan, kind)?;
+        }
+    }
+    if let Some(number) = owned.iter().position(|owned| !owned) {
+        return Err(format!("step {number} belongs to no change"));
+    }
+    for (number, step) in plan.steps.iter().enumerate() {
+        if step.after.iter().any(|before| *before >= number) {
+            return Err(format!("step {number} does not come after what it waits for"));
+        }
+    }
+    if critical_path(&plan.steps) != plan.critical_path {
+        return Err("the longest chain of steps is another one".to_owned());
+    }
+    Ok(())
+}
+
+fn check_change(change: &Change, plan: &Plan, owned: &mut [bool]) -> Result<(), String> {
+    let address = &change.address;
+    let mut seconds: u32 = 0;
+    for number in &change.steps {
+        let step =
+            plan.steps.get(*number).ok_or_else(|| format!("{address} has a step that is missing"))?;
+        if std::mem::replace(&mut owned[*number], true) {
+            return Err(format!("step {number} belongs to two changes"));
+        }
+        // The copy of what is deleted has an address below it.
+        let is_copy = matches!(&step.operation, Operation::Create { remember, .. } if remember.let_go)
+            && places(step.address.as_str()).any(|above| above == address.as_str());
+        if !is_copy && (step.address != *address || step.kind != change.kind) {
+            return Err(format!("step {number} is not one of {address}"));
+        }
+        seconds = seconds.saturating_add(step.seconds);
+    }
+    if seconds != change.seconds {
+        return Err(format!("the time that {address} takes is not that of its steps"));
+    }
+    let steps = || change.steps.iter().filter_map(|number| plan.steps.get(*number));
+    if is_action_of(change.action, steps()) {
+        Ok(())
+    } else {
+        Err(format!("the steps of {address} do something else than its change says"))
+    }
+}
+
+/// Tells whether an action is what these steps do.
+fn is_action_of<'p>(action: Action, steps: impl Iterator<Item = &'p Step>) -> bool {
+    let (mut creates, mut updates, mut deletes, mut removes_deposed) = (false, false, false, false);
+    for step in steps {
+        match &step.operation {
+            // The copy of what goes is not the resource's own object.
+            Operation::Create { remember, .. } if remember.let_go => {}
+            Operation::Create { .. } => creates = true,
+            Operation::Update { .. } => updates = true,
+            Operation::Delete { deposed: true, .. } => removes_deposed = true,
+            Operation::Delete { deposed: false, .. } => deletes = true,
+        }
+    }
+    match action {
+        Action::Create => creates && !deletes,
+        Action::Replace => creates,
+        Action::Update => updates && !creates && !deletes,
+        // What goes with its parent needs no step of its own.
+        Action::Delete => !creates,
+        Action::Adopt | Action::Move | Action::Forget => !creates && !deletes,
+        Action::Read => !creates && !updates && !deletes && !removes_deposed,
+    }
+}
+
+/// Checks that the attributes that are shown are those of the steps, as far as both say them in the same words.
+fn check_attributes(change: &Change, plan: &Plan, kind: &Kind) -> Result<(), String> {
+    for number in &change.steps {
+        let Some(step) = plan.steps.get(*number) else { continue };
+        match &step.operation {
+            Operation::Create { desired, remember, .. } if !remember.let_go => {
+                if change.action == Action::Create
+                    && let Some(name) = desired.iter().find(|(name, wanted)| {
+                        wanted.known() != Some(&Value::Null)
+                            && change.attributes.iter().all(|shown| shown.path != **name)
+                    })
+                {
+                    return Err(format!("{}.{} is not shown", change.address, name.0));
+                }
+                for shown in &change.attributes {
+                    let planned = desired.get(attribute_of(&shown.path)).and_then(Expression::known);
+                    check_value(change, kind, shown, planned)?;
+                }
+            }
+            Operation::Update { calls, .. } => {
+                for shown in &change.attributes {
+                    check_value(change, kind, shown, end(calls, attribute_of(&shown.path)))?;
+                }
+            }
+            Operation::Create { .. } | Operation::Delete { .. } => {}
+        }
+    }
+    Ok(())
+}
+
+/// Returns what an attribute is after the last call that changes it.
+fn end<'c>(calls: &'c [PlannedCall], name: &str) -> Option<&'c Value> {
+    let mut all = calls.iter().filter_map(|call| call.attributes.get(name));
+    all.next_back().and_then(|(_, after)| after.known())
+}
+
+fn attribute_of(path: &str) -> &str {
+    path.split_once('.').map_or(path, |(name, _)| name)
+}
+
+fn check_value(
+    change: &Change,
+    kind: &Kind,
+    shown: &AttributeChange,
+    planned: Option<&Value>,
+) -> Result<(), String> {
+    let Some(attribute) = kind.attribute(attribute_of(&shown.path)) else { return Ok(()) };
+    let key = shown.path.split_once('.').map(|(_, key)| key);
+    let ty = match key {
+        None => Some(&attribute.ty),
+        Some(key) => part_type(&attribute.ty, key),
+    };
+    // Catalog entries and references are shown by name, and steps hold ids.
+    let Some(ty) = ty.filter(|ty| is_shown_as_planned(ty)) else { return Ok(()) };
+    let planned = planned.map(|planned| key.map_or_else(|| planned.clone(), |key| part(planned, key)));
+    // Secrets without fingerprints are equal to nothing.
+    let comparable = |planned: &Value| !planned.is_unknown() && !planned.lacks_fingerprint();
+    match planned.filter(comparable) {
+        Some(planned) if canonical(ty, &planned) != canonical(ty, &shown.after) => {
+            Err(format!("{}.{} is not what its step says", change.address, shown.path))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn part(value: &Value, key: &str) -> Value {
+    match value {
+        Value::Map(map) => map.get(key).cloned().unwrap_or_default(),
+        _ => Value::Null,
+    }
+}
+
+fn is_shown_as_planned(ty: &Type) -> bool {
+    matches!(ty, Type::Boolean | Type::Integer { .. } | Type::Decimal | Type::Text { .. } | Type::Enum(_))
+}

@@ -1,0 +1,93 @@
+//! The fingerprint: the whole SHA-256 of what a plan decides and what it shows of that. Times, prices, places in
+//! files, counts of requests and the nonce do not enter it, so two plans of the same world have the same one. It is
+//! always computed from a plan, never read from a file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::model::address::{Address, Name};
+use crate::model::digest::json_digest;
+use crate::model::expression::Expression;
+use crate::model::value::Value;
+use crate::plan::change::{
+    Action, AttributeChange, Base, Bookkeeping, Cause, Change, Operation, POLICY, Plan, RulingVerdict, Step,
+};
+
+/// Everything that is decided.
+#[derive(Serialize)]
+struct Decided<'p> {
+    whose: (&'p str, &'p str, &'p str, &'p str, bool),
+    steps: &'p [Step],
+    changes: Vec<Shown<'p>>,
+    bookkeeping: &'p [Bookkeeping],
+    blocks: Vec<(&'p str, Option<&'p Address>)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    denied: Vec<(&'p str, Option<&'p Address>)>,
+    outputs: &'p BTreeMap<Name, Expression>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    reads: &'p str,
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    delete_data: &'p BTreeSet<Address>,
+}
+
+/// What people read of a change, as far as it follows from the decision alone and is not in its steps already.
+type Shown<'p> = (
+    (&'p Address, &'p str, Option<&'p Name>, Option<&'p Address>),
+    (Action, Option<bool>, Cause, Option<&'p str>),
+    Vec<(&'p Name, &'p Value, &'p Value, bool, bool)>,
+    &'p [usize],
+);
+
+/// Returns the fingerprint: 64 hexadecimal digits.
+///
+/// # Errors
+/// When a part of the plan cannot be written as JSON.
+pub(in crate::plan) fn fingerprint(plan: &Plan) -> Result<String, serde_json::Error> {
+    let Base { stack, environment, account, config, destroy, delete_data, .. } = &plan.base;
+    let decided = Decided {
+        whose: (stack, environment, account, config, *destroy),
+        steps: &plan.steps,
+        changes: plan.changes.iter().map(|change| shown(change, &plan.steps)).collect(),
+        bookkeeping: &plan.bookkeeping,
+        blocks: plan
+            .blocks
+            .iter()
+            // Whether someone overrides a policy is no part of what is decided: its verdict is.
+            .filter(|block| block.code != POLICY)
+            .map(|block| (block.code.as_str(), block.address.as_ref()))
+            .collect(),
+        denied: plan
+            .policy
+            .iter()
+            .filter(|ruling| ruling.verdict >= RulingVerdict::Overridden)
+            .map(|ruling| (ruling.name.as_str(), ruling.address.as_ref()))
+            .collect(),
+        outputs: &plan.outputs,
+        reads: &plan.base.reads,
+        delete_data,
+    };
+    json_digest("stead plan 2", &decided)
+}
+
+fn shown<'p>(change: &'p Change, steps: &'p [Step]) -> Shown<'p> {
+    let made = change.steps.iter().find_map(|number| match &steps.get(*number)?.operation {
+        Operation::Create { desired, remember, .. } if !remember.let_go => Some(desired),
+        _ => None,
+    });
+    // What a creation shows in the words of its step is hashed once, with the step.
+    let is_in_step = |one: &&AttributeChange| {
+        let planned = made.and_then(|desired| desired.get(&one.path)?.known());
+        one.before == Value::Null && planned == Some(&one.after)
+    };
+    let attributes =
+        change.attributes.iter().filter(|one| change.action != Action::Create || !is_in_step(one));
+    (
+        (&change.address, &change.kind, change.id.as_ref(), change.was.as_ref().map(|was| &was.address)),
+        (change.action, change.create_first, change.cause, change.reason.as_deref()),
+        attributes
+            .map(|one| (&one.path, &one.before, &one.after, one.removed, one.forces_replacement))
+            .collect(),
+        &change.steps,
+    )
+}

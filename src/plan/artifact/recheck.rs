@@ -1,0 +1,89 @@
+//! Whether the plan that an apply computes is the saved one. In: both plans; out: nothing, or the first part in which
+//! they differ. Only what says nothing of the decision is left out: times, the nonce, counts of requests, the ledger's
+//! serial, when prices were read, and the directories of files, which depend on where a command runs.
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::saved_plan::Stale;
+use crate::model::digest::json_digest;
+use crate::model::source::Place;
+use crate::plan::change::Plan;
+
+/// Checks that two plans are the same. They are compared as they are written: a secret of which no fingerprint is
+/// known is equal to nothing otherwise.
+///
+/// # Errors
+/// The first part in which they differ.
+pub fn check_recomputed(saved: &Plan, computed: &Plan) -> Result<(), Stale> {
+    let (saved, computed) = (comparable(saved.clone()), comparable(computed.clone()));
+    if is_same(&saved, &computed)? {
+        return Ok(());
+    }
+    Err(Stale::Differs { what: difference(&saved, &computed)? })
+}
+
+fn is_same(saved: &impl Serialize, computed: &impl Serialize) -> Result<bool, Stale> {
+    let incomparable = |error: serde_json::Error| Stale::Incomparable { why: error.to_string() };
+    let computed = json_digest("stead compared plan", computed).map_err(incomparable)?;
+    Ok(json_digest("stead compared plan", saved).map_err(incomparable)? == computed)
+}
+
+/// Names the first part in which two plans differ.
+fn difference(saved: &Plan, computed: &Plan) -> Result<String, Stale> {
+    for number in 0..saved.steps.len().max(computed.steps.len()) {
+        let (one, other) = (saved.steps.get(number), computed.steps.get(number));
+        if !is_same(&one, &other)? {
+            return Ok(one.or(other).map(|step| step.address.to_string()).unwrap_or_default());
+        }
+    }
+    for number in 0..saved.changes.len().max(computed.changes.len()) {
+        let (one, other) = (saved.changes.get(number), computed.changes.get(number));
+        if !is_same(&one, &other)? {
+            return Ok(one.or(other).map(|change| change.address.to_string()).unwrap_or_default());
+        }
+    }
+    let parts = [
+        (is_same(&saved.base, &computed.base)?, "what it was made from"),
+        (is_same(&saved.blocks, &computed.blocks)?, "what keeps it from being applied"),
+        (is_same(&saved.policy, &computed.policy)?, "the verdicts of the policies"),
+        (is_same(&saved.bookkeeping, &computed.bookkeeping)?, "what the ledger takes without a request"),
+        (is_same(&saved.drift, &computed.drift)?, "what changed outside stead"),
+        (is_same(&saved.outputs, &computed.outputs)?, "the outputs"),
+        (is_same(&saved.cost, &computed.cost)?, "the prices"),
+    ];
+    let first = parts.iter().find(|(same, _)| !same).map(|(_, what)| (*what).to_owned());
+    Ok(first.unwrap_or_else(|| "what is said of it".to_owned()))
+}
+
+/// Returns a plan without what says nothing of its decision.
+fn comparable(mut plan: Plan) -> Plan {
+    let base = &mut plan.base;
+    (base.made_at, base.nonce, base.serial) = (jiff::Timestamp::UNIX_EPOCH, Uuid::nil(), 0);
+    plan.requests = crate::model::snapshot::RequestCount::default();
+    plan.cost.priced_at = None;
+    plan.fingerprint.clear();
+    for place in places(&mut plan) {
+        place.file = place.file.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+    }
+    plan
+}
+
+/// Returns every place in a file that a plan names.
+fn places(plan: &mut Plan) -> Vec<&mut Place> {
+    let mut all: Vec<&mut Option<Place>> = Vec::new();
+    for change in &mut plan.changes {
+        all.push(&mut change.source);
+        all.extend(change.was.as_mut().map(|was| &mut was.source));
+        all.extend(change.attributes.iter_mut().map(|attribute| &mut attribute.source));
+        all.extend(change.rest.iter_mut().map(|unchanged| &mut unchanged.source));
+    }
+    for drift in &mut plan.drift {
+        all.push(&mut drift.source);
+        all.extend(drift.leave.as_mut().map(|leave| &mut leave.source));
+    }
+    all.extend(plan.blocks.iter_mut().map(|block| &mut block.source));
+    all.extend(plan.policy.iter_mut().map(|ruling| &mut ruling.source));
+    all.extend(plan.notes.iter_mut().map(|note| &mut note.source));
+    all.into_iter().flatten().collect()
+}

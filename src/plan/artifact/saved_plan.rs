@@ -1,0 +1,406 @@
+//! `SavedPlan`: a plan as a file, and the checks before it is applied: it is whole, it is for this
+//! stack, it was not applied yet, it did not expire, and nothing that it touches has moved. An apply runs the plan
+//! that it computes itself (`recheck`); the file is what that has to be equal to. Its changes must be what its steps
+//! do, and its fingerprint is computed from both, so that what is shown is what is compared.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::binding::{self, Binding};
+use super::consistency;
+use super::fingerprint::fingerprint;
+use crate::ledger::entry::Ledger;
+use crate::model::address::{Address, Name};
+use crate::model::digest::json_digest;
+use crate::model::schema::Registry;
+use crate::model::secret::FingerprintKey;
+use crate::model::snapshot::Snapshot;
+use crate::plan::change::{BeforeImage, Bookkeeping, Operation, Plan};
+use crate::plan::diff::before_image::moved;
+
+/// The version of the form of saved plans.
+const SCHEMA: u32 = 2;
+
+/// A plan with what it is bound to and a digest of both.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SavedPlan {
+    /// The version of this form.
+    pub schema: u32,
+    /// The version of stead that made it.
+    pub stead_version: String,
+    /// SHA-256 of the rest. It shows an accident; who edits a file on purpose can compute it anew.
+    pub digest: String,
+    /// What the plan is bound to besides what it was made from.
+    pub binding: Binding,
+    /// The plan.
+    pub plan: Plan,
+}
+
+/// Why a file is no saved plan.
+#[derive(Debug, Error)]
+pub enum SavedError {
+    /// It is not JSON of this form.
+    #[error("this is not a saved plan")]
+    Malformed(#[source] serde_json::Error),
+    /// Another version of stead wrote it in a form that this one does not read.
+    #[error("the saved plan has form {found}, and this version reads form {SCHEMA}: plan again")]
+    Version {
+        /// Its form.
+        found: u32,
+    },
+    /// It is not what was saved.
+    #[error("the saved plan was changed after it was made: plan again")]
+    Tampered,
+    /// Its changes are not what its steps do.
+    #[error("the saved plan was changed after it was made: {what}: plan again")]
+    Inconsistent {
+        /// What does not fit.
+        what: String,
+    },
+}
+
+/// What a saved plan is checked against before anything is read.
+#[derive(Clone, Copy)]
+pub struct Origin<'a> {
+    /// The stack of the configuration.
+    pub stack: &'a Name,
+    /// Its environment.
+    pub environment: &'a Name,
+    /// The digest of the resolved configuration.
+    pub config: &'a str,
+    /// The ledger, as plans see it.
+    pub ledger: &'a Ledger,
+    /// The recipients of kept secrets.
+    pub recipients: &'a [Name],
+}
+
+/// What a saved plan is checked against once the live world was read.
+#[derive(Clone, Copy)]
+pub struct Facts<'a> {
+    /// The tables.
+    pub registry: Registry,
+    /// The digest of what it reads elsewhere, as it is now.
+    pub reads: &'a str,
+    /// The ledger.
+    pub ledger: &'a Ledger,
+    /// What is live now: what the plan's `objects` name, at least.
+    pub snapshot: &'a Snapshot,
+}
+
+/// Why a saved plan can no longer be applied.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Stale {
+    /// It is too old.
+    #[error("the plan expired at {at}")]
+    Expired {
+        /// When.
+        at: Timestamp,
+    },
+    /// Its times contradict each other.
+    #[error("the plan says that it was made at {made_at} and expires at {expires}, which no plan does")]
+    Times {
+        /// When it was made.
+        made_at: Timestamp,
+        /// When it expires.
+        expires: Timestamp,
+    },
+    /// Another version of stead made it, and may have decided or said something else.
+    #[error("the plan was made by stead {planned}, and this is {found}")]
+    SteadVersion {
+        /// Its version.
+        planned: String,
+        /// This one.
+        found: String,
+    },
+    /// The ledger remembers something else.
+    #[error("the ledger changed since the plan was made")]
+    LedgerChanged,
+    /// A secret has another value.
+    #[error("the value of a secret is not the one that the plan was made with")]
+    Secret,
+    /// The plan that is computed now is another one.
+    #[error("the plan as it is computed now differs from the saved one: {what}")]
+    Differs {
+        /// In what.
+        what: String,
+    },
+    /// A part cannot be written as JSON.
+    #[error("the plan cannot be compared: {why}")]
+    Incomparable {
+        /// Why.
+        why: String,
+    },
+    /// It was made for something else.
+    #[error("the plan was made for {what} {planned}, and this is {found}")]
+    Foreign {
+        /// `account`, `stack`, `environment`.
+        what: &'static str,
+        /// The plan's.
+        planned: Name,
+        /// The one at hand.
+        found: Name,
+    },
+    /// It was made from another ledger, or a fork of it.
+    #[error("the plan was made from another ledger ({planned}), and this is {found}")]
+    Ledger {
+        /// The plan's lineage.
+        planned: Uuid,
+        /// The ledger's.
+        found: Uuid,
+    },
+    /// The ledger is older than the plan: an old copy was put back.
+    #[error("the ledger is older than the plan: record {found} where the plan saw {planned}")]
+    Rewound {
+        /// The plan's serial.
+        planned: u64,
+        /// The ledger's.
+        found: u64,
+    },
+    /// The configuration changed.
+    #[error("the configuration changed since the plan was made")]
+    Config,
+    /// What other stacks gave, or what is looked up, changed.
+    #[error("what it reads elsewhere (`stacks`, `data`) changed since the plan was made")]
+    Reads,
+    /// It was applied.
+    #[error("the plan was applied already")]
+    Applied,
+    /// An object that it touches has moved.
+    #[error("{address} changed since the plan was made: {what}")]
+    Moved {
+        /// Whose.
+        address: Address,
+        /// What moved.
+        what: Movement,
+    },
+}
+
+/// What moved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Movement {
+    /// The object is gone.
+    Gone,
+    /// This attribute.
+    Attribute(Name),
+    /// The resource has another object than the plan saw.
+    Rebound(Name),
+    /// The resource has no object any more.
+    Unbound,
+}
+
+impl fmt::Display for Movement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gone => f.write_str("the object is gone"),
+            Self::Attribute(name) => write!(f, "{name} is not what it was"),
+            Self::Rebound(id) => write!(f, "it has the object {id} now"),
+            Self::Unbound => f.write_str("it has no object any more"),
+        }
+    }
+}
+
+impl SavedPlan {
+    /// Wraps a plan.
+    ///
+    /// # Errors
+    /// When a part of it cannot be written as JSON.
+    pub fn new(
+        plan: Plan,
+        binding: Binding,
+        stead_version: impl Into<String>,
+    ) -> Result<Self, serde_json::Error> {
+        let (stead_version, digest) = (stead_version.into(), String::new());
+        let mut saved = Self { schema: SCHEMA, stead_version, digest, binding, plan };
+        saved.digest = saved.content_digest()?;
+        Ok(saved)
+    }
+
+    /// Returns the digest of everything else.
+    fn content_digest(&self) -> Result<String, serde_json::Error> {
+        json_digest("stead saved plan 2", &(&self.stead_version, &self.binding, &self.plan))
+    }
+
+    /// Returns the text of the file.
+    ///
+    /// # Errors
+    /// When a part of the plan cannot be written as JSON.
+    pub fn to_text(&self) -> Result<String, serde_json::Error> {
+        let mut text = serde_json::to_string(self)?;
+        text.push('\n');
+        Ok(text)
+    }
+
+    /// Reads the text of a file. The plan's fingerprint is computed from it.
+    ///
+    /// # Errors
+    /// When it is no saved plan, of another form, or not as it was saved.
+    pub fn parse(text: &str, registry: Registry) -> Result<Self, SavedError> {
+        #[derive(Deserialize)]
+        struct Form {
+            schema: u32,
+        }
+        let form: Form = serde_json::from_str(text).map_err(SavedError::Malformed)?;
+        if form.schema != SCHEMA {
+            return Err(SavedError::Version { found: form.schema });
+        }
+        let mut saved: Self = serde_json::from_str(text).map_err(SavedError::Malformed)?;
+        // Only the text that is written here is read: nothing in the file is unread, or read in two ways.
+        let whole = saved.content_digest().map_err(SavedError::Malformed)? == saved.digest
+            && saved.to_text().map_err(SavedError::Malformed)? == text;
+        if !whole {
+            return Err(SavedError::Tampered);
+        }
+        consistency::check(&saved.plan, registry).map_err(|what| SavedError::Inconsistent { what })?;
+        saved.plan.fingerprint = fingerprint(&saved.plan).map_err(SavedError::Malformed)?;
+        Ok(saved)
+    }
+
+    /// Checks that the plan may still be applied at a time, by a version of stead.
+    ///
+    /// # Errors
+    /// The first reason why not.
+    pub fn check_time(&self, now: Timestamp, stead_version: &str) -> Result<(), Stale> {
+        let (made_at, expires) = (self.plan.base.made_at, self.binding.expires);
+        if self.stead_version != stead_version {
+            let (planned, found) = (self.stead_version.clone(), stead_version.to_owned());
+            return Err(Stale::SteadVersion { planned, found });
+        }
+        if !binding::LIFETIMES.contains(&made_at.duration_until(expires)) {
+            return Err(Stale::Times { made_at, expires });
+        }
+        if now >= expires { Err(Stale::Expired { at: expires }) } else { Ok(()) }
+    }
+
+    /// Checks, before anything is read from the live world or recorded, that the plan is for this stack,
+    /// configuration and ledger.
+    ///
+    /// # Errors
+    /// The first reason why not.
+    pub fn check_origin(&self, origin: &Origin<'_>) -> Result<(), Stale> {
+        let base = &self.plan.base;
+        let Origin { stack, environment, config, ledger, recipients } = *origin;
+        if ledger.applied_plans.contains(&base.nonce) {
+            return Err(Stale::Applied);
+        }
+        check_names([("stack", &base.stack, stack), ("environment", &base.environment, environment)])?;
+        let (lineage, serial) = (ledger.identity.lineage, ledger.serial);
+        if base.lineage != lineage {
+            return Err(Stale::Ledger { planned: base.lineage, found: lineage });
+        }
+        if serial < base.serial {
+            return Err(Stale::Rewound { planned: base.serial, found: serial });
+        }
+        if config != base.config || recipients != self.binding.recipients {
+            return Err(Stale::Config);
+        }
+        let digest = binding::ledger_digest(ledger);
+        if digest.map_err(|error| Stale::Incomparable { why: error.to_string() })? != self.binding.ledger {
+            return Err(Stale::LedgerChanged);
+        }
+        Ok(())
+    }
+
+    /// Checks that nothing that the plan touches has moved.
+    ///
+    /// # Errors
+    /// The first thing that has.
+    pub fn check(&self, facts: &Facts<'_>) -> Result<(), Stale> {
+        let base = &self.plan.base;
+        let account = facts.snapshot.account.clone().unwrap_or_default();
+        check_names([("account", &base.account, &account)])?;
+        // A plan that reads nothing elsewhere, as one that destroys, says nothing of it.
+        if !base.reads.is_empty() && facts.reads != base.reads {
+            return Err(Stale::Reads);
+        }
+        self.check_bindings(facts)?;
+        let key = self.binding.image_key(&facts.ledger.identity.key);
+        base.objects.iter().try_for_each(|image| check_image(image, facts, &key))
+    }
+
+    /// Checks that the secrets have the values that the plan was made with, by their digest under the plan's own key.
+    /// Where the ledger has a key, the plan holds their fingerprints.
+    ///
+    /// # Errors
+    /// When one has another value, or that cannot be told.
+    pub fn check_secrets(&self, digest: Option<&str>) -> Result<(), Stale> {
+        let planned = self.binding.unborn.as_ref().map(|unborn| unborn.secrets.as_str());
+        let without_key = self.plan.base.lineage.is_nil();
+        if planned == digest && planned.is_some() == without_key { Ok(()) } else { Err(Stale::Secret) }
+    }
+
+    /// Checks that every resource still has the object that the plan saw, or none. Otherwise a late
+    /// object of an earlier apply would get a twin.
+    fn check_bindings(&self, facts: &Facts<'_>) -> Result<(), Stale> {
+        let images = self.plan.base.objects.iter().map(|image| (&image.address, &image.key.id));
+        let seen: std::collections::BTreeMap<_, _> = images.collect();
+        let old = self.check_moves(facts)?;
+        for step in &self.plan.steps {
+            let address = &step.address;
+            let entry = facts.ledger.entries.get(old.get(address).copied().unwrap_or(address));
+            let bound = entry.and_then(|entry| entry.current.as_ref()).map(|owned| &owned.id);
+            let what = match (&step.operation, seen.get(address), bound) {
+                (Operation::Delete { deposed: true, .. }, ..) => continue,
+                (Operation::Create { .. }, None, Some(id)) if !self.is_gone(address, id) => {
+                    Movement::Rebound(id.clone())
+                }
+                (_, Some(planned), Some(id)) if *planned != id => Movement::Rebound(id.clone()),
+                (Operation::Delete { .. }, Some(_), None) => Movement::Unbound,
+                _ => continue,
+            };
+            return Err(Stale::Moved { address: address.clone(), what });
+        }
+        Ok(())
+    }
+
+    /// Checks that everything that moves is where it was; returns the old addresses by the new ones.
+    fn check_moves<'p>(&'p self, facts: &Facts<'_>) -> Result<HashMap<&'p Address, &'p Address>, Stale> {
+        let moves = self.plan.bookkeeping.iter().filter_map(|bookkeeping| match bookkeeping {
+            Bookkeeping::Move(moves) => Some(moves),
+            _ => None,
+        });
+        let mut old = HashMap::new();
+        for (from, to) in moves.flatten() {
+            let current = |address| facts.ledger.entries.get(address)?.current.as_ref();
+            let stale = |address: &Address, what| Err(Stale::Moved { address: address.clone(), what });
+            if !facts.ledger.entries.contains_key(from) {
+                return stale(from, Movement::Unbound);
+            }
+            if let Some(owned) = current(to) {
+                return stale(to, Movement::Rebound(owned.id.clone()));
+            }
+            old.insert(to, from);
+        }
+        Ok(old)
+    }
+
+    /// Tells whether the plan found an object gone.
+    fn is_gone(&self, address: &Address, id: &Name) -> bool {
+        let gone = |b: &_| matches!(b, Bookkeeping::Gone(a, found) if a == address && found == id);
+        self.plan.bookkeeping.iter().any(gone)
+    }
+}
+
+fn check_names<const N: usize>(names: [(&'static str, &Name, &Name); N]) -> Result<(), Stale> {
+    for (what, planned, found) in names {
+        if planned != found {
+            return Err(Stale::Foreign { what, planned: planned.clone(), found: found.clone() });
+        }
+    }
+    Ok(())
+}
+
+fn check_image(image: &BeforeImage, facts: &Facts<'_>, key: &FingerprintKey) -> Result<(), Stale> {
+    let stale = |what| Stale::Moved { address: image.address.clone(), what };
+    let object = facts.snapshot.objects.get(&image.key).ok_or_else(|| stale(Movement::Gone))?;
+    let Some(kind) = facts.registry.kind(&image.key.kind) else { return Ok(()) };
+    match moved(image, kind, object, key) {
+        Some(name) => Err(stale(Movement::Attribute(name))),
+        None => Ok(()),
+    }
+}

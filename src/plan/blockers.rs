@@ -1,0 +1,89 @@
+//! `Blocks`: why a plan cannot be applied, gathered while it is made.
+
+use super::change::Block;
+use super::join::joined_state::{Subject, Survey};
+use crate::model::address::Address;
+use crate::model::source::{Place, Span};
+
+/// The blocks of one plan.
+pub(super) struct Blocks<'s, 'a> {
+    survey: &'s Survey<'a>,
+    all: Vec<Block>,
+}
+
+impl<'s, 'a> Blocks<'s, 'a> {
+    /// Starts without any.
+    pub fn new(survey: &'s Survey<'a>) -> Self {
+        Self { survey, all: Vec::new() }
+    }
+
+    /// Adds one about a subject, at its block or at a better place.
+    pub fn about(
+        &mut self,
+        code: &'static str,
+        subject: &Subject<'_>,
+        span: Option<Span>,
+        text: String,
+        help: String,
+    ) {
+        let source =
+            span.or_else(|| subject.block.map(|block| block.span)).and_then(|span| self.place(span));
+        let address = Some(subject.address.clone());
+        self.all.push(Block { code: code.into(), address, text, help, source });
+    }
+
+    /// Adds one about an address without a subject, or about the whole plan.
+    pub fn of(&mut self, code: &'static str, address: Option<&Address>, text: String, help: String) {
+        self.all.push(Block { code: code.into(), address: address.cloned(), text, help, source: None });
+    }
+
+    /// Adds one about an address, at a place.
+    pub fn at(
+        &mut self,
+        code: &'static str,
+        address: &Address,
+        span: Option<Span>,
+        text: String,
+        help: String,
+    ) {
+        let source = span.and_then(|span| self.place(span));
+        self.all.push(Block { code: code.into(), address: Some(address.clone()), text, help, source });
+    }
+
+    /// Adds one about what is written at a place, and about no resource.
+    pub fn at_place(&mut self, code: &'static str, span: Option<Span>, text: String, help: String) {
+        let source = span.and_then(|span| self.place(span));
+        self.all.push(Block { code: code.into(), address: None, text, help, source });
+    }
+
+    /// Adds one that was found already.
+    pub fn extend(&mut self, found: Option<Block>) {
+        self.all.extend(found);
+    }
+
+    /// Returns those that were found so far.
+    pub fn all(&self) -> &[Block] {
+        &self.all
+    }
+
+    /// Returns how many there are.
+    pub fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Keeps only the first ones: what was found after them is looked for again.
+    pub fn keep(&mut self, count: usize) {
+        self.all.truncate(count);
+    }
+
+    /// Returns them, by code and address.
+    pub fn finish(mut self) -> Vec<Block> {
+        self.all.sort_by(|a, b| (&a.code, &a.address, &a.text).cmp(&(&b.code, &b.address, &b.text)));
+        self.all.dedup();
+        self.all
+    }
+
+    fn place(&self, span: Span) -> Option<Place> {
+        self.survey.inputs.stack.sources.place(span)
+    }
+}

@@ -1,0 +1,180 @@
+//! Adoptions: what stands in the way of taking live objects over.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::conflicts::name_conflicts::{home, place, taken};
+use crate::model::address::{Address, Name};
+use crate::model::snapshot::ObjectKey;
+use crate::model::source::Span;
+use crate::plan::blockers::Blocks;
+use crate::plan::decision::{Act, Verdict};
+use crate::plan::join::joined_state::{Adoption, Subject, Survey, is_adopted, is_leaving};
+
+/// Checks what was asked for, and whether each object has one address in the end.
+pub(in crate::plan) fn check<'a>(
+    survey: &Survey<'a>,
+    verdicts: &[Verdict<'a>],
+    blocks: &mut Blocks<'_, 'a>,
+) {
+    let asked = &survey.inputs.options.adopt;
+    let owners = if asked.is_empty() { HashMap::new() } else { owners(survey) };
+    for (address, id) in asked {
+        let subject = survey.index.get(address).map(|n| &survey.subjects[*n]);
+        let Some((text, help)) = unadoptable(survey, &owners, (subject, address, id)) else { continue };
+        let block = subject.and_then(|subject| subject.block).map(|block| block.span);
+        blocks.at("adopt", address, import(survey, address).or(block), text, help);
+    }
+    let mut told = shared(survey, blocks);
+    told.extend(mistaken(survey, verdicts, blocks));
+    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+        // Where it is the wrong object, what differs is no news.
+        if !told.contains(subject.address) {
+            check_replacement(subject, verdict, blocks);
+        }
+    }
+}
+
+/// Returns the `import` entry that takes an object over for an address.
+fn import(survey: &Survey<'_>, address: &Address) -> Option<Span> {
+    let id = survey.inputs.options.adopt.get(address)?;
+    let mut all = survey.inputs.stack.declarations.imports.iter();
+    all.find(|import| import.to == *address && import.id == *id).map(|import| import.span)
+}
+
+/// Says who takes an object over, and where that was said.
+fn taker(survey: &Survey<'_>, subject: &Subject<'_>) -> String {
+    let address = subject.address;
+    let place = import(survey, address).and_then(|span| survey.inputs.stack.sources.place(span));
+    match (place, subject.adoption) {
+        (Some(place), _) => format!("{address} ({}:{})", place.file, place.line),
+        (None, Some(Adoption::Recovered(_))) => format!("{address} (an earlier apply made it)"),
+        (None, _) => format!("{address} (--adopt)"),
+    }
+}
+
+/// Two addresses would have one object: what is done to one of them would be done to the other.
+/// Returns those that it was told of.
+fn shared<'a>(survey: &Survey<'a>, blocks: &mut Blocks<'_, 'a>) -> HashSet<&'a Address> {
+    let mut told = HashSet::new();
+    let mut takers: BTreeMap<ObjectKey, Vec<&Subject<'a>>> = BTreeMap::new();
+    for subject in survey.subjects.iter().filter(|subject| is_adopted(subject)) {
+        if let Some(object) = subject.object() {
+            takers.entry(object.key()).or_default().push(subject);
+        }
+    }
+    for (key, subjects) in takers.into_iter().filter(|(_, subjects)| subjects.len() > 1) {
+        let Some(last) = subjects.last() else { continue };
+        let all: Vec<String> = subjects.iter().map(|subject| taker(survey, subject)).collect();
+        let text = format!("The {} {} would become {}.", key.kind, key.id, all.join(" and "));
+        let help = "An object has one address: leave all of these out but the one that it belongs to.";
+        let span = import(survey, last.address).or_else(|| last.block.map(|block| block.span));
+        blocks.at("adopt", last.address, span, text, help.to_owned());
+        told.extend(subjects.iter().map(|subject| subject.address));
+    }
+    told
+}
+
+/// What is taken over has the name of another address's new object: it was meant for that one, or the two
+/// would stand in each other's way. Returns those that take it over.
+fn mistaken<'a>(
+    survey: &Survey<'a>,
+    verdicts: &[Verdict<'a>],
+    blocks: &mut Blocks<'_, 'a>,
+) -> HashSet<&'a Address> {
+    let mut told = HashSet::new();
+    let all = || survey.subjects.iter().zip(verdicts);
+    let asked = |subject: &Subject<'_>| matches!(subject.adoption, Some(Adoption::Asked));
+    let mut renamed = BTreeMap::new();
+    let moved = all().filter(|(subject, verdict)| asked(subject) && verdict.changes(&["name"]));
+    for (subject, _) in moved {
+        let Some(object) = subject.object() else { continue };
+        let name = std::iter::once(object.attributes.get("name"));
+        let key = taken(subject.kind, place(subject.kind, object), name);
+        renamed.extend(key.map(|key| (key, (subject, object))));
+    }
+    if renamed.is_empty() {
+        return told;
+    }
+    for (subject, verdict) in all().filter(|(_, verdict)| verdict.act == Act::Create) {
+        let Some(want) = verdict.want("name") else { continue };
+        let name = std::iter::once(Some(&want.value));
+        let key = taken(subject.kind, home(survey, subject, verdict), name);
+        let Some((other, object)) = key.and_then(|key| renamed.get(&key)) else { continue };
+        let text = format!(
+            "The {} {} is named `{}`, as {} is to be, and would become {}.",
+            subject.kind.name,
+            object.id,
+            want.value,
+            subject.address,
+            taker(survey, other)
+        );
+        let help = format!(
+            "Take it over as {}, or name that one otherwise; a new one would be made beside it.",
+            subject.address
+        );
+        let span = import(survey, other.address).or_else(|| want.setting.map(|setting| setting.span));
+        blocks.about("adopt", subject, span, text, help);
+        told.insert(other.address);
+    }
+    told
+}
+
+/// Returns whose each object is, older ones of replacements too.
+fn owners<'a>(survey: &Survey<'a>) -> HashMap<ObjectKey, &'a Address> {
+    let mut owners = HashMap::new();
+    for subject in &survey.subjects {
+        let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
+        for owned in subject.owned().into_iter().chain(deposed) {
+            owners.insert(owned.key(subject.kind.name), subject.address);
+        }
+    }
+    owners
+}
+
+fn unadoptable(
+    survey: &Survey<'_>,
+    owners: &HashMap<ObjectKey, &Address>,
+    (subject, address, id): (Option<&Subject<'_>>, &Address, &Name),
+) -> Option<(String, String)> {
+    if let Some(owned) = subject.and_then(Subject::owned) {
+        let help = "Let go of that one first: `stead rm --keep`.".to_owned();
+        return (owned.id != *id).then(|| (format!("{address} owns {} already.", owned.id), help));
+    }
+    let Some(subject) = subject.filter(|subject| subject.resource.is_some()) else {
+        let help = format!("Write the block {address} first.");
+        return Some((format!("{address} is not in the configuration."), help));
+    };
+    let Some(object) = subject.object() else {
+        let help = "Look it up with `stead ls --unmanaged`.".to_owned();
+        return Some((format!("There is no {} with the id {id}.", subject.kind.name), help));
+    };
+    if let Some(owner) = survey.inputs.options.foreign.get(&object.key()) {
+        let help =
+            "Two ledgers would fight over it. Let go of it there first: `stead rm --keep`, and apply.";
+        return Some((format!("{id} belongs to {owner} already."), help.to_owned()));
+    }
+    if is_leaving(subject.kind, object) {
+        let help = "Leave it out: a new one is made.".to_owned();
+        return Some((format!("The service is deleting {id}: it cannot become {address}."), help));
+    }
+    let owner = owners.get(&object.key())?;
+    let help = format!("Give the address {address} to {owner} by a `moved` entry.");
+    Some((format!("{id} belongs to {owner} already."), help))
+}
+
+/// An adopted object is never replaced: it would be deleted without ever having been managed.
+fn check_replacement(subject: &Subject<'_>, verdict: &Verdict<'_>, blocks: &mut Blocks<'_, '_>) {
+    if !is_adopted(subject) || !verdict.removes() {
+        return;
+    }
+    let names: Vec<&str> =
+        verdict.differences.iter().filter(|d| d.forces_replacement()).map(|d| d.attribute.name).collect();
+    let text = format!(
+        "Adopting {} would replace it at once: {} cannot be changed in place.",
+        subject.address,
+        if names.is_empty() { "what differs".to_owned() } else { names.join(", ") }
+    );
+    let help = "Write what the live object has, adopt it, and change it afterwards.".to_owned();
+    let span = verdict.differences.iter().find(|d| d.forces_replacement()).and_then(|d| d.setting);
+    blocks.about("adopt", subject, span.map(|setting| setting.span), text, help);
+}

@@ -1,0 +1,258 @@
+//! Byproducts: live objects in no ledger that provably came of the stack's own objects, as copies of them or as volumes
+//! of claims in them. A destroy leaves them, live and billed, or deletes them too where that was asked for. In: the
+//! ledger and the snapshot; out: notes, and the entries that a plan adds in order to delete them.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use jiff::Timestamp;
+
+use super::final_snapshot;
+use crate::config::declarations::RemovedAction;
+use crate::config::stack::OnRemove;
+use crate::ledger::entry::{Entry, Ledger};
+use crate::model::address::{Address, Name};
+use crate::model::schema::{Kind, Type};
+use crate::model::snapshot::{Object, ObjectKey};
+use crate::model::value::{Attributes, Value};
+use crate::plan::change::{Note, NoteCode};
+use crate::plan::inputs::Inputs;
+use crate::plan::join::joined_state::{Live, Subject, Survey, certificate, is_leaving};
+use crate::plan::join::prices::Prices;
+use crate::plan::join::project_scope::PROJECT;
+use crate::plan::moves::resolved::{Added, Declared};
+
+/// A live object that came of one of the stack's.
+pub(in crate::plan) struct Byproduct<'a> {
+    object: &'a Object,
+    kind: &'static Kind,
+    /// The address whose object it came of; `None` for an object that is deleted already.
+    source: Option<&'a Address>,
+    /// The kind of that object.
+    source_kind: Name,
+    /// It is a volume that something inside of that object claimed.
+    claimed: bool,
+}
+
+/// What the names of added entries begin with.
+const ADDED: &str = "leftover-";
+
+/// Returns the byproducts of what a destroy deletes.
+fn find<'a>(inputs: &Inputs<'a>, declared: &Declared<'_>, ledger: &'a Ledger) -> Vec<Byproduct<'a>> {
+    if !inputs.options.destroy {
+        return Vec::new();
+    }
+    let mut sources: HashMap<(&str, &str), Option<&Address>> =
+        ledger.tombstones.iter().map(|(id, stone)| ((stone.kind.as_str(), id.as_str()), None)).collect();
+    let mut taken: BTreeSet<ObjectKey> = inputs.options.foreign.keys().cloned().collect();
+    taken.extend(ledger.kept.values().map(|kept| ObjectKey {
+        kind: kept.kind.clone(),
+        parent: None,
+        id: kept.id.clone(),
+    }));
+    for (address, entry) in &ledger.entries {
+        for owned in entry.current.iter().chain(&entry.deposed) {
+            taken.insert(owned.key(&entry.kind));
+            if !stays(inputs, declared, address, entry) {
+                sources.insert((entry.kind.as_str(), owned.id.as_str()), Some(address));
+            }
+        }
+    }
+    let objects = inputs.snapshot.objects.values();
+    let free =
+        objects.filter(|object| !taken.contains(&object.key()) && !final_snapshot::is_final_copy(object));
+    free.filter_map(|object| {
+        let kind = inputs.registry.kind(&object.kind).filter(|kind| !is_leaving(kind, object))?;
+        let copied = kind.copy_of.iter().find_map(|name| {
+            let Type::Reference(of) = kind.attribute(name)?.ty else { return None };
+            let id = object.attributes.get(*name)?.as_text()?;
+            Some((*sources.get(&(of, id))?, Name::new_static(of), false))
+        });
+        let claimed = || {
+            let owner = inputs.options.claimed.get(&object.key())?;
+            Some((*sources.get(&(owner.kind.as_str(), owner.id.as_str()))?, owner.kind.clone(), true))
+        };
+        let (source, source_kind, claimed) = copied.or_else(claimed)?;
+        Some(Byproduct { object, kind, source, source_kind, claimed })
+    })
+    .collect()
+}
+
+/// Tells whether an object stays live when everything is destroyed: what came of it stays, too.
+fn stays(inputs: &Inputs<'_>, declared: &Declared<'_>, address: &Address, entry: &Entry) -> bool {
+    let block = inputs.stack.resources.get(address);
+    let kept = block.map_or(entry.keep_on_remove, |block| block.lifecycle.on_remove == OnRemove::Keep);
+    declared.removal(address).map_or(kept, |action| action == RemovedAction::Forget)
+}
+
+/// Adds the byproducts to the ledger that a plan is made from, where they are to be deleted. Returns the entries that
+/// change by that.
+pub(in crate::plan) fn adopt(
+    inputs: &Inputs<'_>,
+    declared: &Declared<'_>,
+    ledger: &Ledger,
+) -> Option<(Ledger, BTreeMap<Address, Added>)> {
+    // What a request may still make is not known: nothing more is deleted than asked for before.
+    if !inputs.options.with_leftovers || !ledger.questions.is_empty() {
+        return None;
+    }
+    let found = find(inputs, declared, ledger);
+    let mut extended = ledger.clone();
+    let mut added = BTreeMap::new();
+    for byproduct in found {
+        let object = byproduct.object;
+        let address = free_address(&extended, inputs, object);
+        let home = object.project.as_ref().and_then(|id| {
+            let mut all = ledger.entries.iter();
+            let is_home =
+                |entry: &Entry| entry.kind == PROJECT && entry.current.iter().any(|one| one.id == *id);
+            all.find(|(_, entry)| is_home(entry)).map(|(address, _)| address.clone())
+        });
+        let entry = Entry {
+            kind: object.kind.clone(),
+            current: Some(certificate(object, false)),
+            deposed: Vec::new(),
+            parent: None,
+            applied: Attributes::new(),
+            depends_on: home.into_iter().collect(),
+            protect: false,
+            keep_on_remove: false,
+            delete_on_remove: false,
+            unfinished: false,
+            secret_lost: false,
+            final_snapshot: false,
+            verified: None,
+        };
+        extended.entries.insert(address.clone(), entry.clone());
+        let reason = format!("{}, {}", origin(&byproduct), age(object, inputs.now));
+        added.insert(address.clone(), Added { entry, reason });
+        // The service keeps a claimed volume for as long as what claims it: that goes first.
+        let owner = byproduct.source.filter(|_| byproduct.claimed);
+        if let Some((owner, entry)) = owner.and_then(|owner| extended.entries.get_key_value(owner)) {
+            let (owner, mut entry) = (owner.clone(), entry.clone());
+            entry.depends_on.push(address);
+            extended.entries.insert(owner.clone(), entry.clone());
+            added.insert(owner, Added { entry, reason: String::new() });
+        }
+    }
+    Some((extended, added))
+}
+
+fn free_address(ledger: &Ledger, inputs: &Inputs<'_>, object: &Object) -> Address {
+    let legal = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let id: String = object.id.chars().take(8).map(legal).collect();
+    let name = |number: usize| {
+        let more = if number == 0 { String::new() } else { format!("-{number}") };
+        Address::new(&object.kind, &format!("{ADDED}{id}{more}"))
+    };
+    let is_free = |address: &Address| {
+        !ledger.entries.contains_key(address) && !inputs.stack.resources.contains_key(address)
+    };
+    // As many names as entries, and one more: one of them is free.
+    let most = ledger.entries.len() + inputs.stack.resources.len();
+    (0..=most).map(name).find(is_free).unwrap_or_else(|| name(0))
+}
+
+/// Tells whether an entry is a leftover of a destroy that did not end: it took the entry into the ledger in order to
+/// delete its object. Nothing was ever applied to such an object.
+fn is_added_before(subject: &Subject<'_>) -> bool {
+    let is_named = subject.address.as_str().rsplit('.').next().is_some_and(|name| name.starts_with(ADDED));
+    is_named && subject.block.is_none() && subject.entry.is_some_and(|entry| entry.applied.is_empty())
+}
+
+/// Tells whether a leftover of an earlier destroy stays: only what asks for its deletion deletes it.
+pub(in crate::plan) fn stays_as_leftover(survey: &Survey<'_>, subject: &Subject<'_>) -> bool {
+    let options = survey.inputs.options;
+    let is_asked_for = options.with_leftovers
+        || options.delete_data.contains(subject.address)
+        || survey.declared.removal(subject.address).is_some();
+    !is_asked_for && is_added_before(subject)
+}
+
+/// Says what an object came of.
+fn origin(byproduct: &Byproduct<'_>) -> String {
+    let source = byproduct.source.map_or_else(
+        || format!("a {} that this stack deleted", byproduct.source_kind),
+        ToString::to_string,
+    );
+    if byproduct.claimed { format!("claimed in {source}") } else { format!("a copy of {source}") }
+}
+
+/// Returns what is to be told of byproducts that a destroy leaves live.
+pub(in crate::plan) fn notes(survey: &Survey<'_>) -> Vec<Note> {
+    let inputs = &survey.inputs;
+    if inputs.options.with_leftovers {
+        return Vec::new();
+    }
+    let told = |byproduct: Byproduct<'_>| Note {
+        code: NoteCode::Left,
+        text: format!(
+            "the {} {} stays live and billed: {}",
+            byproduct.kind.name,
+            described(inputs, byproduct.object),
+            origin(&byproduct)
+        ),
+        help: "destroy --with-leftovers deletes what came of this stack's objects, too".to_owned(),
+        source: None,
+        address: None,
+    };
+    let found = find(inputs, survey.declared, inputs.ledger).into_iter().map(told);
+    found.chain(earlier_leftovers(survey)).collect()
+}
+
+/// Returns a note for each leftover of an earlier destroy that is live still.
+fn earlier_leftovers<'s>(survey: &'s Survey<'_>) -> impl Iterator<Item = Note> + 's {
+    let subjects = survey.subjects.iter().filter(|subject| stays_as_leftover(survey, subject));
+    let live = subjects.filter_map(|subject| match subject.live {
+        Live::Present(_) => Some((subject, subject.object()?)),
+        _ => None,
+    });
+    live.map(|(subject, object)| Note {
+        code: NoteCode::Left,
+        text: format!(
+            "{} stays live and billed: an earlier destroy did not come to its deletion: the {} {}",
+            subject.address,
+            subject.kind.name,
+            described(&survey.inputs, object)
+        ),
+        help: format!(
+            "destroy --with-leftovers deletes it; apply --delete-data {0} deletes it alone; \
+             `removed: [{{ from: {0}, action: forget }}]` takes it out of the ledger",
+            subject.address
+        ),
+        source: None,
+        address: Some(subject.address.clone()),
+    })
+}
+
+/// Returns the objects of a list that `--with-leftovers` would delete.
+pub(in crate::plan) fn keys(survey: &Survey<'_>) -> BTreeSet<ObjectKey> {
+    let found = find(&survey.inputs, survey.declared, survey.inputs.ledger);
+    found.into_iter().map(|byproduct| byproduct.object.key()).collect()
+}
+
+/// Returns an object's name, with its id, age and price.
+pub(in crate::plan) fn described(inputs: &Inputs<'_>, object: &Object) -> String {
+    let name = object.attributes.get("name").and_then(Value::as_text).unwrap_or_default();
+    let name = if name.is_empty() { object.id.to_string() } else { format!("{name} ({})", object.id) };
+    let kind = inputs.registry.kind(&object.kind);
+    let price = kind.and_then(|kind| Prices::new(inputs.catalog).monthly(kind, &object.attributes));
+    let price = match price {
+        Some(price) if price.is_zero() => String::new(),
+        Some(price) => format!(", {price:.2} USD a month"),
+        None => ", price not known".to_owned(),
+    };
+    format!("{name}, {}{price}", age(object, inputs.now))
+}
+
+/// Says how old an object is.
+#[must_use]
+pub fn age(object: &Object, now: Timestamp) -> String {
+    let made = object.created_at.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
+    match made.map(|made| now.duration_since(made).as_hours().max(0)) {
+        None => "of unknown age".to_owned(),
+        Some(hours) if hours < 1 => "less than an hour old".to_owned(),
+        Some(1) => "1 hour old".to_owned(),
+        Some(hours) if hours < 48 => format!("{hours} hours old"),
+        Some(hours) => format!("{} days old", hours / 24),
+    }
+}

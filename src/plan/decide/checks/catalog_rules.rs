@@ -1,0 +1,197 @@
+//! Rules that only the catalog of the day, its time and the account's state can judge.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use crate::model::catalog::CatalogRecord;
+use crate::model::diagnostic::nearest;
+use crate::model::schema::{Check, Effect, Ending, Rule, Type};
+use crate::model::snapshot::Object;
+use crate::model::value::Value;
+use crate::plan::blockers::Blocks;
+use crate::plan::decision::{Act, Verdict};
+use crate::plan::diff::attributes::shown;
+use crate::plan::diff::compare::is_unset;
+use crate::plan::diff::planned_values::foreseen;
+use crate::plan::join::joined_state::{Subject, Survey};
+
+/// So many values are told in a sentence.
+const FEW: usize = 12;
+
+/// Blocks what the service would refuse for its plan's sake.
+pub(in crate::plan) fn check(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
+    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+        if !matches!(verdict.act, Act::Create | Act::Update | Act::Replace { .. }) {
+            continue;
+        }
+        unreachable_choices(survey, subject, verdict, blocks);
+        for rule in subject.kind.rules {
+            if let Some((attribute, what)) = broken(survey, verdicts, (subject, verdict), rule) {
+                let span =
+                    verdict.want(attribute).and_then(|want| want.setting).map(|setting| setting.span);
+                let text = format!("{} ({}: {what})", rule.says, subject.address);
+                blocks.about("rule", subject, span, text, format!("Rule {}: {}.", rule.code, rule.place));
+            }
+        }
+    }
+}
+
+/// Blocks a change in place to a value that the service does not offer for the object.
+fn unreachable_choices(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    blocks: &mut Blocks<'_, '_>,
+) {
+    let Some(object) = subject.object().filter(|_| verdict.act == Act::Update) else { return };
+    for difference in &verdict.differences {
+        let attribute = difference.attribute;
+        let of = (object.key(), attribute.name.into());
+        let Some(choices) = survey.inputs.snapshot.choices.get(&of) else { continue };
+        let want = verdict.want(attribute.name);
+        let Some(id) = want.and_then(|want| want.id.as_ref().or(Some(&want.value))) else { continue };
+        if id.is_unknown() || choices.iter().any(|choice| choice.to_string() == id.to_string()) {
+            continue;
+        }
+        let name = |id: &Value| shown(attribute, id, &survey.names).to_string();
+        let offered: Vec<String> = choices.iter().map(name).collect();
+        let text = format!(
+            "{}: `{}` cannot go from {} to {} in one step.",
+            subject.address,
+            attribute.name,
+            difference.before,
+            name(id)
+        );
+        let help = match offered.as_slice() {
+            [] => "The service offers no change of it now.".to_owned(),
+            offered => format!("The service offers {}.", offered.join(", ")),
+        };
+        let span = difference.setting.map(|setting| setting.span);
+        blocks.about("choice", subject, span, text, help);
+    }
+}
+
+/// Returns the attribute that breaks a rule, and how. What is not known yet passes.
+fn broken(
+    survey: &Survey<'_>,
+    verdicts: &[Verdict<'_>],
+    (subject, verdict): (&Subject<'_>, &Verdict<'_>),
+    rule: &Rule,
+) -> Option<(&'static str, String)> {
+    match rule.check {
+        Check::CatalogField { attribute, field, equals } => {
+            let record = record(survey, subject, verdict, attribute)?;
+            let (has, wanted) = (record.fields.get(field)?, foreseen(subject, verdict, equals)?);
+            let same = wanted.is_unknown() || is_unset(&wanted) || has.to_string() == wanted.to_string();
+            (!same).then(|| (attribute, format!("{} is of {has}, not {wanted}", record.slug)))
+        }
+        Check::CatalogForbids { attribute, field, forbidden, unless } => {
+            let record = record(survey, subject, verdict, attribute)?;
+            let value = foreseen(subject, verdict, forbidden)?;
+            let harmless = value.is_unknown() || is_unset(&value) || value == unless.value();
+            let forbids = record.fields.get(field).and_then(Value::as_bool) == Some(true);
+            (forbids && !harmless).then(|| (forbidden, format!("{} with {forbidden} {value}", record.slug)))
+        }
+        Check::Future { attribute } => {
+            let time = verdict.want(attribute).filter(|_| verdict.is_new())?.value.as_text()?;
+            let past = time.parse::<Timestamp>().is_ok_and(|time| time <= survey.inputs.now);
+            past.then(|| (attribute, format!("{time} is past")))
+        }
+        Check::Offered { attribute, table, within } => {
+            let what = unoffered(survey, subject, verdict, (attribute, table, within))?;
+            Some((attribute, what))
+        }
+        Check::NotWhile { kind, attribute, other, values, .. } => {
+            let decides = foreseen(subject, verdict, other)?;
+            let holds = values.iter().any(|value| decides.as_text() == Some(value));
+            let says = |object: &Object| object.attributes.get(attribute)?.as_bool();
+            let told = survey.inputs.snapshot.of_kind(kind).any(|object| says(object) == Some(true));
+            let ends = || ends(survey, verdicts, rule).next().is_some();
+            (holds && rolls_out(verdict) && told && !ends())
+                .then(|| (other, format!("{attribute} is true")))
+        }
+        _ => None,
+    }
+}
+
+/// Returns what the service does not have of a value that is to be set, with what comes near.
+fn unoffered(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    (attribute, table, within): (&str, &'static str, Option<(&str, &str)>),
+) -> Option<String> {
+    let set = verdict.is_new() || verdict.differences.iter().any(|d| d.attribute.name == attribute);
+    let wanted = &verdict.want(attribute).filter(|_| set)?.value;
+    let offered: Vec<String> = match within {
+        None => survey.names.slugs(table).map(ToOwned::to_owned).collect(),
+        Some((by, field)) => {
+            let record = survey.names.find(table, &foreseen(subject, verdict, by)?)?;
+            match record.fields.get(field)? {
+                Value::List(values) => values.iter().map(ToString::to_string).collect(),
+                _ => return None,
+            }
+        }
+    };
+    let all: BTreeSet<&str> = offered.iter().map(String::as_str).collect();
+    let each = match wanted {
+        Value::List(values) => values.as_slice(),
+        value => std::slice::from_ref(value),
+    };
+    let is_missing = |value: &&Value| {
+        !value.is_unknown() && !is_unset(value) && !all.contains(value.to_string().as_str())
+    };
+    let missing = each.iter().find(is_missing).filter(|_| !all.is_empty())?.to_string();
+    Some(match nearest(&missing, all.iter().copied()) {
+        Some(near) => format!("{missing} is none of them; did you mean {near}?"),
+        None if all.len() <= FEW => format!("{missing} is none of {}", offered.join(", ")),
+        None => format!("{missing} is none of them"),
+    })
+}
+
+/// Returns the subjects whose change ends the state in which a rule forbids something.
+pub(in crate::plan) fn ends<'s>(
+    survey: &'s Survey<'_>,
+    verdicts: &'s [Verdict<'_>],
+    rule: &'s Rule,
+) -> impl Iterator<Item = usize> + 's {
+    let (kind, ended_by) = match rule.check {
+        Check::NotWhile { kind, ended_by, .. } => (kind, ended_by),
+        _ => ("", &[][..]),
+    };
+    let ends = move |verdict: &Verdict<'_>| match verdict.act {
+        Act::Delete => true,
+        Act::Update => verdict.differences.iter().any(|difference| {
+            ended_by.iter().any(|ending| match *ending {
+                Ending::Becomes(name, literal) => {
+                    difference.attribute.name == name && difference.after == literal.value()
+                }
+                Ending::Grows(name) => {
+                    let ends = difference.before.as_decimal().zip(difference.after.as_decimal());
+                    difference.attribute.name == name && ends.is_some_and(|(before, after)| after > before)
+                }
+            })
+        }),
+        _ => false,
+    };
+    let all = survey.subjects.iter().zip(verdicts).enumerate();
+    all.filter(move |(_, (subject, verdict))| subject.kind.name == kind && ends(verdict)).map(|(n, _)| n)
+}
+
+/// Tells whether something new runs in the end, or more of it.
+pub(in crate::plan) fn rolls_out(verdict: &Verdict<'_>) -> bool {
+    let runs = |effect: &Effect| matches!(effect, Effect::Deploys | Effect::Charge);
+    let anew = verdict.revival.is_some_and(|revival| runs(&revival.effect));
+    verdict.is_new() || anew || verdict.differences.iter().any(|d| d.attribute.effects.iter().any(runs))
+}
+
+fn record<'a>(
+    survey: &Survey<'a>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    attribute: &str,
+) -> Option<&'a CatalogRecord> {
+    let Type::Catalog(table) = subject.kind.attribute(attribute)?.ty else { return None };
+    survey.names.find(table, &foreseen(subject, verdict, attribute)?)
+}

@@ -1,0 +1,40 @@
+//! Checks of the declarations of a stack against the ledger: moves that cannot be made block the plan, and entries
+//! that have nothing left to do are noted.
+
+use std::collections::HashSet;
+
+use crate::model::source::Span;
+use crate::plan::blockers::Blocks;
+use crate::plan::change::{Note, NoteCode};
+use crate::plan::join::joined_state::Survey;
+use crate::plan::moves::ledger_moves::{Done, done};
+use crate::plan::moves::resolved::Impossible;
+
+/// Adds what stands in the way of moves.
+pub(in crate::plan) fn block(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
+    for Impossible { address, text, help, span } in &survey.declared.impossible {
+        blocks.at("moved", address, *span, text.clone(), survey.spoken(*span, help));
+    }
+}
+
+/// Returns what is to be told of declarations that are done. A move that this plan makes is not, yet.
+pub(in crate::plan) fn notes(survey: &Survey<'_>) -> Vec<Note> {
+    let stack = survey.inputs.stack;
+    // Who destroys everything has other things to read.
+    if survey.inputs.options.destroy {
+        return Vec::new();
+    }
+    let told = |done: Done| {
+        let source = stack.sources.place(done.span);
+        Note {
+            code: NoteCode::Done,
+            text: format!("{} is done", done.text),
+            help: "the entry can go (stead fmt --prune)".to_owned(),
+            source,
+            address: None,
+        }
+    };
+    let moving: HashSet<Span> = survey.declared.was.values().filter_map(|was| was.span).collect();
+    let done = done(stack, survey.inputs.ledger).into_iter();
+    done.filter(|done| !done.in_module && !moving.contains(&done.span)).map(told).collect()
+}

@@ -1,0 +1,337 @@
+//! Guards: what a plan shows and an apply refuses, each with the ways out.
+
+pub(in crate::plan) mod data;
+mod home;
+
+use crate::ledger::entry::Owned;
+use crate::ledger::{question, resolve};
+use crate::model::address::Name;
+use crate::model::diagnostic::nearest;
+use crate::model::schema::{OnChange, ReplaceOrder, Type};
+use crate::model::value::Value;
+use crate::plan::blockers::Blocks;
+use crate::plan::change::Cause;
+use crate::plan::decide::{adoption, reactivation};
+use crate::plan::decision::{Act, Difference, Verdict};
+use crate::plan::diff::drift;
+use crate::plan::join::joined_state::{Adoption, Live, Subject, Survey};
+
+/// Deletions up to here are never too many.
+const FEW: usize = 3;
+/// More than this share of the managed objects is too many, in per cent.
+const SHARE: usize = 30;
+
+/// Checks what has been decided as a whole.
+pub(in crate::plan) fn check<'a>(
+    survey: &Survey<'a>,
+    verdicts: &[Verdict<'a>],
+    blocks: &mut Blocks<'_, 'a>,
+) {
+    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+        if verdict.removes() && !matches!(subject.live, Live::Leaving(_)) {
+            protected(survey, subject, verdict, blocks);
+            provisional(survey, subject, blocks);
+            data::would_be_lost(survey, verdicts, (subject, verdict), blocks);
+            holds_data(survey, subject, verdict, blocks);
+        }
+    }
+    home::check(survey, verdicts, blocks);
+    held(survey, verdicts, blocks);
+    dangling(survey, verdicts, blocks);
+    account(survey, blocks);
+    scope(survey, blocks);
+    budget(survey, verdicts, blocks);
+    adoption::check(survey, verdicts, blocks);
+    late_effects(survey, blocks);
+    for address in &survey.strangers {
+        let text = format!("The ledger has {address}, of a kind that this version does not know.");
+        blocks.of("unknown_kind", Some(address), text, "Use the version of stead that made it.".into());
+    }
+}
+
+fn protected(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    blocks: &mut Blocks<'_, '_>,
+) {
+    if !subject.is_protected() {
+        return;
+    }
+    let what = if verdict.act == Act::Delete { "deleted" } else { "replaced" };
+    let reason = verdict.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let text = format!("{} is protected and would be {what}{reason}.", subject.address);
+    let help = if subject.block.is_some() {
+        "Set its `lifecycle.protect` to false and plan again, or leave it out with --exclude."
+    } else {
+        "Its protection is remembered: write the block again with `lifecycle: { protect: false }`, \
+         apply, and then remove it."
+    };
+    let span = subject.block.and_then(|block| block.lifecycle.protect_span);
+    blocks.about("protected", subject, span, text, survey.spoken(span, help));
+}
+
+/// Returns the object of an address that was found after a lost answer, as long as nobody says whose it is.
+pub(in crate::plan) fn unconfirmed<'a>(subject: &Subject<'a>) -> Option<&'a Owned> {
+    let confirmed = matches!(subject.adoption, Some(Adoption::Confirmed));
+    subject.owned().filter(|owned| owned.provisional && !confirmed)
+}
+
+fn provisional(survey: &Survey<'_>, subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
+    let Some(owned) = unconfirmed(subject) else { return };
+    let text = format!(
+        "{} {} was found after a lost answer, not told by the service: it may be somebody else's.",
+        subject.address, owned.id
+    );
+    let adopt = format!("--adopt {}={}", subject.address, owned.id);
+    let help = if survey.inputs.options.destroy {
+        format!("Look at it. If it is yours, say so with stead apply {adopt}, and destroy afterwards.")
+    } else {
+        format!("Look at it, and say that it is yours: {adopt}.")
+    };
+    blocks.about("provisional", subject, None, text, help);
+}
+
+/// A new object is empty: one that holds data is replaced only with consent of its own. One that never
+/// got as far as holding any, or is lost already, needs none.
+fn holds_data(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    blocks: &mut Blocks<'_, '_>,
+) {
+    let order = subject.resource.and_then(|resource| resource.lifecycle.replace);
+    let refused = order.unwrap_or(subject.kind.replace) == ReplaceOrder::Never;
+    let replaced = matches!(verdict.act, Act::Replace { .. }) && !refused;
+    let holds_data = subject.kind.data_bearing || data::goes_unedited(survey, subject, verdict);
+    let unfinished = subject.entry.is_some_and(|entry| entry.unfinished);
+    let agreed = survey.inputs.options.replace.contains(subject.address);
+    if !replaced || !holds_data || unfinished || verdict.broken || agreed {
+        return;
+    }
+    let reason = verdict.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let address = subject.address;
+    let asleep = reactivation::asleep(subject);
+    let still = asleep.map(|_| " It is suspended, and its data is still in it.").unwrap_or_default();
+    let text = format!(
+        "{address} holds data and would be replaced by an empty {}{reason}.{still}",
+        subject.kind.name
+    );
+    let wake = asleep.map(|revival| format!("wake it (stead do {} {address}), ", revival.call.name));
+    let help = format!(
+        "Take the change back; or {}copy the data elsewhere and say that it may go: --replace {address}.",
+        wake.unwrap_or_default()
+    );
+    let span = verdict.differences.iter().find(|d| d.forces_replacement()).and_then(|d| d.setting);
+    blocks.about("holds_data", subject, span.map(|setting| setting.span), text, help);
+}
+
+/// Requests that were given up and had an effect after all: an apply would ask what becomes of it.
+fn late_effects(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
+    let ledger = survey.inputs.ledger;
+    for (intent, ids) in &survey.late {
+        let text = format!("{}: {} ({}).", intent.address, resolve::LATE_EFFECT, ids.join(", "));
+        let words = question::answers(ledger, intent, ids);
+        let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| *word != "absent").collect();
+        let help = format!(
+            "Say what becomes of it: stead resolve {} {}.",
+            question::handle(ledger, intent.op),
+            words.join(" | ")
+        );
+        blocks.of("late_effect", Some(&intent.address), text, help);
+    }
+}
+
+/// What goes must not be held by something that the plan leaves alone.
+fn held(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
+    for (n, verdict) in verdicts.iter().enumerate().filter(|(_, verdict)| verdict.removes()) {
+        let frozen =
+            |m: &&usize| verdicts[**m].act == Act::Frozen && survey.subjects[**m].owned().is_some();
+        let Some(holder) = survey.holders[n].iter().find(frozen).map(|m| &survey.subjects[*m]) else {
+            continue;
+        };
+        let subject = &survey.subjects[n];
+        let what = if verdict.act == Act::Delete { "deleted" } else { "replaced" };
+        let text = format!("{} would be {what}, and {} uses it.", subject.address, holder.address);
+        let help = format!("Take {} into the plan, or leave {} out.", holder.address, subject.address);
+        blocks.about("held", subject, None, text, help);
+    }
+}
+
+/// What goes must not be referred to by something that stays as it is: nobody writes the reference
+/// any more, so nothing changes it, and the service would refuse. A link is undone by itself.
+fn dangling(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
+    for n in (0..verdicts.len()).filter(|n| verdicts[*n].removes()) {
+        let subject = &survey.subjects[n];
+        for m in &survey.holders[n] {
+            let (holder, stays) = (&survey.subjects[*m], &verdicts[*m]);
+            let Some(attribute) =
+                refers(holder, subject).filter(|_| matches!(stays.act, Act::Keep | Act::Update))
+            else {
+                continue;
+            };
+            if stays.differences.iter().any(|difference| difference.attribute.name == attribute) {
+                continue;
+            }
+            let text = format!(
+                "{} goes, and {}.{attribute} still names it, although no block writes that any more.",
+                subject.address, holder.address
+            );
+            let help = format!("Write {}.{attribute}: another one, or null.", holder.address);
+            blocks.about("held", holder, None, text, help);
+        }
+    }
+}
+
+/// Returns the attribute by which a live object refers to another one, other than by a link.
+pub(in crate::plan) fn refers(holder: &Subject<'_>, to: &Subject<'_>) -> Option<&'static str> {
+    let (object, id) = (holder.object()?, Value::Text(to.object()?.id.clone()));
+    let all = holder.kind.attributes.iter().filter(|a| !matches!(a.change, OnChange::Link { .. }));
+    let found = all.filter(|attribute| match attribute.ty {
+        Type::Reference(of) => of == to.kind.name && object.attributes.get(attribute.name) == Some(&id),
+        Type::Set { of: Type::Reference(of), .. } => {
+            let ids = object.attributes.get(attribute.name);
+            *of == to.kind.name && matches!(ids, Some(Value::List(ids)) if ids.contains(&id))
+        }
+        _ => false,
+    });
+    found.map(|attribute| attribute.name).next()
+}
+
+/// In another account everything would look gone, and would be made a second time.
+fn account(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
+    let owner = survey.inputs.ledger.identity.account.as_ref();
+    let Some((owner, here)) = owner.zip(survey.inputs.snapshot.account.as_ref()).filter(|(a, b)| a != b)
+    else {
+        return;
+    };
+    let text = format!("The ledger belongs to account {owner}, and the key to {here}.");
+    let help = "Use the other account's key, or another environment.".to_owned();
+    blocks.of("account", None, text, help);
+}
+
+fn scope(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
+    let options = survey.inputs.options;
+    for address in options.targets.iter().chain(&options.excluded).chain(&options.replace) {
+        if survey.subjects.iter().any(|subject| subject.address.is_within(address)) {
+            continue;
+        }
+        let modules = survey.inputs.stack.modules.keys().map(Name::as_str);
+        let known = survey.subjects.iter().map(|subject| subject.address.as_str()).chain(modules);
+        let help = match nearest(address.as_str(), known) {
+            Some(near) => format!("Did you mean {near}?"),
+            None => "`stead ls` lists what there is.".to_owned(),
+        };
+        blocks.of("target", Some(address), format!("There is no {address}."), help);
+    }
+}
+
+fn budget(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
+    let options = survey.inputs.options;
+    if options.destroy || options.allow_deletes {
+        return;
+    }
+    let counts = |(subject, verdict): &(&Subject<'_>, &Verdict<'_>)| match verdict.act {
+        Act::Delete => true,
+        Act::Replace { .. } => subject.kind.data_bearing,
+        _ => false,
+    };
+    let managed = survey.subjects.iter().filter(|subject| subject.owned().is_some()).count();
+    let deletions = survey.subjects.iter().zip(verdicts).filter(counts).count();
+    if deletions >= FEW && deletions * 100 > managed * SHARE {
+        let text = format!("{deletions} of {managed} managed objects would be deleted.");
+        let help =
+            "If that is meant: --allow-deletes. Else look for a wrong environment or a missing file.";
+        blocks.of("deletion_budget", None, text, help.to_owned());
+    }
+}
+
+/// Tells whether a difference may stay; what can only grow must not shrink.
+pub(in crate::plan) fn may_change(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    difference: &Difference<'_>,
+    blocks: &mut Blocks<'_, '_>,
+) -> bool {
+    let attribute = difference.attribute;
+    if matches!(attribute.change, OnChange::Switch(_)) && difference.after.is_unknown() {
+        let text = format!("{}.{} chooses a call, and is not known yet.", subject.address, attribute.name);
+        let span = difference.setting.map(|setting| setting.span);
+        blocks.about("unknown", subject, span, text, "Write a value that waits for nothing.".to_owned());
+        return false;
+    }
+    let numbers = if attribute.grow_only {
+        difference.before.as_decimal().zip(difference.after.as_decimal())
+    } else {
+        attribute.catalog_grow_only.and_then(|field| {
+            let Type::Catalog(table) = attribute.ty else { return None };
+            let number = |named: &Value| survey.names.find(table, named)?.number(field);
+            let live = || subject.object()?.attributes.get(field)?.as_decimal();
+            number(&difference.before).or_else(live).zip(number(&difference.after))
+        })
+    };
+    let Some((before, after)) = numbers.filter(|(before, after)| after < before) else { return true };
+    // What grew behind stead's back is told as drift: nobody asked for less.
+    if matches!(difference.cause, Cause::Drift | Cause::Unconfirmed | Cause::NotKept) {
+        return false;
+    }
+    let (address, path) = (subject.address, &difference.path);
+    let of = attribute.catalog_grow_only.map(|field| format!("'s {field}")).unwrap_or_default();
+    let text = format!("{address}.{path}{of} would go from {before} to {after}; it can only grow.");
+    // Only what drifted, and is written for this one alone, can be accepted from here.
+    let can_accept = difference.cause == Cause::Both
+        && difference.setting.is_some_and(|setting| {
+            drift::can_accept(survey, subject, setting, (path.as_str(), &difference.before))
+        });
+    let accept = if can_accept {
+        format!(" (`stead drift --accept {address}.{path}` does)")
+    } else {
+        difference
+            .setting
+            .and_then(|setting| setting.origin(path).1)
+            .map_or_else(String::new, |set_by| format!(" where its value comes from, {set_by}"))
+    };
+    let help = format!(
+        "Write {}{accept}; or make a new, smaller one under another name, move what it holds, and remove \
+         this one.",
+        difference.before
+    );
+    blocks.about("grow_only", subject, difference.setting.map(|setting| setting.span), text, help);
+    false
+}
+
+/// Tells whether a failed object may be replaced. One that holds data is left to a human, unless it
+/// never got as far as holding any.
+pub(in crate::plan) fn may_replace_failed(subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) -> bool {
+    if !subject.kind.data_bearing || subject.entry.is_some_and(|entry| entry.unfinished) {
+        return true;
+    }
+    let status = subject.status().unwrap_or("failed");
+    let text =
+        format!("{} is {status}, and it may still hold data: it is not replaced unasked.", subject.address);
+    let help = "Repair or restore it; or save its data, delete it by hand, and plan again.".to_owned();
+    blocks.about("failed", subject, None, text, help);
+    false
+}
+
+/// An owned object was neither seen nor proven gone.
+pub(in crate::plan) fn unread(subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
+    let id = subject.owned().map_or("", |owned| owned.id.as_str());
+    let text = format!("{} {id} was neither listed nor proven gone.", subject.address);
+    let help = "Plan again; look at the key's projects when it stays so.".to_owned();
+    blocks.about("unread", subject, None, text, help);
+}
+
+/// What became of an earlier request is for a human to say.
+pub(in crate::plan) fn question(survey: &Survey<'_>, subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
+    let questions = &survey.inputs.ledger.questions;
+    let Some((op, asked)) = questions.iter().find(|(_, q)| q.intent.address == *subject.address) else {
+        return;
+    };
+    let help = format!(
+        "Look, and say it: stead resolve {} {}. Until then it and what depends on it stay as they are.",
+        question::handle(survey.inputs.ledger, *op),
+        question::answers(survey.inputs.ledger, &asked.intent, &asked.candidates).join(" | ")
+    );
+    blocks.about("question", subject, None, asked.text.clone(), help);
+}

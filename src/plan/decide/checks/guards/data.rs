@@ -1,0 +1,143 @@
+//! Consent to lose data: an object that holds data and that no block declares any more is deleted only if that was
+//! said of this very object. In: what is decided for it; out: the blocker, with what is lost and what survives.
+
+use jiff::Timestamp;
+
+use crate::config::declarations::RemovedAction;
+use crate::model::schema::Kind;
+use crate::model::snapshot::Object;
+use crate::model::value::Value;
+use crate::plan::blockers::Blocks;
+use crate::plan::change::{Cause, Note, NoteCode};
+use crate::plan::decide::{byproducts, final_snapshot};
+use crate::plan::decision::{Act, Verdict};
+use crate::plan::join::joined_state::{Subject, Survey};
+
+/// Copies that a message names.
+const NAMED: usize = 3;
+
+/// Objects of which a plan has a note of their own.
+const MOST_NOTES: usize = 20;
+
+/// Tells whether the objects of a kind hold data that goes with them.
+pub(in crate::plan) const fn holds(kind: &Kind) -> bool {
+    kind.data_bearing || kind.local_data
+}
+
+/// Tells whether an object with a disk of its own is replaced although its block was not edited.
+pub(super) fn goes_unedited(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>) -> bool {
+    let edited = matches!(verdict.cause, Cause::Config | Cause::Both);
+    subject.kind.local_data && !edited && !final_snapshot::is_copied(survey, subject)
+}
+
+/// Tells whether something consents to the loss of an object's data.
+fn consents(survey: &Survey<'_>, subject: &Subject<'_>) -> bool {
+    let options = survey.inputs.options;
+    let declared = survey.declared.removal(subject.address) == Some(RemovedAction::Delete);
+    let remembered = subject.entry.is_some_and(|entry| entry.delete_on_remove);
+    options.destroy || options.delete_data.contains(subject.address) || declared || remembered
+}
+
+/// Blocks a deletion that loses data and to which nothing consents.
+pub(super) fn would_be_lost(
+    survey: &Survey<'_>,
+    verdicts: &[Verdict<'_>],
+    (subject, verdict): (&Subject<'_>, &Verdict<'_>),
+    blocks: &mut Blocks<'_, '_>,
+) {
+    let options = survey.inputs.options;
+    if options.is_rehearsal || verdict.act != Act::Delete || !holds(subject.kind) {
+        return;
+    }
+    let unfinished = subject.entry.is_some_and(|entry| entry.unfinished);
+    if unfinished || consents(survey, subject) || final_snapshot::is_copied(survey, subject) {
+        return;
+    }
+    let address = subject.address;
+    let reason = verdict.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let id = subject.owned().map(|owned| owned.id.as_str()).unwrap_or_default();
+    let text = format!(
+        "{address} ({id}) holds data and would be deleted with it{reason}. {}",
+        surviving(survey, verdicts, subject).unwrap_or_else(|| "No copy of it survives.".to_owned())
+    );
+    let entry = if survey.takes_removal(address) {
+        let line = format!("`removed: [{{ from: {address}, action: delete }}]`");
+        format!("{}, or ", survey.spoken(None, &format!("write {line}")))
+    } else {
+        String::new()
+    };
+    let help = format!("Declare it again; or let it go with its data: {entry}--delete-data {address}.");
+    blocks.about("holds_data", subject, None, text, help);
+}
+
+/// Says which copies of an object's data survive a plan, and how old they are.
+fn surviving(survey: &Survey<'_>, verdicts: &[Verdict<'_>], subject: &Subject<'_>) -> Option<String> {
+    let id = subject.owned().map(|owned| Value::Text(owned.id.clone()));
+    let goes = |object: &Object| {
+        let mut all = survey.subjects.iter().zip(verdicts);
+        all.any(|(one, verdict)| {
+            verdict.removes() && one.object().is_some_and(|gone| gone.key() == object.key())
+        })
+    };
+    let is_copy = |object: &&Object| {
+        let kind = survey.inputs.registry.kind(&object.kind);
+        kind.is_some_and(|kind| {
+            let names = kind.copy_of.iter().any(|name| object.attributes.get(*name) == id.as_ref());
+            let status = kind.api.ready.and_then(|ready| Some((ready, object.status(ready.attribute)?)));
+            names && status.is_some_and(|(ready, status)| ready.wanted.contains(&status))
+        })
+    };
+    let mut copies: Vec<&Object> =
+        survey.inputs.snapshot.objects.values().filter(is_copy).filter(|object| !goes(object)).collect();
+    copies.sort_by(|a, b| (&b.created_at, &b.id).cmp(&(&a.created_at, &a.id)));
+    if copies.is_empty() {
+        return None;
+    }
+    let named: Vec<String> =
+        copies.iter().take(NAMED).map(|copy| described(copy, survey.inputs.now)).collect();
+    let more = match copies.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        count => format!(" and {count} older"),
+    };
+    Some(format!("What survives: {}{more}.", named.join(", ")))
+}
+
+fn described(copy: &Object, now: Timestamp) -> String {
+    let name = copy.attributes.get("name").and_then(Value::as_text).unwrap_or(&copy.id);
+    format!("the {} {name} ({})", copy.kind, byproducts::age(copy, now))
+}
+
+/// Returns what is to be told of data that is lost with consent, or because everything is destroyed: what survives.
+pub(in crate::plan) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
+    let is_lost = |(subject, verdict): &(&Subject<'_>, &Verdict<'_>)| {
+        let unfinished = subject.entry.is_some_and(|entry| entry.unfinished);
+        let goes = verdict.act == Act::Delete && holds(subject.kind) && subject.object().is_some();
+        // What came of others is told of with them.
+        let is_told = survey.declared.added.get(subject.address).is_some_and(|one| !one.reason.is_empty());
+        goes && !unfinished
+            && !is_told
+            && consents(survey, subject)
+            && !final_snapshot::is_copied(survey, subject)
+    };
+    let note = |text: String| Note {
+        code: NoteCode::DataLost,
+        text,
+        help: "what shall stay is declared, with `lifecycle: { protect: true }`".to_owned(),
+        source: None,
+        address: None,
+    };
+    // That data is lost for good is said by the change itself.
+    let told = |(subject, _): (&Subject<'_>, &Verdict<'_>)| {
+        let id = subject.owned().map(|owned| owned.id.as_str()).unwrap_or_default();
+        let surviving = surviving(survey, verdicts, subject)?;
+        Some(format!("{} ({id}) is deleted with the data that it holds. {surviving}", subject.address))
+    };
+    let mut notes: Vec<String> =
+        survey.subjects.iter().zip(verdicts).filter(is_lost).filter_map(told).collect();
+    let more = notes.len().saturating_sub(MOST_NOTES);
+    notes.truncate(MOST_NOTES);
+    notes.extend(
+        (more > 0).then(|| format!("copies of {more} more survive that are deleted with their data")),
+    );
+    notes.into_iter().map(note).collect()
+}

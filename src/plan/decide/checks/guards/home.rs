@@ -1,0 +1,31 @@
+//! The guard of the header that names a project: what is changed must say its project, and where neither the ledger nor
+//! the service does, nothing is sent. In: verdicts. Out: a block for each object whose change could only guess.
+
+use crate::plan::blockers::Blocks;
+use crate::plan::decision::{Act, Verdict};
+use crate::plan::join::joined_state::{Subject, Survey};
+
+/// Blocks changes of objects whose project nobody says.
+pub(super) fn check<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &mut Blocks<'_, 'a>) {
+    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+        let changes = matches!(verdict.act, Act::Update | Act::Replace { .. } | Act::Delete);
+        let object = subject.object().filter(|_| changes && is_homeless(subject));
+        let Some(object) = object else { continue };
+        let text = format!(
+            "Nothing says in which project {} {} is, and a change of it must state that.",
+            subject.address, object.id
+        );
+        let help = format!(
+            "Use a key that sees the object's project in its records or lists; or let go of it with \
+             `stead rm {} --keep`, and it stays as it is.",
+            subject.address
+        );
+        blocks.about("project_unknown", subject, None, text, help);
+    }
+}
+
+/// Tells whether neither the ledger nor the service says the project of an object that must state it.
+fn is_homeless(subject: &Subject<'_>) -> bool {
+    let known = subject.owned().is_some_and(|owned| owned.project.is_some());
+    subject.kind.states_project && !known && subject.object().is_some_and(|object| object.project.is_none())
+}

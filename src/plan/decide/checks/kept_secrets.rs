@@ -1,0 +1,198 @@
+//! What a plan says of kept secrets: which recipients an apply pins, and what blocks it. Pure.
+//!
+//! In: the stack's recipients, the ledger's, and which secrets nobody here has. Out: blockers, notes, and the
+//! correction that pins. Invariant: a secret that is lost never becomes another value; only `secret rotate` does that.
+
+use std::collections::BTreeSet;
+
+use super::guards;
+use crate::ledger::kept_secrets::VARS;
+use crate::model::address::Name;
+use crate::model::expression::Expression;
+use crate::model::secret::Secret;
+use crate::model::value::Value;
+use crate::plan::blockers::Blocks;
+use crate::plan::change::{Bookkeeping, Note, NoteCode, SECRET_LOST};
+use crate::plan::decision::{Act, Verdict};
+use crate::plan::join::joined_state::{Subject, Survey};
+
+/// Adds what blocks a plan.
+pub(in crate::plan) fn check<'a>(
+    survey: &Survey<'a>,
+    verdicts: &[Verdict<'a>],
+    blocks: &mut Blocks<'_, 'a>,
+) {
+    if survey.inputs.options.destroy {
+        return;
+    }
+    recipients(survey, blocks);
+    let stack = survey.inputs.stack;
+    for name in &survey.inputs.options.lost_secrets {
+        let text = format!(
+            "The value of {VARS}{name} is lost: neither its sink nor the ledger has the one with the ledger's \
+             fingerprint."
+        );
+        let span = stack.awaited.get(name).map(|awaited| awaited.span);
+        let way_out = ways_out(&format!("{VARS}{name}"), "the same value", "");
+        blocks.at_place(SECRET_LOST, span, text, way_out);
+    }
+    if survey.inputs.options.locked_secrets.is_empty() {
+        return;
+    }
+    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+        let delivers = verdict.act == Act::Update
+            && subject.entry.is_some_and(|entry| entry.secret_lost)
+            && survey.inputs.options.locked_secrets.contains(subject.address.as_str());
+        if delivers || needs_plaintext(subject, verdict) {
+            let text = format!(
+                "{} needs the text of a kept secret, and no identity that opens it is here.",
+                subject.address
+            );
+            let help = "Set STEAD_AGE_IDENTITY to the identity's file, or `age_identity` in the settings. \
+                        A plan needs none."
+                .to_owned();
+            blocks.about("identity_missing", subject, None, text, help);
+        }
+    }
+}
+
+/// Says what can be done about a lost secret; a rotation may need further arguments.
+fn ways_out(address: &str, value: &str, rotation: &str) -> String {
+    format!(
+        "Restore the file that held it; or give {value}: stead secret set {address} < FILE; or replace it: stead secret \
+         rotate {address}{rotation}."
+    )
+}
+
+fn recipients(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
+    let (stack, pinned) = (survey.inputs.stack, &survey.inputs.ledger.secrets.recipients);
+    let nobody = BTreeSet::new();
+    let declared = stack.recipients.as_ref().map_or(&nobody, |recipients| &recipients.names);
+    let span = stack.recipients.as_ref().map(|recipients| recipients.span);
+    if let Some(allowed) = &survey.inputs.options.allowed_recipients {
+        for name in declared.difference(allowed) {
+            let text = format!("The recipient {name} is not one of the settings' `allowed_recipients`.");
+            let help =
+                "Remove it from the stack, or add it to your own settings if it is meant.".to_owned();
+            blocks.at_place("recipient_refused", span, text, help);
+        }
+    }
+    if pinned.is_empty() || declared == pinned {
+        return;
+    }
+    let listed =
+        |names: &mut dyn Iterator<Item = &Name>| names.map(Name::as_str).collect::<Vec<_>>().join(", ");
+    let (added, removed) =
+        (listed(&mut declared.difference(pinned)), listed(&mut pinned.difference(declared)));
+    let said = [("added", added), ("removed", removed)].into_iter().filter(|(_, names)| !names.is_empty());
+    let said: Vec<String> = said.map(|(what, names)| format!("{what} {names}")).collect();
+    let text = format!(
+        "The recipients of kept secrets are not those that the ledger has pinned: {}.",
+        said.join("; ")
+    );
+    let help = if declared.is_empty() {
+        "Restore the `secrets` block: the ledger keeps secrets for these recipients."
+    } else {
+        "Nothing is encrypted to others before somebody with a pinned identity runs: stead secret rekey."
+    };
+    blocks.at_place("recipients_changed", span, text, help.to_owned());
+}
+
+/// Leaves out a resource whose secret was shown once, and that nobody has: whether its object is replaced or kept
+/// without a delivery is for a human to say.
+pub(in crate::plan) fn lost(subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
+    let text = format!(
+        "The secret of {} was shown once, and neither its sink nor the ledger has it.",
+        subject.address
+    );
+    // A rotation deletes the object: one that may be somebody else's has to be adopted with it.
+    let adoption = guards::unconfirmed(subject)
+        .map(|owned| format!(" --adopt {}={}", subject.address, owned.id))
+        .unwrap_or_default();
+    let way_out = ways_out(subject.address.as_str(), "it, where somebody has it", &adoption);
+    let id = subject.owned().map_or("ID", |owned| owned.id.as_str());
+    let way_out = format!(
+        "{way_out} To keep it without a delivery: stead resolve {} adopt {id}. Until then it and what depends on it stay \
+         as they are.",
+        subject.address
+    );
+    blocks.about(SECRET_LOST, subject, None, text, way_out);
+}
+
+/// Returns the correction that pins the stack's recipients, where none are pinned.
+pub(in crate::plan) fn pin(survey: &Survey<'_>) -> Option<Bookkeeping> {
+    let recipients = survey.inputs.stack.recipients.as_ref()?;
+    let unpinned = survey.inputs.ledger.secrets.recipients.is_empty() && !survey.inputs.options.destroy;
+    unpinned.then(|| Bookkeeping::PinRecipients(recipients.names.clone()))
+}
+
+/// Says what an apply pins, and what is left to do.
+pub(in crate::plan) fn notes(survey: &Survey<'_>) -> Vec<Note> {
+    let stack = survey.inputs.stack;
+    let source = stack.recipients.as_ref().and_then(|recipients| stack.sources.place(recipients.span));
+    let note = |text: String, help: &str| Note {
+        code: NoteCode::Recipients,
+        text,
+        help: help.to_owned(),
+        source: source.clone(),
+        address: None,
+    };
+    let mut notes = Vec::new();
+    if let Some(Bookkeeping::PinRecipients(names)) = pin(survey) {
+        let listed: Vec<&str> = names.iter().map(Name::as_str).collect();
+        notes.push(note(
+            format!("pins recipients: kept secrets are encrypted to {}", listed.join(", ")),
+            "later, only `stead secret rekey` changes them",
+        ));
+    }
+    let kept = &survey.inputs.ledger.secrets;
+    let outdated = kept.outdated().count();
+    if outdated > 0 {
+        notes.push(note(
+            format!("{outdated} kept secrets are still encrypted to the recipients before"),
+            "finish it: stead secret rekey",
+        ));
+    }
+    let pending = kept.values.iter().filter(|(_, one)| one.pending.is_some()).map(|(address, _)| address);
+    for address in pending.chain(&kept.rotating) {
+        notes.push(note(
+            format!("a rotation of {address} has begun: this plan brings the new value into use"),
+            "an apply finishes it",
+        ));
+    }
+    notes
+}
+
+/// Tells whether a step of a resource sends the text of a secret that is not at hand.
+fn needs_plaintext(subject: &Subject<'_>, verdict: &Verdict<'_>) -> bool {
+    let Some(resource) = subject.resource else { return false };
+    let makes = matches!(verdict.act, Act::Create | Act::Replace { .. });
+    let changes =
+        |name: &str| verdict.differences.iter().any(|difference| difference.attribute.name == name);
+    resource.attributes.iter().any(|(name, setting)| {
+        is_withheld(&setting.expression) && (makes || (verdict.act == Act::Update && changes(name)))
+    })
+}
+
+/// Tells whether an expression holds a secret that is not at hand.
+#[must_use]
+pub fn is_withheld(expression: &Expression) -> bool {
+    match expression {
+        Expression::Value(value) => holds_withheld(value),
+        Expression::Reference(_) => false,
+        Expression::Text(parts) | Expression::List(parts) => parts.iter().any(is_withheld),
+        Expression::Map(parts) => parts.values().any(is_withheld),
+        Expression::Cel(cel) => {
+            cel.bindings.values().any(holds_withheld) || cel.waiting.values().any(is_withheld)
+        }
+    }
+}
+
+fn holds_withheld(value: &Value) -> bool {
+    match value {
+        Value::Secret(secret) => Secret::is_withheld(secret),
+        Value::List(items) => items.iter().any(holds_withheld),
+        Value::Map(map) => map.values().any(holds_withheld),
+        _ => false,
+    }
+}

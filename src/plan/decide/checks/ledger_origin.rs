@@ -1,0 +1,82 @@
+//! Whether the ledger of a shared backend is the one of the stack in this directory. Two directories with one stack
+//! name share one ledger, and the second one's plan would delete the first one's objects. In: the ledger's origins and
+//! this directory; out: the blocker that plan, apply and destroy have.
+
+use crate::ledger::origins::{Here, OriginMatch};
+use crate::model::address::Address;
+use crate::plan::blockers::Blocks;
+use crate::plan::decision::Verdict;
+use crate::plan::join::joined_state::Survey;
+
+/// The code of the blocker.
+const CODE: &str = "other_directory";
+
+/// Blocks a plan over a ledger that is applied from elsewhere.
+pub(in crate::plan) fn check(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
+    let ledger = survey.inputs.ledger;
+    // A ledger that owns nothing has nothing to lose: the next apply makes it this directory's.
+    let Some(here) = survey.inputs.options.directory.as_ref().filter(|_| !ledger.owns_nothing()) else {
+        return;
+    };
+    let stack = survey.inputs.stack;
+    let whose = format!("{}/{}", stack.name, stack.environment.name);
+    match here.compare(&ledger.origins) {
+        OriginMatch::Same | OriginMatch::Moved => {}
+        OriginMatch::Unknown => unknown(survey, verdicts, (here, &whose), blocks),
+        found @ (OriginMatch::OtherDirectory | OriginMatch::OtherRepository) => {
+            let known: Vec<String> = ledger.origins.iter().map(ToString::to_string).collect();
+            let this = here.origin.as_ref().map(ToString::to_string).unwrap_or_default();
+            let why = match (found, here.sparse) {
+                (OriginMatch::OtherRepository, _) => "",
+                (_, true) => ", and this sparse checkout does not show whether it was moved",
+                (_, false) => ", where a stack of this name still stands",
+            };
+            let text = format!(
+                "The ledger of {whose} is applied from {}{why}; this is {this}. The plan would change the \
+                 objects of that stack.",
+                known.join(" and ")
+            );
+            blocks.of(CODE, None, text, help(true));
+        }
+    }
+}
+
+/// Blocks a plan that deletes or replaces although most of the ledger is not declared here, where no origin tells
+/// whose it is.
+fn unknown(
+    survey: &Survey<'_>,
+    verdicts: &[Verdict<'_>],
+    (here, whose): (&Here, &str),
+    blocks: &mut Blocks<'_, '_>,
+) {
+    let removed = verdicts.iter().filter(|verdict| verdict.removes()).count();
+    let entries = &survey.inputs.ledger.entries;
+    let is_declared = |address: &&Address| {
+        survey.inputs.stack.resources.contains_key(*address)
+            || survey.declared.removal(address).is_some()
+            || survey.left_out(address).is_some()
+    };
+    let declared = entries.keys().filter(is_declared).count();
+    if removed == 0 || declared * 2 >= entries.len() {
+        return;
+    }
+    let why = if here.origin.is_none() {
+        "this directory is in no git repository with a remote `origin`"
+    } else {
+        "the ledger does not say where it is applied from"
+    };
+    let text = format!(
+        "{declared} of the {} addresses in the ledger of {whose} are declared here, and {removed} objects would be \
+         deleted or replaced. They may be those of another stack of this name: {why}.",
+        entries.len()
+    );
+    blocks.of(CODE, None, text, help(here.origin.is_some()));
+}
+
+fn help(has_origin: bool) -> String {
+    let first = if has_origin { "" } else { "set STEAD_ORIGIN=REPOSITORY//DIRECTORY, and then " };
+    format!(
+        "If this is another stack: give it another name. If the ledger is this directory's: {first}`stead state \
+         adopt-directory`."
+    )
+}

@@ -1,0 +1,57 @@
+//! A lost ledger: no object was ever recorded in it, and objects with the names of the stack's resources are live.
+//! To destroy nothing then, or to find no drift, would leave live and billed objects behind a false statement.
+
+use crate::ledger::entry::Ledger;
+use crate::plan::change::{Block, Plan};
+use crate::plan::inputs::{Inputs, Options};
+
+/// The code of the blocker.
+const CODE: &str = "ledger_lost";
+
+/// Addresses that the message names.
+const NAMED: usize = 3;
+
+/// Tells whether a plan has to read and evaluate what creations would need, although it creates nothing.
+pub(in crate::plan) fn may_be_lost(ledger: &Ledger, options: &Options) -> bool {
+    options.destroy && !ledger.has_owned()
+}
+
+/// Returns the options of the plan that shows whether the ledger of a destroy is lost; `None` where it is not in doubt.
+pub(in crate::plan) fn creating_options(inputs: &Inputs<'_>) -> Option<Options> {
+    // A plan of a part of the stack proves nothing about the ledger.
+    may_be_lost(inputs.ledger, inputs.options).then(|| Options {
+        destroy: false,
+        only_looks: true,
+        targets: [].into(),
+        excluded: [].into(),
+        ..inputs.options.clone()
+    })
+}
+
+/// Returns the blocker of a command that takes a plan's objects for those of the ledger, if the ledger seems to
+/// be lost: it never had an object, and the plan would create what exists.
+#[must_use]
+pub fn blocker(ledger: &Ledger, plan: &Plan) -> Option<Block> {
+    if ledger.has_owned() {
+        return None;
+    }
+    let exists = plan.blocks.iter().filter(|block| block.code == "exists");
+    let addresses: Vec<&str> = exists.filter_map(|block| Some(block.address.as_ref()?.as_str())).collect();
+    let first = plan.blocks.iter().find(|block| block.code == "exists")?;
+    let named = addresses[..addresses.len().min(NAMED)].join(", ");
+    let more = match addresses.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    Some(Block {
+        code: CODE.into(),
+        address: None,
+        text: format!(
+            "The ledger never recorded an object, but live objects have the names of {named}{more}: it may be lost."
+        ),
+        help: "If this stack was applied before: `stead recover` rebuilds the ledger from the live objects. If it \
+               never was, they belong to somebody else: choose other names."
+            .to_owned(),
+        source: first.source.clone(),
+    })
+}

@@ -1,0 +1,519 @@
+//! Classification: one `Verdict` for each subject, dependencies first.
+
+use std::collections::{HashMap, HashSet};
+
+use super::checks::{guards, kept_secrets};
+use super::deposed::Leftovers;
+use super::name_handover::Succession;
+use super::project_assignment::Projects;
+use super::{byproducts, final_snapshot, reactivation, replacement_order};
+use crate::config::declarations::RemovedAction;
+use crate::config::stack::{OnRemove, Resource};
+use crate::model::address::Address;
+use crate::model::graph::Graph;
+use crate::model::schema::{Check, Revival};
+use crate::model::snapshot::Object;
+use crate::model::value::Value;
+use crate::plan::blockers::Blocks;
+use crate::plan::change::{Cause, Note, NoteCode};
+use crate::plan::decision::{Act, Difference, Verdict, Want};
+use crate::plan::diff::attributes::Diff;
+use crate::plan::diff::planned_values::Outlook;
+use crate::plan::diff::{confirmation, desired};
+use crate::plan::join::joined_state::{Live, Subject, Survey, questioned};
+use crate::plan::join::targeting::Scope;
+
+/// Decides for every subject.
+pub(in crate::plan) fn classify<'a>(
+    survey: &Survey<'a>,
+    scope: &Scope,
+    projects: &Projects,
+    leftovers: &Leftovers<'a>,
+    blocks: &mut Blocks<'_, 'a>,
+) -> Vec<Verdict<'a>> {
+    let (asked, succession) = (questioned(survey), Succession::default());
+    let mut judge = Judge { survey, scope, projects, leftovers, asked, succession, verdicts: Vec::new() };
+    let before = blocks.count();
+    let verdicts = judge.all(blocks);
+    judge.succession = Succession::of(survey, &verdicts);
+    if judge.succession.waiting.is_empty() {
+        return verdicts;
+    }
+    // What waits, and what goes first, decides for everything that stands on it.
+    blocks.keep(before);
+    judge.all(blocks)
+}
+
+/// Returns the numbers of the wanted subjects, each after what it needs. Configuration refuses
+/// cycles; should one come through, its knots are blocked and left out.
+pub(in crate::plan) fn dependencies_first(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) -> Vec<usize> {
+    let mut graph = Graph::default();
+    let nodes: Vec<_> = (0..survey.subjects.len()).map(|n| graph.add(n)).collect();
+    for (n, subject) in survey.subjects.iter().enumerate() {
+        subject.needs.iter().for_each(|need| graph.order(nodes[*need], nodes[n]));
+    }
+    let wanted = |n: &usize| survey.subjects[*n].resource.is_some();
+    match graph.sorted() {
+        Ok(order) => order.into_iter().filter_map(|id| graph.get(id).copied()).filter(wanted).collect(),
+        Err(knots) => {
+            for id in knots.into_iter().flatten() {
+                let Some(subject) = graph.get(id).map(|n| &survey.subjects[*n]) else { continue };
+                let text = format!("{} depends on itself.", subject.address);
+                blocks.about("cycle", subject, None, text, "Take one reference out of the circle.".into());
+            }
+            Vec::new()
+        }
+    }
+}
+
+struct Judge<'s, 'a> {
+    survey: &'s Survey<'a>,
+    scope: &'s Scope,
+    projects: &'s Projects,
+    leftovers: &'s Leftovers<'a>,
+    asked: HashSet<&'a Address>,
+    /// Who takes whose place; not known yet when all are judged for the first time.
+    succession: Succession,
+    verdicts: Vec<Option<Verdict<'a>>>,
+}
+
+impl<'a> Judge<'_, 'a> {
+    fn all(&mut self, blocks: &mut Blocks<'_, 'a>) -> Vec<Verdict<'a>> {
+        let survey = self.survey;
+        self.verdicts.clear();
+        self.verdicts.resize_with(survey.subjects.len(), || None);
+        for n in dependencies_first(survey, blocks) {
+            let verdict = self.wanted(n, blocks);
+            self.verdicts[n] = Some(verdict);
+        }
+        for (n, subject) in survey.subjects.iter().enumerate() {
+            if self.verdicts[n].is_none() {
+                self.verdicts[n] = Some(self.removed(n, subject, blocks));
+            }
+        }
+        let left_out = || Verdict::plain(Act::Frozen, Cause::Config);
+        let verdicts = self.verdicts.drain(..);
+        let mut verdicts: Vec<_> = verdicts.map(|verdict| verdict.unwrap_or_else(left_out)).collect();
+        reactivation::bring_back_what_is_needed(survey, &mut verdicts);
+        keep_what_is_part_of_the_kept(survey, &mut verdicts);
+        final_snapshot::leave_their_projects(survey, &mut verdicts);
+        keep_what_is_held(survey, &mut verdicts);
+        leave_what_holds_the_kept(survey, &mut verdicts);
+        verdicts
+    }
+
+    /// Tells whether nobody has the secret of a live object, nothing shows it again, and no other object is to come
+    /// for it.
+    fn has_lost_secret(&self, subject: &Subject<'_>) -> bool {
+        let inputs = &self.survey.inputs;
+        let is_live = matches!(subject.live, Live::Present(_)) && self.rotated(subject).is_none();
+        let Some(resource) = subject.resource.filter(|_| is_live) else { return false };
+        let wanted = resource.deliver_secret.is_some() || inputs.stack.recipients.is_some();
+        let again = subject.kind.reveal().is_some() || inputs.options.undelivered.contains(subject.address);
+        wanted && has_lost_secret(subject) && !again
+    }
+
+    /// Returns why an object is replaced whose secret is rotated.
+    fn rotated(&self, subject: &Subject<'_>) -> Option<String> {
+        let asked = self.survey.inputs.ledger.secrets.rotating.contains(subject.address.as_str());
+        asked.then(|| "its secret is rotated, and the service shows one only with a new object".to_owned())
+    }
+
+    fn wanted(&self, n: usize, blocks: &mut Blocks<'_, 'a>) -> Verdict<'a> {
+        let subject = &self.survey.subjects[n];
+        let Some(resource) = subject.resource else { return Verdict::plain(Act::Frozen, Cause::Config) };
+        if !self.scope.contains(n) {
+            return Verdict::plain(Act::Frozen, Cause::Config);
+        }
+        let outlook = Outlook { survey: self.survey, verdicts: &self.verdicts };
+        let wants = desired::wants(self.survey, subject, resource, &outlook, blocks);
+        let mut verdict = if self.is_frozen(n, subject, blocks) {
+            Verdict::plain(Act::Frozen, Cause::Config)
+        } else {
+            self.by_object(subject, resource, &wants, blocks)
+        };
+        verdict.wants = wants;
+        verdict.project = self.projects.of(self.survey, subject, &outlook);
+        let needs = subject.needs.iter().filter_map(|need| self.verdicts[*need].as_ref());
+        verdict.downstream =
+            needs.into_iter().any(|need| need.downstream || need.waits || need.deletes_first());
+        verdict.waits = self.succession.waiting.contains(&n);
+        verdict.crowded = verdict.is_new() && self.leftovers.crowd(self.survey, n, &verdict);
+        if verdict.removes() {
+            self.order(n, &mut verdict, blocks);
+        }
+        verdict
+    }
+
+    fn by_object(
+        &self,
+        subject: &Subject<'a>,
+        resource: &'a Resource,
+        wants: &[Want<'a>],
+        blocks: &mut Blocks<'_, 'a>,
+    ) -> Verdict<'a> {
+        match subject.live {
+            Live::None => {
+                let lost = subject.entry.is_some_and(|entry| entry.current.is_none());
+                let create =
+                    Verdict::plain(Act::Create, if lost { Cause::Unfinished } else { Cause::Config });
+                if lost {
+                    create.because("an earlier apply deleted the old one and did not get further")
+                } else {
+                    create
+                }
+            }
+            Live::Gone(_) => {
+                Verdict::plain(Act::Create, Cause::Drift).because("the object is gone from the service")
+            }
+            Live::Unseen(_) => {
+                guards::unread(subject, blocks);
+                Verdict::plain(Act::Frozen, Cause::Drift)
+            }
+            Live::Leaving(_) => {
+                let mut verdict = Verdict::plain(Act::Replace { create_first: false }, Cause::Drift)
+                    .because("the service is deleting the object; a new one follows when it is gone");
+                verdict.broken = true;
+                verdict
+            }
+            Live::Present(_) => self.present(subject, resource, wants, blocks),
+        }
+    }
+
+    fn present(
+        &self,
+        subject: &Subject<'a>,
+        resource: &'a Resource,
+        wants: &[Want<'a>],
+        blocks: &mut Blocks<'_, 'a>,
+    ) -> Verdict<'a> {
+        let Some(diff) = Diff::new(self.survey, subject) else {
+            return Verdict::plain(Act::Frozen, Cause::Drift);
+        };
+        let mut differences = diff.differences(wants);
+        let not_kept = confirmation::take_not_kept(&mut differences);
+        let rehomed = self.rehomed(subject, resource);
+        let forced = rehomed.clone().or_else(|| self.taken_along(subject, &differences));
+        let forced = forced.or_else(|| self.rotated(subject));
+        let exchanged = reactivation::exchanged(subject, wants);
+        let revival = reactivation::revival(subject);
+        let broken = has_failed(subject) && revival.is_none();
+        if broken && !guards::may_replace_failed(subject, blocks) {
+            return Verdict::plain(Act::Frozen, Cause::Unfinished);
+        }
+        let must = broken
+            || forced.is_some()
+            || exchanged.is_some()
+            || differences.iter().any(Difference::forces_replacement);
+        if !must {
+            differences.retain(|difference| guards::may_change(self.survey, subject, difference, blocks));
+        }
+        let left = left_to_do(subject, resource, revival);
+        let act = match (must, differences.is_empty() && left.is_none()) {
+            (true, _) => Act::Replace { create_first: true },
+            (false, true) => Act::Keep,
+            (false, false) => Act::Update,
+        };
+        let mut verdict = Verdict::plain(act, cause(&differences));
+        if let Some(left) = left.filter(|_| act == Act::Update && differences.is_empty()) {
+            verdict = Verdict::plain(act, Cause::Unfinished).because(left);
+        }
+        if broken {
+            verdict = Verdict::plain(act, Cause::Unfinished).because(failure(subject));
+        } else if let Some(reason) = forced {
+            verdict = Verdict::plain(act, Cause::Upstream).because(reason);
+        } else if must {
+            verdict.reason = exchanged.or_else(|| Some(immutable(&differences)));
+        } else if act == Act::Update {
+            verdict.revival = reactivation::before(subject, &differences);
+            let anew = revival.filter(|_| has_failed(subject));
+            verdict.reason = anew.map(|revival| revival.says.to_owned()).or(verdict.reason);
+        }
+        verdict.broken = broken;
+        verdict.rehomed = rehomed.is_some();
+        verdict.differences = differences;
+        verdict.not_kept = not_kept;
+        verdict
+    }
+
+    /// Returns why the new object will stand elsewhere: under a new parent, or in another project.
+    fn rehomed(&self, subject: &Subject<'a>, resource: &Resource) -> Option<String> {
+        let verdict = |address: &Address| self.verdicts[*self.survey.index.get(address)?].as_ref();
+        if let Some(parent) = &resource.parent
+            && verdict(parent).is_some_and(Verdict::is_new)
+        {
+            return Some(format!("{parent} is made anew, and it goes with the old one"));
+        }
+        if let Some(parent) = &resource.parent
+            && self.is_in_an_older_one(subject, parent)
+        {
+            return Some(format!("{parent} was made anew, and it goes with the old one"));
+        }
+        self.projects.moved(
+            self.survey,
+            subject,
+            &Outlook { survey: self.survey, verdicts: &self.verdicts },
+        )
+    }
+
+    /// Tells whether a child's object is in an object that its parent had before.
+    fn is_in_an_older_one(&self, subject: &Subject<'a>, parent: &Address) -> bool {
+        let home = subject.owned().and_then(|owned| owned.parent.as_ref());
+        let entry = self.survey.index.get(parent).and_then(|n| self.survey.subjects[*n].entry);
+        let mut deposed = entry.into_iter().flat_map(|entry| &entry.deposed);
+        deposed.any(|owned| Some(&owned.id) == home)
+    }
+
+    /// Returns why an object that goes with another one is made anew rather than changed.
+    fn taken_along(&self, subject: &Subject<'a>, differences: &[Difference<'_>]) -> Option<String> {
+        subject.needs.iter().find_map(|need| {
+            let (owner, verdict) = (&self.survey.subjects[*need], self.verdicts[*need].as_ref()?);
+            let (_, attribute) =
+                owner.kind.takes_along.iter().find(|(kind, _)| *kind == subject.kind.name)?;
+            let follows = differences.iter().any(|difference| difference.attribute.name == *attribute);
+            (verdict.removes() && follows).then(|| format!("it goes when the old {} goes", owner.address))
+        })
+    }
+
+    fn order(&self, n: usize, verdict: &mut Verdict<'a>, blocks: &mut Blocks<'_, 'a>) {
+        let subject = &self.survey.subjects[n];
+        if matches!(subject.live, Live::Leaving(_)) {
+            return;
+        }
+        // What has no block any more is judged later, and goes.
+        let goes_first = |n: &usize| {
+            let verdict = self.verdicts[*n].as_ref();
+            self.succession.leaving.contains(n)
+                || verdict.map_or(self.survey.subjects[*n].resource.is_none(), Verdict::deletes_first)
+        };
+        let held_first = subject.held.iter().chain(&subject.needs).any(goes_first);
+        let forced = if verdict.downstream && held_first {
+            Some("what it stands on is deleted before it is made anew")
+        } else if self.succession.circle.contains(&n) {
+            Some("it and others take each other's place")
+        } else {
+            None
+        };
+        let (create_first, why) = replacement_order::order(subject, verdict, forced, blocks);
+        verdict.act = Act::Replace { create_first };
+        if let Some(why) = why {
+            let reason = verdict.reason.take().unwrap_or_default();
+            verdict.reason = Some(format!("{reason}; the old one goes first, because {why}"));
+        }
+    }
+
+    fn is_frozen(&self, n: usize, subject: &Subject<'a>, blocks: &mut Blocks<'_, 'a>) -> bool {
+        if !self.scope.contains(n) {
+            return true;
+        }
+        if self.asked.contains(subject.address) {
+            guards::question(self.survey, subject, blocks);
+            return true;
+        }
+        if self.has_lost_secret(subject) {
+            kept_secrets::lost(subject, blocks);
+            return true;
+        }
+        subject.needs.iter().any(|need| {
+            self.verdicts[*need].as_ref().is_none_or(|v| v.act == Act::Frozen && self.scope.contains(*need))
+        })
+    }
+
+    fn removed(&self, n: usize, subject: &Subject<'a>, blocks: &mut Blocks<'_, 'a>) -> Verdict<'a> {
+        if subject.resource.is_some() || self.is_frozen(n, subject, blocks) {
+            return Verdict::plain(Act::Frozen, Cause::Config);
+        }
+        if byproducts::stays_as_leftover(self.survey, subject) {
+            return Verdict::plain(Act::Keep, Cause::Config);
+        }
+        let remembered = subject.entry.is_some_and(|entry| entry.keep_on_remove);
+        let keep = subject.block.map_or(remembered, |block| block.lifecycle.on_remove == OnRemove::Keep);
+        let declared = self.survey.declared.removal(subject.address);
+        let keep = declared.map_or(keep, |action| action == RemovedAction::Forget);
+        match subject.live {
+            Live::Unseen(_) if !keep => {
+                guards::unread(subject, blocks);
+                Verdict::plain(Act::Frozen, Cause::Drift)
+            }
+            Live::None | Live::Gone(_) => Verdict::plain(Act::Keep, Cause::Drift),
+            _ if keep => {
+                let word = if declared.is_some() { "removed" } else { "on_remove" };
+                Verdict::plain(Act::Forget, Cause::Config).because(format!("it stays, as {word} says"))
+            }
+            _ => {
+                let added = self.survey.declared.added.get(subject.address);
+                let why = if let Some(added) = added.filter(|added| !added.reason.is_empty()) {
+                    added.reason.clone()
+                } else if self.survey.inputs.options.destroy {
+                    "everything is destroyed".to_owned()
+                } else {
+                    let left_out = self.survey.left_out(subject.address);
+                    left_out.map_or_else(|| "its block is gone".to_owned(), |(why, _)| why)
+                };
+                Verdict::plain(Act::Delete, Cause::Config).because(why)
+            }
+        }
+    }
+}
+
+/// What a frozen resource still holds is not deleted under it.
+fn keep_what_is_held(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) {
+    let frozen = |n: &usize| verdicts[*n].act == Act::Frozen && survey.subjects[*n].owned().is_some();
+    let mut queue: Vec<usize> = (0..verdicts.len()).filter(frozen).collect();
+    while let Some(n) = queue.pop() {
+        for held in &survey.subjects[n].held {
+            if verdicts[*held].act == Act::Delete {
+                verdicts[*held].act = Act::Frozen;
+                queue.push(*held);
+            }
+        }
+    }
+}
+
+/// Tells whether an object is left as it is while everything is destroyed.
+fn is_left(subject: &Subject<'_>, verdict: &Verdict<'_>) -> bool {
+    let destroyed = subject.resource.is_none() && subject.block.is_some();
+    destroyed && verdict.act == Act::Keep && subject.object().is_some()
+}
+
+/// Returns what is to be told of what is left as it is while everything is destroyed.
+pub(in crate::plan) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
+    let left = survey.subjects.iter().zip(verdicts).filter(|(subject, verdict)| is_left(subject, verdict));
+    left.map(|(subject, verdict)| Note {
+        code: NoteCode::Left,
+        text: format!(
+            "{} stays live, and this stack's: {}",
+            subject.address,
+            verdict.reason.as_deref().unwrap_or("something needs it")
+        ),
+        help: "the next apply finds it again; once nothing keeps it, another destroy takes it away"
+            .to_owned(),
+        source: subject.block.and_then(|block| survey.inputs.stack.sources.place(block.span)),
+        address: Some(subject.address.clone()),
+    })
+    .collect()
+}
+
+/// What is part of an object that stays live stays with it.
+fn keep_what_is_part_of_the_kept(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) {
+    // A parent's address is the beginning of its children's, so it comes before them.
+    for n in 0..verdicts.len() {
+        let parent = survey.subjects[n].parent().and_then(|parent| survey.index.get(parent));
+        let Some(parent) = parent.filter(|parent| verdicts[**parent].act == Act::Forget) else { continue };
+        if verdicts[n].act == Act::Delete {
+            verdicts[n].act = Act::Forget;
+            verdicts[n].reason =
+                Some(format!("{} stays, with what is part of it", survey.subjects[*parent].address));
+        }
+    }
+}
+
+/// What an object that stays live is in, or refers to, cannot be deleted: it stays live too. While its block is
+/// there, it stays this stack's, and the next apply finds it. A link is undone by itself, unless the service
+/// refuses the end of what it leads to.
+fn leave_what_holds_the_kept(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) {
+    let stays = |n: &usize| verdicts[*n].act == Act::Forget;
+    let mut queue: Vec<usize> = (0..verdicts.len()).filter(stays).collect();
+    queue.extend(leave_what_holds_the_kept_before(survey, verdicts));
+    while let Some(n) = queue.pop() {
+        let kept = &survey.subjects[n];
+        for held in &kept.held {
+            let other = &survey.subjects[*held];
+            let is_inside = kept.object().and_then(|object| object.project.as_ref())
+                == other.owned().map(|owned| &owned.id);
+            let is_refused = kept.object().is_some_and(|object| is_refused(object, other));
+            let needed = is_inside || guards::refers(kept, other).is_some() || is_refused;
+            if needed && verdicts[*held].act == Act::Delete {
+                verdicts[*held].act = if other.block.is_some() { Act::Keep } else { Act::Forget };
+                verdicts[*held].reason = Some(format!("{} stays, and needs it", kept.address));
+                queue.push(*held);
+            }
+        }
+    }
+}
+
+/// Does the same for what earlier applies let go of and is still there. Returns what stays.
+fn leave_what_holds_the_kept_before(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) -> Vec<usize> {
+    let kept = survey.inputs.ledger.kept.iter();
+    let kept: HashMap<(&str, &str), &Address> =
+        kept.map(|(address, kept)| ((kept.kind.as_str(), kept.id.as_str()), address)).collect();
+    let mut stays = Vec::new();
+    for object in survey.unowned.iter().filter(|_| !kept.is_empty()) {
+        let Some(address) = kept.get(&(object.kind.as_str(), object.id.as_str())) else { continue };
+        for (n, verdict) in
+            verdicts.iter_mut().enumerate().filter(|(_, verdict)| verdict.act == Act::Delete)
+        {
+            let other = &survey.subjects[n];
+            let is_inside = other.owned().is_some_and(|owned| object.project.as_ref() == Some(&owned.id));
+            if other.block.is_some() && (is_inside || is_refused(object, other)) {
+                verdict.act = Act::Keep;
+                verdict.reason = Some(format!("{address} stayed, and needs it"));
+                stays.push(n);
+            }
+        }
+    }
+    stays
+}
+
+/// Tells whether the service refuses the end of an object because of one that uses it.
+fn is_refused(user: &Object, used: &Subject<'_>) -> bool {
+    let Some(id) = used.owned().map(|owned| owned.id.as_str()) else { return false };
+    used.kind.rules.iter().any(|rule| match rule.check {
+        Check::NotUsed { by } => by.iter().any(|(kind, attribute)| {
+            *kind == user.kind && user.attributes.get(*attribute).and_then(Value::as_text) == Some(id)
+        }),
+        _ => false,
+    })
+}
+
+fn has_lost_secret(subject: &Subject<'_>) -> bool {
+    subject.entry.is_some_and(|entry| entry.secret_lost)
+}
+
+/// Returns what is to be done to an object besides its differences. An update without calls waits until
+/// it is at rest: only then may others build on it.
+fn left_to_do(
+    subject: &Subject<'_>,
+    resource: &Resource,
+    revival: Option<&'static Revival>,
+) -> Option<&'static str> {
+    if let Some(revival) = revival.filter(|_| has_failed(subject)) {
+        return Some(revival.says);
+    }
+    if resource.deliver_secret.is_some() && has_lost_secret(subject) {
+        return Some("its secret did not reach its sink, and is delivered again");
+    }
+    let unfinished = subject.adoption.is_none() && subject.entry.is_some_and(|entry| entry.unfinished);
+    unfinished.then_some("an earlier apply did not see it come to rest")
+}
+
+fn has_failed(subject: &Subject<'_>) -> bool {
+    let failed = subject.kind.api.ready.map(|ready| ready.failed);
+    failed.zip(subject.status()).is_some_and(|(failed, status)| failed.contains(&status))
+}
+
+fn failure(subject: &Subject<'_>) -> String {
+    format!("its status is {}, which it does not leave by itself", subject.status().unwrap_or("failed"))
+}
+
+fn immutable(differences: &[Difference<'_>]) -> String {
+    let mut names: Vec<&str> =
+        differences.iter().filter(|d| d.forces_replacement()).map(|d| d.attribute.name).collect();
+    names.dedup();
+    format!("the API cannot change {} in place", names.join(", "))
+}
+
+/// Returns the cause of a change from those of its differences.
+fn cause(differences: &[Difference<'_>]) -> Cause {
+    let has = |cause| differences.iter().any(|difference| difference.cause == cause);
+    match (has(Cause::Both), has(Cause::Config), has(Cause::Drift), has(Cause::Unfinished)) {
+        (true, ..) | (_, true, true, _) => Cause::Both,
+        (_, true, ..) => Cause::Config,
+        (_, _, true, _) => Cause::Drift,
+        (.., true) => Cause::Unfinished,
+        _ if has(Cause::Unconfirmed) => Cause::Unconfirmed,
+        _ if has(Cause::NotKept) => Cause::NotKept,
+        _ if differences.is_empty() => Cause::Config,
+        _ => Cause::Upstream,
+    }
+}

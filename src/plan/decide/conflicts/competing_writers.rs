@@ -1,0 +1,110 @@
+//! Contests: two writers of one attribute, each of whom puts back what the other wrote. Neither sees the
+//! other; what shows is that the same difference comes again after every apply.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::ledger::history::Run;
+use crate::model::address::Name;
+use crate::plan::change::{Drift, DriftClass};
+
+/// Differences that an apply remembers.
+const REMEMBERED: usize = 64;
+
+/// Applies that are looked at, the last ones.
+const LOOKED_AT: usize = 10;
+
+/// Applies that put the same back, after which it is no accident.
+const TWICE: usize = 2;
+
+/// Returns what a plan puts back, for the history.
+pub fn put_back(drift: &[Drift]) -> Vec<Name> {
+    drift.iter().filter_map(name).take(REMEMBERED).collect()
+}
+
+/// Returns the differences that are there again although the last applies put them back.
+pub fn contested<'a>(drift: &[Drift], history: impl DoubleEndedIterator<Item = &'a Run>) -> Vec<Name> {
+    let mut times: HashMap<&Name, usize> = HashMap::new();
+    for run in history.rev().take(LOOKED_AT) {
+        for name in run.origin.put_back.iter().collect::<BTreeSet<_>>() {
+            *times.entry(name).or_default() += 1;
+        }
+    }
+    let is_contested = |name: &Name| times.get(name).is_some_and(|times| *times >= TWICE);
+    drift.iter().filter_map(name).filter(is_contested).collect()
+}
+
+/// Returns the name of a difference that the plan puts back.
+fn name(drift: &Drift) -> Option<Name> {
+    let path = drift.path.as_ref().filter(|_| drift.class == DriftClass::Reverted)?;
+    Some(smol_str::format_smolstr!("{}.{path}", drift.address))
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::ledger::history::Origin;
+    use crate::model::address::Address;
+    use crate::model::value::Value;
+
+    fn drift(path: Option<&str>, class: DriftClass) -> Drift {
+        Drift {
+            address: Address::new("volume", "a"),
+            path: path.map(Into::into),
+            last_applied: Value::Integer(1),
+            live: Value::Integer(2),
+            class,
+            leave: None,
+            acceptable: false,
+            unconfirmed: false,
+            blocked_by: None,
+            source: None,
+        }
+    }
+
+    fn run(put_back: &[&str]) -> Run {
+        let put_back = put_back.iter().map(Name::new).collect();
+        Run {
+            run: Uuid::nil(),
+            plan: Uuid::nil(),
+            who: "ada".to_owned(),
+            at: Timestamp::UNIX_EPOCH,
+            origin: Origin { put_back, ..Origin::default() },
+            end: None,
+        }
+    }
+
+    #[test]
+    fn what_comes_back_after_two_applies_is_contested() {
+        let again = [drift(Some("name"), DriftClass::Reverted), drift(Some("size"), DriftClass::Reverted)];
+        let (name, both) = (run(&["volume.a.name"]), run(&["volume.a.name", "volume.a.size"]));
+        let quiet = run(&[]);
+        for (history, found) in [
+            (vec![], vec![]),
+            (vec![&both], vec![]),
+            (vec![&both, &name], vec!["volume.a.name"]),
+            (vec![&both, &quiet, &both], vec!["volume.a.name", "volume.a.size"]),
+            ([vec![&both, &both], vec![&quiet; LOOKED_AT]].concat(), vec![]),
+        ] {
+            assert_eq!(contested(&again, history.into_iter()), found);
+        }
+        let twice = run(&["volume.a.name", "volume.a.name"]);
+        assert!(contested(&again, [&twice].into_iter()).is_empty(), "one apply is one");
+    }
+
+    #[test]
+    fn only_what_is_put_back_is_remembered() {
+        let all = [
+            drift(Some("name"), DriftClass::Reverted),
+            drift(Some("size"), DriftClass::AcceptOnly),
+            drift(Some("note"), DriftClass::Ignored),
+            drift(None, DriftClass::Gone),
+        ];
+        assert_eq!(put_back(&all), ["volume.a.name"]);
+        let many: Vec<Drift> =
+            (0..1_000).map(|n| drift(Some(&format!("p{n}")), DriftClass::Reverted)).collect();
+        assert_eq!(put_back(&many).len(), REMEMBERED, "a record stays small");
+    }
+}

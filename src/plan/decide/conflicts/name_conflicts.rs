@@ -1,0 +1,412 @@
+//! Names and networks that two objects cannot share, where the other one is not this stack's.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::model::address::Name;
+use crate::model::meaning::meaning;
+use crate::model::schema::{Check, Kind, Rule, Scope};
+use crate::model::snapshot::{Object, ObjectKey};
+use crate::model::value::Value;
+use crate::plan::blockers::Blocks;
+use crate::plan::change::ProjectOf;
+use crate::plan::decide::byproducts;
+use crate::plan::decide::replacement_order::network;
+use crate::plan::decision::{Act, Verdict, Want};
+use crate::plan::join::joined_state::{Subject, Survey, is_leaving};
+use crate::plan::join::project_scope::PROJECT;
+
+/// Objects with the names of wanted ones, from which on it is no accident.
+const SEVERAL: usize = 2;
+
+/// Objects that a message names.
+const NAMED: usize = 10;
+
+/// Where an object stands.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(in crate::plan) enum Home {
+    /// In the account.
+    Account,
+    /// In this project, or under this parent.
+    In(Name),
+}
+
+/// What cannot be shared: kind, where (project or parent), and the values.
+pub(in crate::plan) type Taken<'a> = (&'a str, Home, String);
+
+/// Blocks what would be made beside an object of the same name that nobody of this stack owns.
+pub(in crate::plan) fn collisions(
+    survey: &Survey<'_>,
+    verdicts: &[Verdict<'_>],
+    blocks: &mut Blocks<'_, '_>,
+) {
+    let mut there: HashMap<Taken<'_>, &Object> = HashMap::new();
+    for object in &survey.unowned {
+        let Some(kind) = survey.inputs.registry.kind(&object.kind) else { continue };
+        if !is_leaving(kind, object) {
+            let known = object.attributes.get(kind.known_by);
+            there.extend(namesake(kind, place(kind, object), known).map(|key| (key, *object)));
+        }
+    }
+    if there.is_empty() {
+        return;
+    }
+    let mut found = Vec::new();
+    for (subject, verdict) in survey.subjects.iter().zip(verdicts).filter(|(_, v)| v.act == Act::Create) {
+        let Some(want) = verdict.want(subject.kind.known_by) else { continue };
+        let key = namesake(subject.kind, home(survey, subject, verdict), Some(&want.value));
+        found.extend(key.and_then(|key| there.get(&key)).map(|object| (subject, want, *object)));
+    }
+    // Where nothing is remembered and several of the wanted are there, it is memory that is missing.
+    let is_lost = survey.inputs.ledger.entries.is_empty()
+        && survey.inputs.ledger.kept.is_empty()
+        && found.len() + inside(survey, verdicts, &found, &there) >= SEVERAL;
+    for (subject, want, object) in found {
+        if let Some((text, help)) = let_go(survey, subject, object) {
+            blocks.about("exists", subject, want.setting.map(|setting| setting.span), text, help);
+            continue;
+        }
+        let known = match subject.kind.known_by {
+            "name" => "named".to_owned(),
+            other => format!("with the {other}"),
+        };
+        let there =
+            format!("A {} {known} `{}` exists already ({})", subject.kind.name, want.value, object.id);
+        let text = format!("{there}, and this stack's ledger does not have it.");
+        if let Some(owner) = survey.inputs.options.foreign.get(&object.key()) {
+            let text = format!("{there}, and it belongs to {owner}.");
+            let help = "Choose another name. To take it over, let go of it there first: stead rm --keep, and apply.";
+            let span = want.setting.map(|setting| setting.span);
+            blocks.about("exists", subject, span, text, help.to_owned());
+            continue;
+        }
+        let adopt = format!("--adopt {}={}", subject.address, object.id);
+        let help = if is_lost {
+            format!(
+                "The ledger is empty, and it is not the only one: if the ledger was lost, `stead recover` \
+                 finds all of them. Else take it over with {adopt}, or choose another name."
+            )
+        } else {
+            format!("Take it over with {adopt}, or choose another name.")
+        };
+        blocks.about("exists", subject, want.setting.map(|setting| setting.span), text, help);
+    }
+}
+
+/// Says of an object that it was this resource's until an apply let go of it, and how it is taken back.
+fn let_go(survey: &Survey<'_>, subject: &Subject<'_>, object: &Object) -> Option<(String, String)> {
+    let kept = survey.inputs.ledger.kept.get(subject.address).filter(|kept| kept.id == object.id)?;
+    let when = kept.at.map(|at| at.strftime(" on %-d %b %Y").to_string()).unwrap_or_default();
+    let address = subject.address;
+    let text =
+        format!("{address} is live already ({}): an apply let go of it{when}, and it stayed.", kept.id);
+    let help =
+        format!("Take it back, and what is part of it: apply --adopt {address}. Or choose another name.");
+    Some((text, help))
+}
+
+/// Returns the key under which objects of a kind are taken for one another: by what people know them by.
+fn namesake(kind: &'static Kind, home: Option<Home>, known: Option<&Value>) -> Option<Taken<'static>> {
+    let attribute = kind.attribute(kind.known_by)?;
+    let known = known.map(|value| meaning(&attribute.ty, value));
+    taken(kind, home, std::iter::once(known.as_ref()))
+}
+
+/// Returns how many of the wanted are there in projects that are there themselves.
+fn inside(
+    survey: &Survey<'_>,
+    verdicts: &[Verdict<'_>],
+    found: &[(&Subject<'_>, &Want<'_>, &Object)],
+    there: &HashMap<Taken<'_>, &Object>,
+) -> usize {
+    let projects: HashMap<_, _> =
+        found.iter().map(|(subject, _, object)| (subject.address, object)).collect();
+    let is_there = |(subject, verdict): &(&Subject<'_>, &Verdict<'_>)| {
+        let ProjectOf::Resource(project) = &verdict.project else { return false };
+        let Some(project) = projects.get(project).filter(|_| subject.kind.scope == Scope::Project) else {
+            return false;
+        };
+        let known = verdict.want(subject.kind.known_by).map(|want| &want.value);
+        let key = namesake(subject.kind, Some(Home::In(project.id.clone())), known);
+        key.is_some_and(|key| there.contains_key(&key))
+    };
+    survey.subjects.iter().zip(verdicts).filter(is_there).count()
+}
+
+/// Blocks what the service would refuse because of objects that this stack does not own.
+pub(in crate::plan) fn rules(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
+    for kind in survey.inputs.registry.kinds {
+        for rule in kind.rules {
+            match rule.check {
+                Check::NoOverlap { attribute } => overlaps(survey, verdicts, kind, rule, attribute, blocks),
+                Check::AtMost { count } => crowds(survey, verdicts, kind, rule, count, blocks),
+                Check::Unique { attributes } if attributes != ["name"] => {
+                    repeats(survey, verdicts, kind, rule, (attributes, false), blocks);
+                }
+                Check::UniqueOverall { attributes } => {
+                    repeats(survey, verdicts, kind, rule, (attributes, true), blocks);
+                }
+                Check::NotUsed { by } => used(survey, verdicts, kind, rule, by, blocks),
+                Check::NotFilled => filled(survey, verdicts, kind, rule, blocks),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Blocks an object that has what another has: in the same place, or `overall`.
+fn repeats(
+    survey: &Survey<'_>,
+    verdicts: &[Verdict<'_>],
+    kind: &'static Kind,
+    rule: &Rule,
+    (attributes, overall): (&[&str], bool),
+    blocks: &mut Blocks<'_, '_>,
+) {
+    let at = |home: Option<Home>| if overall { Some(Home::Account) } else { home };
+    let mut there: HashMap<Taken<'_>, &Object> = HashMap::new();
+    for object in survey.unowned.iter().filter(|object| object.kind == kind.name) {
+        let values = attributes.iter().map(|name| object.attributes.get(*name));
+        there.extend(taken(kind, at(place(kind, object)), values).map(|key| (key, *object)));
+    }
+    for (subject, verdict) in making(survey, verdicts, kind, attributes).filter(|_| !there.is_empty()) {
+        let values = attributes.iter().map(|name| verdict.want(name).map(Want::stored));
+        let key = taken(kind, at(home(survey, subject, verdict)), values);
+        if let Some(object) = key.and_then(|key| there.get(&key)) {
+            let (address, same) = (subject.address, attributes.join(" and "));
+            let text = format!("{} ({address}: {} has the same {same})", rule.says, whose(survey, object));
+            let help = format!(
+                "Rule {}: {}. Take that one away first, or write another {same}.",
+                rule.code, rule.place
+            );
+            let setting = attributes.first().and_then(|name| verdict.want(name)?.setting);
+            blocks.about("rule", subject, setting.map(|setting| setting.span), text, help);
+        }
+    }
+}
+
+/// Says which object it is: of a child also whose, and where that is.
+fn whose(survey: &Survey<'_>, object: &Object) -> String {
+    let snapshot = survey.inputs.snapshot;
+    let parent =
+        survey.inputs.registry.kind(&object.kind).and_then(Kind::child_of).zip(object.parent.clone());
+    let parent = parent.and_then(|((of, _), id)| {
+        snapshot.objects.get(&ObjectKey { kind: Name::new_static(of), parent: None, id })
+    });
+    let Some(parent) = parent else { return object.id.to_string() };
+    let name = |object: &Object| {
+        object.attributes.get("name").and_then(Value::as_text).unwrap_or(&object.id).to_owned()
+    };
+    let project = parent.project.as_ref().map(|id| {
+        let key = ObjectKey { kind: Name::new_static(PROJECT), parent: None, id: id.clone() };
+        snapshot.objects.get(&key).map_or_else(|| id.to_string(), name)
+    });
+    let place = project.map(|project| format!(" in the project {project}")).unwrap_or_default();
+    format!("{} of the {} {}{place}", object.id, parent.kind, name(parent))
+}
+
+/// Objects of a kind that are to go, by id: those that this plan ends, and those that a replacement left.
+fn going<'s, 'a>(
+    survey: &'s Survey<'a>,
+    verdicts: &'s [Verdict<'a>],
+    kind: &'static Kind,
+) -> HashMap<&'a str, &'s Subject<'a>> {
+    let mut going = HashMap::new();
+    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+        if subject.kind.name != kind.name {
+            continue;
+        }
+        let current = subject.object().filter(|_| verdict.removes()).map(|object| object.id.as_str());
+        let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
+        let ids = current.into_iter().chain(deposed.map(|owned| owned.id.as_str()));
+        going.extend(ids.map(|id| (id, subject)));
+    }
+    going
+}
+
+/// Blocks the end of what objects refer to that this stack does not own.
+fn used(
+    survey: &Survey<'_>,
+    verdicts: &[Verdict<'_>],
+    kind: &'static Kind,
+    rule: &Rule,
+    by: &[(&str, &str)],
+    blocks: &mut Blocks<'_, '_>,
+) {
+    let going = going(survey, verdicts, kind);
+    for object in survey.unowned.iter().filter(|_| !going.is_empty()) {
+        let names = by.iter().filter(|(kind, _)| object.kind == *kind);
+        let ids = names.filter_map(|(_, attribute)| object.attributes.get(*attribute)?.as_text());
+        let leaves = survey.inputs.registry.kind(&object.kind).is_some_and(|kind| is_leaving(kind, object));
+        for subject in ids.filter(|_| !leaves).filter_map(|id| going.get(id)) {
+            broken(subject, rule, &format!("the {} {} uses it", object.kind, object.id), blocks);
+        }
+    }
+}
+
+/// Blocks the end of a project that holds what this stack does not own.
+fn filled(
+    survey: &Survey<'_>,
+    verdicts: &[Verdict<'_>],
+    kind: &'static Kind,
+    rule: &Rule,
+    blocks: &mut Blocks<'_, '_>,
+) {
+    let going = going(survey, verdicts, kind);
+    let mut inside: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
+    for object in survey.unowned.iter().filter(|object| object.kind != kind.name) {
+        if let Some(id) = object.project.as_deref().filter(|id| going.contains_key(id)) {
+            inside.entry(id).or_default().push(object);
+        }
+    }
+    let ours = if inside.is_empty() { BTreeSet::new() } else { byproducts::keys(survey) };
+    for (id, objects) in inside {
+        let Some(subject) = going.get(id) else { continue };
+        let one = |object: &&Object| {
+            format!("the {} {}", object.kind, byproducts::described(&survey.inputs, object))
+        };
+        let mut named: Vec<String> = objects.iter().take(NAMED).map(one).collect();
+        let more = objects.len().saturating_sub(NAMED);
+        named.extend((more > 0).then(|| format!("{more} more")));
+        let verb = if objects.len() == 1 { "is" } else { "are" };
+        let text = format!("{} ({}: {} {verb} in it)", rule.says, subject.address, named.join("; "));
+        let stranger = objects.iter().find(|object| !ours.contains(&object.key()));
+        let mut help = format!("Rule {}: {}.", rule.code, rule.place);
+        if survey.inputs.options.destroy && objects.iter().any(|object| ours.contains(&object.key())) {
+            help += " `destroy --with-leftovers` deletes what came of this stack's objects.";
+        }
+        if let Some(stranger) = stranger {
+            let (kind, id) = (&stranger.kind, &stranger.id);
+            let way = format!("what nobody needs: `stead do delete {kind} {id}`.");
+            help = format!("{help} Move what belongs to others; {way}");
+        }
+        blocks.about("rule", subject, None, text, help);
+    }
+}
+
+fn overlaps(
+    survey: &Survey<'_>,
+    verdicts: &[Verdict<'_>],
+    kind: &'static Kind,
+    rule: &Rule,
+    attribute: &str,
+    blocks: &mut Blocks<'_, '_>,
+) {
+    // Networks nest or are apart: sorted by start, then by length, one overlaps its predecessor's
+    // widest or nothing. A new one is looked up between its neighbours.
+    let foreign = survey.unowned.iter().filter(|object| object.kind == kind.name);
+    let mut there: Vec<(ipnet::Ipv4Net, &Object)> =
+        foreign.filter_map(|object| Some((network(object.attributes.get(attribute)?)?, *object))).collect();
+    there.sort_by_key(|(net, _)| (net.network(), net.prefix_len()));
+    there.dedup_by(|inner, outer| outer.0.contains(&inner.0));
+    for (subject, verdict) in making(survey, verdicts, kind, &[attribute]).filter(|_| !there.is_empty()) {
+        let Some(net) = verdict.want(attribute).and_then(|want| network(&want.value)) else { continue };
+        let next = there.partition_point(|(other, _)| other.network() <= net.network());
+        let neighbours = there[next.saturating_sub(1)..].iter().take(2);
+        let other = neighbours.into_iter().find(|(other, _)| other.contains(&net) || net.contains(other));
+        if let Some((other, object)) = other {
+            broken(subject, rule, &format!("{net} overlaps {other} of {}", object.id), blocks);
+        }
+    }
+}
+
+fn crowds(
+    survey: &Survey<'_>,
+    verdicts: &[Verdict<'_>],
+    kind: &'static Kind,
+    rule: &Rule,
+    count: usize,
+    blocks: &mut Blocks<'_, '_>,
+) {
+    let mut under: HashMap<Name, usize> = HashMap::new();
+    let all = survey.inputs.snapshot.of_kind(kind.name);
+    all.filter_map(|object| object.parent.clone())
+        .for_each(|parent| *under.entry(parent).or_default() += 1);
+    for (subject, verdict) in survey.subjects.iter().zip(verdicts).filter(|(s, _)| s.kind.name == kind.name)
+    {
+        let parent = subject.object().and_then(|object| object.parent.as_ref());
+        if let Some(count) = parent.filter(|_| verdict.act == Act::Delete).and_then(|p| under.get_mut(p)) {
+            *count -= 1;
+        }
+    }
+    for (subject, verdict) in making(survey, verdicts, kind, &[]).filter(|(_, v)| v.act == Act::Create) {
+        let Some(Home::In(parent)) = home(survey, subject, verdict) else { continue };
+        let present = under.entry(parent).or_default();
+        *present += 1;
+        if *present > count {
+            broken(subject, rule, &format!("there would be {present}"), blocks);
+        }
+    }
+}
+
+/// Subjects of a kind that get a new object, or other values in one of these attributes.
+fn making<'s, 'a>(
+    survey: &'s Survey<'a>,
+    verdicts: &'s [Verdict<'a>],
+    kind: &'static Kind,
+    attributes: &'s [&str],
+) -> impl Iterator<Item = (&'s Subject<'a>, &'s Verdict<'a>)> {
+    survey.subjects.iter().zip(verdicts).filter(move |(subject, verdict)| {
+        subject.kind.name == kind.name && (verdict.is_new() || verdict.changes(attributes))
+    })
+}
+
+fn broken(subject: &Subject<'_>, rule: &Rule, what: &str, blocks: &mut Blocks<'_, '_>) {
+    let text = format!("{} ({}: {what})", rule.says, subject.address);
+    blocks.about("rule", subject, None, text, format!("Rule {}: {}.", rule.code, rule.place));
+}
+
+/// Returns what two objects of a kind in one place cannot share.
+pub(in crate::plan) fn unique(kind: &'static Kind) -> impl Iterator<Item = &'static [&'static str]> {
+    let by_id = (kind.api.id == "name").then_some(&["name"] as &[&str]);
+    kind.rules
+        .iter()
+        .filter_map(|rule| match rule.check {
+            Check::Unique { attributes } => Some(attributes),
+            _ => None,
+        })
+        .chain(by_id)
+}
+
+/// Returns where an object stands.
+pub(in crate::plan) fn place(kind: &Kind, object: &Object) -> Option<Home> {
+    match kind.scope {
+        Scope::Account => Some(Home::Account),
+        Scope::Project => object.project.clone().map(Home::In),
+        Scope::Child { .. } => object.parent.clone().map(Home::In),
+    }
+}
+
+/// Returns where a new object will stand; `None` where that does not exist yet.
+pub(in crate::plan) fn home(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+) -> Option<Home> {
+    let at = |address| {
+        let other = &survey.subjects[*survey.index.get(address)?];
+        other.object().map(|object| Home::In(object.id.clone()))
+    };
+    match (subject.kind.scope, &verdict.project) {
+        (Scope::Account, _) => Some(Home::Account),
+        (Scope::Child { .. }, _) => at(subject.parent()?),
+        (Scope::Project, ProjectOf::Id(project)) => Some(Home::In(project.clone())),
+        (Scope::Project, ProjectOf::Resource(address)) => at(address),
+        (Scope::Project, ProjectOf::None) => None,
+    }
+}
+
+/// Returns what an object takes that cannot be shared; `None` where a value is not known.
+pub(in crate::plan) fn taken<'v>(
+    kind: &'static Kind,
+    home: Option<Home>,
+    values: impl Iterator<Item = Option<&'v Value>>,
+) -> Option<Taken<'static>> {
+    let home = home?;
+    let mut all = String::new();
+    for value in values {
+        let value = value.filter(|value| !value.is_unknown() && **value != Value::Null)?;
+        all.push_str(&value.to_string());
+        all.push('\0');
+    }
+    Some((kind.name, home, all))
+}

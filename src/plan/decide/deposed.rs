@@ -1,0 +1,83 @@
+//! `Leftovers`: older objects that are still to go: a replacement left them, or someone said that they
+//! are one too many. What has no place beside them is made once they are gone.
+
+use std::collections::HashSet;
+
+use super::conflicts::unique_index::Holdings;
+use crate::model::address::Name;
+use crate::model::schema::Kind;
+use crate::model::snapshot::{Object, ObjectKey};
+use crate::plan::decision::Verdict;
+use crate::plan::join::joined_state::{Survey, referred};
+
+/// All of a plan.
+#[derive(Default)]
+pub(in crate::plan) struct Leftovers<'a> {
+    all: Vec<Leftover<'a>>,
+    /// What they have, by their numbers here.
+    holdings: Holdings<'a>,
+    /// What objects of the stack refer to, or are in.
+    used: HashSet<ObjectKey>,
+}
+
+/// An older object that is live.
+pub(in crate::plan) struct Leftover<'a> {
+    /// The subject whose it is.
+    pub n: usize,
+    /// Its id.
+    pub id: &'a Name,
+    kind: &'static Kind,
+    object: &'a Object,
+}
+
+impl<'a> Leftovers<'a> {
+    /// Looks for them.
+    pub fn of(survey: &Survey<'a>) -> Self {
+        let mut all = Vec::new();
+        for (n, subject) in survey.subjects.iter().enumerate() {
+            for owned in subject.entry.into_iter().flat_map(|entry| &entry.deposed) {
+                let object = survey.inputs.snapshot.objects.get(&owned.key(subject.kind.name));
+                all.extend(object.map(|object| Leftover { n, id: &owned.id, kind: subject.kind, object }));
+            }
+        }
+        if all.is_empty() {
+            return Self::default();
+        }
+        let numbered = all.iter().enumerate().map(|(number, left)| (left.kind, left.object, number));
+        let holdings = Holdings::of(numbered, |_, _| true);
+        let used = used(survey, &all);
+        Self { all, holdings, used }
+    }
+
+    /// Returns those beside which the new object of a subject has no place.
+    pub fn in_the_way(&self, survey: &Survey<'a>, n: usize, verdict: &Verdict<'a>) -> Vec<&Leftover<'a>> {
+        if self.all.is_empty() {
+            return Vec::new();
+        }
+        let numbers = self.holdings.beside(survey, n, verdict);
+        numbers.into_iter().filter_map(|number| self.all.get(number)).collect()
+    }
+
+    /// Tells whether an older object of the subject's own that is in the way is still used by others: they
+    /// must let go of it before the new one can come.
+    pub fn crowd(&self, survey: &Survey<'a>, n: usize, verdict: &Verdict<'a>) -> bool {
+        self.in_the_way(survey, n, verdict).iter().any(|left| left.n == n && self.is_used(left))
+    }
+
+    /// Tells whether a live object of the stack, an older one too, refers to it, or is in it.
+    pub fn is_used(&self, leftover: &Leftover<'a>) -> bool {
+        self.used.contains(&leftover.object.key())
+    }
+}
+
+/// Returns what the objects of a stack refer to, or are in; older ones, too.
+fn used(survey: &Survey<'_>, older: &[Leftover<'_>]) -> HashSet<ObjectKey> {
+    let current = survey.subjects.iter().filter_map(|subject| Some((subject.kind, subject.object()?)));
+    let mut used = HashSet::new();
+    for (kind, object) in current.chain(older.iter().map(|left| (left.kind, left.object))) {
+        used.extend(referred(kind, object));
+        let parent = kind.child_of().zip(object.parent.clone());
+        used.extend(parent.map(|((of, _), id)| ObjectKey { kind: of.into(), parent: None, id }));
+    }
+    used
+}

@@ -1,0 +1,202 @@
+//! Final copies: what is made of an object's data before the object goes, and stays.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ledger::entry::Owned;
+use crate::model::address::{Address, Name};
+use crate::model::expression::Expression;
+use crate::model::schema::{FinalCopy, Kind, Type};
+use crate::model::snapshot::Object;
+use crate::model::value::{Attributes, Value};
+use crate::plan::change::{Operation, ProjectOf, Remember, Step};
+use crate::plan::decision::{Act, Verdict};
+use crate::plan::join::joined_state::{Live, Subject, Survey};
+use crate::plan::join::prices::Prices;
+use crate::plan::join::project_scope::PROJECT;
+
+/// Characters of a source's id in its copy's name.
+const TOLD: usize = 8;
+/// What stands between a source's own name and its mark in its copy's name.
+const INFIX: &str = "-final-";
+/// Characters of a source's own name in its copy's name, at most.
+const NAMED: usize = 40;
+/// The shortest time that a copy is given, in seconds, and how many times its usual duration.
+const PATIENCE: (u32, u32) = (1800, 20);
+
+/// Returns what is to keep the data of a subject's objects.
+fn copy_of(survey: &Survey<'_>, subject: &Subject<'_>) -> Option<(FinalCopy, &'static Kind)> {
+    let remembered = subject.entry.is_some_and(|entry| entry.final_snapshot);
+    let wanted = subject.block.map_or(remembered, |block| block.lifecycle.final_snapshot);
+    let copy = subject.kind.final_copy.filter(|_| wanted)?;
+    Some((copy, survey.inputs.registry.kind(copy.kind)?))
+}
+
+/// Tells whether the data of a subject's objects is copied before they go.
+pub(in crate::plan) fn is_copied(survey: &Survey<'_>, subject: &Subject<'_>) -> bool {
+    copy_of(survey, subject).is_some()
+}
+
+/// Returns the address under which the copy of an object is made.
+fn address(subject: &Subject<'_>, object: &Owned) -> Address {
+    subject.address.join(&format!("final-{}", mark(object)))
+}
+
+fn mark(object: &Owned) -> String {
+    marked(&object.id)
+}
+
+fn marked(id: &str) -> String {
+    id.chars().filter(char::is_ascii_alphanumeric).take(TOLD).collect::<String>().to_lowercase()
+}
+
+fn name(subject: &Subject<'_>, object: &Owned) -> String {
+    let known = subject.object().and_then(|live| live.attributes.get("name")).and_then(Value::as_text);
+    let own: String = known.unwrap_or(subject.address.last()).chars().take(NAMED).collect();
+    format!("{own}{INFIX}{}", mark(object))
+}
+
+/// Tells whether an earlier apply made the copy of an object already.
+fn is_made(survey: &Survey<'_>, address: &Address) -> bool {
+    let subject = survey.index.get(address).map(|n| &survey.subjects[*n]);
+    subject.is_some_and(|made| {
+        let finished = made.entry.is_some_and(|entry| !entry.unfinished);
+        finished && matches!(made.live, Live::Present(_))
+    })
+}
+
+/// Returns the step that copies the data of an object before it goes.
+pub(in crate::plan) fn step(survey: &Survey<'_>, subject: &Subject<'_>, object: &Owned) -> Option<Step> {
+    let (copy, kind) = copy_of(survey, subject)?;
+    let address = address(subject, object);
+    if is_made(survey, &address) {
+        return None;
+    }
+    let text = |text: &str| Expression::Value(Value::text(text));
+    let desired = BTreeMap::from([
+        (Name::new_static("name"), text(&name(subject, object))),
+        (Name::new_static(copy.of), text(&object.id)),
+    ]);
+    let remember = Remember {
+        depends_on: vec![subject.address.clone()],
+        keep_on_remove: true,
+        let_go: true,
+        ..Remember::default()
+    };
+    let project = object.project.clone().map_or(ProjectOf::None, ProjectOf::Id);
+    Some(Step {
+        address,
+        kind: kind.name.into(),
+        operation: Operation::Create { desired, project, parent: None, remember, deposes: false },
+        after: Vec::new(),
+        seconds: kind.estimate.create,
+        timeout_seconds: kind.estimate.create.saturating_mul(PATIENCE.1).max(PATIENCE.0),
+    })
+}
+
+/// What a copy will be, as far as its price asks.
+pub(in crate::plan) struct Copied {
+    /// Its kind.
+    pub kind: &'static Kind,
+    /// Its size.
+    pub attributes: Attributes,
+}
+
+/// Returns the copies that the plan makes of a subject's objects.
+pub(in crate::plan) fn copied(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+) -> Vec<Copied> {
+    let Some((copy, kind)) = copy_of(survey, subject) else { return Vec::new() };
+    let current = subject.owned().filter(|_| verdict.removes());
+    let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
+    let deposed = deposed.filter(|_| verdict.act != Act::Frozen);
+    let made =
+        current.into_iter().chain(deposed).filter(|owned| !is_made(survey, &address(subject, owned)));
+    made.filter_map(|owned| {
+        let object = survey.inputs.snapshot.objects.get(&owned.key(subject.kind.name))?;
+        let size = size(survey, subject.kind, object, copy).unwrap_or_default();
+        Some(Copied { kind, attributes: Attributes::from([("size".into(), size)]) })
+    })
+    .collect()
+}
+
+/// Says what stays of an object that goes.
+pub(in crate::plan) fn told(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+) -> Option<String> {
+    let (copy, kind) = copy_of(survey, subject).filter(|_| verdict.removes())?;
+    let name = name(subject, subject.owned()?);
+    let attributes =
+        Attributes::from([("size".into(), size(survey, subject.kind, subject.object()?, copy)?)]);
+    let price = Prices::new(survey.inputs.catalog).monthly(kind, &attributes);
+    let price = price.map(|month| format!(", {month:.2} USD a month")).unwrap_or_default();
+    Some(format!("the {} {name} is made first and stays, unmanaged and billed{price}", kind.name))
+}
+
+/// Returns the size that a copy of an object will have.
+fn size(survey: &Survey<'_>, of: &Kind, object: &Object, copy: FinalCopy) -> Option<Value> {
+    let (attribute, field) = copy.size;
+    let live = object.attributes.get(attribute)?;
+    match (field, of.attribute(attribute)?.ty) {
+        (Some(field), Type::Catalog(table)) => survey.names.find(table, live)?.fields.get(field).cloned(),
+        _ => Some(live.clone()),
+    }
+}
+
+/// A project in which a copy stays cannot be deleted: it stays too. While its block is there, it stays this
+/// stack's, and the next apply finds it.
+pub(in crate::plan) fn leave_their_projects(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) {
+    let is_project =
+        |n: &usize| survey.subjects[*n].kind.name == PROJECT && verdicts[*n].act == Act::Delete;
+    let projects: Vec<usize> = (0..verdicts.len()).filter(is_project).collect();
+    if projects.is_empty() {
+        return;
+    }
+    let keeps = |n: &usize| verdicts[*n].removes() && copy_of(survey, &survey.subjects[*n]).is_some();
+    let mut kept: BTreeMap<&Name, String> = BTreeMap::new();
+    for (project, copy) in earlier(survey) {
+        kept.insert(project, format!("the {} {} is in it", copy.kind, named(copy)));
+    }
+    for subject in (0..verdicts.len()).filter(keeps).map(|n| &survey.subjects[n]) {
+        if let Some(project) = subject.owned().and_then(|owned| owned.project.as_ref()) {
+            kept.insert(project, format!("what is kept of {} stays in it", subject.address));
+        }
+    }
+    for n in projects {
+        let subject = &survey.subjects[n];
+        if let Some(why) = subject.owned().and_then(|owned| kept.remove(&owned.id)) {
+            verdicts[n].act = if subject.block.is_some() { Act::Keep } else { Act::Forget };
+            verdicts[n].reason = Some(why);
+        }
+    }
+}
+
+/// Tells whether an object has the name of a copy that a deletion left: that was asked for.
+pub(in crate::plan) fn is_final_copy(object: &Object) -> bool {
+    named(object).contains(INFIX)
+}
+
+fn named(object: &Object) -> &str {
+    object.attributes.get("name").and_then(Value::as_text).unwrap_or(object.id.as_str())
+}
+
+/// Returns copies that earlier applies left, with the projects that they are in: they are named after what
+/// this stack is known to have deleted.
+fn earlier<'a>(survey: &Survey<'a>) -> impl Iterator<Item = (&'a Name, &'a Object)> {
+    let buried = survey.inputs.ledger.tombstones.iter();
+    let marks: BTreeSet<(&str, String)> = buried
+        .filter_map(|(id, stone)| {
+            let copy = survey.inputs.registry.kind(&stone.kind)?.final_copy?;
+            Some((copy.kind, marked(id)))
+        })
+        .collect();
+    let is_copy = move |object: &&&'a Object| {
+        let mark = named(object).rsplit_once(INFIX).map(|(_, mark)| mark.to_owned());
+        mark.is_some_and(|mark| marks.contains(&(object.kind.as_str(), mark)))
+    };
+    let unowned = survey.unowned.iter().filter(is_copy);
+    unowned.filter_map(|object| Some((object.project.as_ref()?, *object))).collect::<Vec<_>>().into_iter()
+}

@@ -1,0 +1,59 @@
+//! Names and networks that pass from one address of a plan to another: who comes after whom has let go.
+
+use std::collections::HashSet;
+
+use super::conflicts::unique_index::Holdings;
+use crate::model::graph::Graph;
+use crate::plan::decision::{Act, Verdict};
+use crate::plan::join::joined_state::Survey;
+
+/// Returns pairs of subjects: the first lets go of what the second comes to have, and only then can the
+/// second have it.
+pub(in crate::plan) fn successors(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<(usize, usize)> {
+    let changed = |n: &usize| verdicts[*n].removes() || verdicts[*n].act == Act::Update;
+    let objects = survey.subjects.iter().enumerate().filter(|(n, _)| changed(n));
+    let objects = objects.filter_map(|(n, subject)| Some((subject.kind, subject.object()?, n)));
+    let held =
+        Holdings::of(objects, |n, attributes| verdicts[n].removes() || verdicts[n].changes(attributes));
+    if held.is_empty() {
+        return Vec::new();
+    }
+    let comes = |verdict: &Verdict<'_>| verdict.is_new() || verdict.act == Act::Update;
+    let coming = verdicts.iter().enumerate().filter(|(_, verdict)| comes(verdict));
+    let pairs = coming.flat_map(|(new, verdict)| {
+        held.beside(survey, new, verdict).into_iter().map(move |old| (old, new))
+    });
+    pairs.filter(|(old, new)| old != new).collect()
+}
+
+/// Who waits for whom, where that bears on what stands on them.
+#[derive(Default)]
+pub(in crate::plan) struct Succession {
+    /// Their new objects wait until another address's object has gone.
+    pub waiting: HashSet<usize>,
+    /// Their objects are what others wait for.
+    pub leaving: HashSet<usize>,
+    /// Replacements that take each other's place in a circle: all old ones must go before a new one comes.
+    pub circle: HashSet<usize>,
+}
+
+impl Succession {
+    /// Finds them.
+    pub fn of(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Self {
+        let pairs = successors(survey, verdicts);
+        if pairs.is_empty() {
+            return Self::default();
+        }
+        let mut graph = Graph::default();
+        let nodes: Vec<_> = (0..verdicts.len()).map(|n| graph.add(n)).collect();
+        for (old, new) in &pairs {
+            graph.order(nodes[*old], nodes[*new]);
+        }
+        let knots = graph.sorted().err().unwrap_or_default();
+        let members = knots.into_iter().flatten().filter_map(|node| graph.get(node).copied());
+        let circle = members.filter(|n| verdicts[*n].act == Act::Replace { create_first: true }).collect();
+        let leaving = pairs.iter().map(|(old, _)| *old).collect();
+        let waiting = pairs.into_iter().map(|(_, new)| new).filter(|new| verdicts[*new].is_new()).collect();
+        Self { waiting, leaving, circle }
+    }
+}

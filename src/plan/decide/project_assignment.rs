@@ -1,0 +1,107 @@
+//! `Projects`: in which project each project-scoped resource belongs.
+
+use crate::model::address::Name;
+use crate::model::expression::{Expression, Lookup, Reference};
+use crate::model::schema::Scope;
+use crate::model::snapshot::Snapshot;
+use crate::model::value::Value;
+use crate::plan::blockers::Blocks;
+use crate::plan::change::ProjectOf;
+use crate::plan::diff::planned_values::Outlook;
+use crate::plan::join::joined_state::{Subject, Survey};
+use crate::plan::join::project_scope::PROJECT;
+
+/// The project of resources that do not say one.
+pub(in crate::plan) struct Projects {
+    default: ProjectOf,
+    known: Vec<(Name, Name)>,
+}
+
+impl Projects {
+    /// Finds the stack's project: its one block, what the command line says, or the account's default.
+    pub fn new(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) -> Self {
+        let inputs = &survey.inputs;
+        let known = names(inputs.snapshot);
+        let named = inputs.options.project.as_ref();
+        let default = match (&inputs.stack.project, named) {
+            (Some(address), _) if !inputs.options.destroy => ProjectOf::Resource(address.clone()),
+            (_, Some(named)) => find(&known, named).map_or_else(
+                || {
+                    let text = format!("There is no project `{named}`.");
+                    let help = "Give a project's name or id with --project.".to_owned();
+                    blocks.of("project", None, text, help);
+                    ProjectOf::None
+                },
+                ProjectOf::Id,
+            ),
+            (_, None) => inputs.snapshot.default_project.clone().map_or(ProjectOf::None, ProjectOf::Id),
+        };
+        Self { default, known }
+    }
+
+    /// Returns the id of the stack's project, where it exists already.
+    pub fn id(&self, survey: &Survey<'_>) -> Option<Name> {
+        match &self.default {
+            ProjectOf::Id(id) => Some(id.clone()),
+            ProjectOf::Resource(address) => {
+                let n = survey.index.get(address)?;
+                survey.subjects[*n].object().map(|object| object.id.clone())
+            }
+            ProjectOf::None => None,
+        }
+    }
+
+    /// Returns where a subject's new object is made.
+    pub fn of(&self, survey: &Survey<'_>, subject: &Subject<'_>, outlook: &Outlook<'_, '_>) -> ProjectOf {
+        match subject.kind.scope {
+            Scope::Account => return ProjectOf::None,
+            // A child is where its parent is, and a request for it says so.
+            Scope::Child { .. } => {
+                let parent = subject.resource.and_then(|resource| resource.parent.as_ref());
+                let parent = parent.and_then(|parent| survey.index.get(parent));
+                return parent.map_or(ProjectOf::None, |n| self.of(survey, &survey.subjects[*n], outlook));
+            }
+            Scope::Project => {}
+        }
+        match subject.resource.and_then(|resource| resource.project.as_ref()) {
+            None => self.default.clone(),
+            Some(Expression::Reference(Reference { address, attribute: None })) => {
+                ProjectOf::Resource(address.clone())
+            }
+            Some(expression) => match expression.evaluate(outlook) {
+                Ok(Value::Text(named)) => ProjectOf::Id(find(&self.known, &named).unwrap_or(named)),
+                _ => self.default.clone(),
+            },
+        }
+    }
+
+    /// Returns why a live object is in the wrong project: nothing can move it.
+    pub fn moved(
+        &self,
+        survey: &Survey<'_>,
+        subject: &Subject<'_>,
+        outlook: &Outlook<'_, '_>,
+    ) -> Option<String> {
+        let present = subject.object()?.project.as_ref()?;
+        let wanted = match self.of(survey, subject, outlook) {
+            ProjectOf::None => return None,
+            ProjectOf::Id(id) => Value::Text(id),
+            ProjectOf::Resource(address) => outlook.attribute(&address, None),
+        };
+        let there = matches!(&wanted, Value::Text(id) if id == present);
+        (!there).then(|| format!("it stands in project {present}, and nothing moves it to another one"))
+    }
+}
+
+fn names(snapshot: &Snapshot) -> Vec<(Name, Name)> {
+    snapshot
+        .of_kind(PROJECT)
+        .filter_map(|object| Some((object.id.clone(), object.attributes.get("name")?.as_text()?.into())))
+        .collect()
+}
+
+fn find(known: &[(Name, Name)], named: &str) -> Option<Name> {
+    let by_id = known.iter().find(|(id, _)| id == named);
+    let found = by_id.or_else(|| known.iter().find(|(_, name)| name == named));
+    found.map(|(id, _)| id.clone()).or_else(|| uuid::Uuid::parse_str(named).is_ok().then(|| named.into()))
+}

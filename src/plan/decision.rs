@@ -1,0 +1,196 @@
+//! `Verdict`: what becomes of one subject, and the differences that say so.
+
+use super::change::{Cause, ProjectOf};
+use crate::config::stack::Setting;
+use crate::model::address::Name;
+use crate::model::expression::Expression;
+use crate::model::schema::{Attribute, OnChange, Revival};
+use crate::model::secret::FingerprintKey;
+use crate::model::value::Value;
+
+use super::diff::compare::{canonical, sealed};
+
+/// What becomes of a subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Act {
+    /// Nothing.
+    Keep,
+    /// Nothing, because it is out of scope or waits for an answer.
+    Frozen,
+    /// A new object.
+    Create,
+    /// Calls.
+    Update,
+    /// A new object takes the old one's place.
+    Replace {
+        /// The new one comes before the old one goes.
+        create_first: bool,
+    },
+    /// The object goes.
+    Delete,
+    /// stead lets go of the object.
+    Forget,
+}
+
+/// A written attribute, evaluated.
+#[derive(Debug)]
+pub(super) struct Want<'a> {
+    /// The attribute.
+    pub attribute: &'static Attribute,
+    /// Where it was written; `None` for a link that must go because its other end goes.
+    pub setting: Option<&'a Setting>,
+    /// The value in the language's words; a `null` is the API's default, where the table knows it.
+    pub value: Value,
+    /// What a request says instead of a catalog name.
+    pub id: Option<Value>,
+    /// Another resource's value enters it.
+    pub refers: bool,
+}
+
+impl Want<'_> {
+    /// Returns what requests and the ledger hold: the id of a catalog name, else the value.
+    pub fn stored(&self) -> &Value {
+        self.id.as_ref().unwrap_or(&self.value)
+    }
+
+    /// Returns what a step holds: the value without secrets, or how to get it.
+    pub fn expression(&self, key: &FingerprintKey) -> Expression {
+        match self.setting {
+            Some(setting) if self.value.is_unknown() => sealed_expression(&setting.expression, key),
+            _ if self.id.is_some() => Expression::Value(self.stored().clone()),
+            _ => Expression::Value(canonical(&self.attribute.ty, &sealed(&self.value, key))),
+        }
+    }
+}
+
+/// One attribute, or one key of a map, that is to change.
+#[derive(Debug)]
+pub(super) struct Difference<'a> {
+    /// The attribute.
+    pub attribute: &'static Attribute,
+    /// The attribute's name, or `name.key`.
+    pub path: Name,
+    /// As it is, in the language's words, sealed.
+    pub before: Value,
+    /// As it will be, in the language's words, sealed.
+    pub after: Value,
+    /// What was last applied, where it is neither.
+    pub last_applied: Option<Value>,
+    /// Why.
+    pub cause: Cause,
+    /// Where the new value was written.
+    pub setting: Option<&'a Setting>,
+}
+
+impl Difference<'_> {
+    /// Tells whether no call can make the change.
+    pub fn forces_replacement(&self) -> bool {
+        matches!(self.attribute.change, OnChange::Replace | OnChange::Never)
+    }
+}
+
+/// What becomes of a subject, and why.
+#[derive(Debug)]
+pub(super) struct Verdict<'a> {
+    /// What.
+    pub act: Act,
+    /// The block's attributes, evaluated.
+    pub wants: Vec<Want<'a>>,
+    /// What differs.
+    pub differences: Vec<Difference<'a>>,
+    /// What differs, and nothing is done about: the service did not keep it.
+    pub not_kept: Vec<Difference<'a>>,
+    /// Why.
+    pub cause: Cause,
+    /// Why, in a sentence, where the differences do not say it.
+    pub reason: Option<String>,
+    /// Where a new object is made.
+    pub project: ProjectOf,
+    /// Its new object waits until an object of another address has gone, because of a name or a network.
+    pub waits: bool,
+    /// It waits, directly or not, for something that is deleted before it is made anew, or that waits so.
+    pub downstream: bool,
+    /// The object is already in a state that it cannot leave.
+    pub broken: bool,
+    /// What brings the object back before anything else happens to it.
+    pub revival: Option<&'static Revival>,
+    /// The new object will stand under another parent or in another project than the old one.
+    pub rehomed: bool,
+    /// The new object has no place beside older ones of the address, which others still use.
+    pub crowded: bool,
+}
+
+impl<'a> Verdict<'a> {
+    /// Returns a verdict without wants and differences.
+    pub fn plain(act: Act, cause: Cause) -> Self {
+        Self {
+            act,
+            wants: Vec::new(),
+            differences: Vec::new(),
+            not_kept: Vec::new(),
+            cause,
+            reason: None,
+            project: ProjectOf::None,
+            waits: false,
+            downstream: false,
+            broken: false,
+            revival: None,
+            rehomed: false,
+            crowded: false,
+        }
+    }
+
+    /// Says why.
+    pub fn because(mut self, reason: impl Into<String>) -> Self {
+        self.reason = Some(reason.into());
+        self
+    }
+
+    /// Returns a written attribute.
+    pub fn want(&self, name: &str) -> Option<&Want<'a>> {
+        self.wants.iter().find(|want| want.attribute.name == name)
+    }
+
+    /// Tells whether the resource's object will be another one, or one that is not there yet.
+    pub fn is_new(&self) -> bool {
+        matches!(self.act, Act::Create | Act::Replace { .. })
+    }
+
+    /// Tells whether the present object goes.
+    pub fn removes(&self) -> bool {
+        matches!(self.act, Act::Delete | Act::Replace { .. })
+    }
+
+    /// Tells whether one of these attributes differs.
+    pub fn changes(&self, attributes: &[&str]) -> bool {
+        self.differences.iter().any(|difference| attributes.contains(&difference.attribute.name))
+    }
+
+    /// Tells whether the old object goes before the new one comes.
+    pub fn deletes_first(&self) -> bool {
+        self.act == Act::Replace { create_first: false } || (self.act == Act::Create && self.crowded)
+    }
+}
+
+/// Returns an expression without the text of its secrets.
+pub(super) fn sealed_expression(expression: &Expression, key: &FingerprintKey) -> Expression {
+    if !expression.is_secret() {
+        return expression.clone();
+    }
+    let all = |parts: &[Expression]| parts.iter().map(|part| sealed_expression(part, key)).collect();
+    match expression {
+        Expression::Value(value) => Expression::Value(sealed(value, key)),
+        Expression::Reference(_) => expression.clone(),
+        Expression::Text(parts) => Expression::Text(all(parts)),
+        Expression::List(parts) => Expression::List(all(parts)),
+        Expression::Map(map) => Expression::Map(
+            map.iter().map(|(name, part)| (name.clone(), sealed_expression(part, key))).collect(),
+        ),
+        Expression::Cel(cel) => {
+            let mut cel = cel.as_ref().clone();
+            cel.bindings.values_mut().for_each(|value| *value = sealed(value, key));
+            cel.waiting.values_mut().for_each(|part| *part = sealed_expression(part, key));
+            Expression::Cel(cel.into())
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! The three-way diff of one object: what is written, what was last applied, what is live.
+//!
+//! Only written attributes are compared. What the service does not return is compared with what was
+//! last applied, so that it cannot differ for ever.
+
+use super::compare::{
+    is_as_applied, is_as_written, is_unset, part_type, same, sealed, sealed_like, shielded, unwritten,
+};
+use super::confirmation;
+use crate::config::stack::IgnoreDrift;
+use crate::ledger::entry::Entry;
+use crate::ledger::verification::Confirmation;
+use crate::model::address::Name;
+use crate::model::meaning::same_of;
+use crate::model::reading::{Reading, told_part};
+use crate::model::schema::{Attribute, Format, Presence, Type};
+use crate::model::secret::{FingerprintKey, Secret};
+use crate::model::snapshot::Object;
+use crate::model::value::{Attributes, Value};
+use crate::plan::change::Cause;
+use crate::plan::decision::{Difference, Want};
+use crate::plan::join::catalog_index::Names;
+use crate::plan::join::joined_state::{Adoption, Subject, Survey};
+
+/// Characters of a digest that are shown: `sha256:` and twelve digits.
+const SHORT: usize = 19;
+
+/// The attributes of one object that a diff looks at.
+pub(in crate::plan) struct Diff<'s, 'a> {
+    survey: &'s Survey<'a>,
+    subject: &'s Subject<'a>,
+    object: &'a Object,
+    entry: Option<&'a Entry>,
+}
+
+impl<'s, 'a> Diff<'s, 'a> {
+    /// Looks at a subject that has an object.
+    pub fn new(survey: &'s Survey<'a>, subject: &'s Subject<'a>) -> Option<Self> {
+        let entry = match subject.adoption {
+            Some(Adoption::Recovered(entry)) => Some(entry),
+            _ => subject.entry,
+        };
+        Some(Self { survey, subject, object: subject.object()?, entry })
+    }
+
+    /// Returns what differs, in the order of the kind's table.
+    pub fn differences(&self, wants: &[Want<'a>]) -> Vec<Difference<'a>> {
+        let mut found = Vec::new();
+        for want in wants {
+            match (&want.attribute.ty, &want.value) {
+                (Type::Map(_) | Type::Record(_), Value::Map(_)) => self.by_key(want, &mut found),
+                _ => found.extend(self.whole(want)),
+            }
+        }
+        found
+    }
+
+    /// Returns the live value of an attribute, sealed where the last applied one is: `Null` where it is not set, and
+    /// `None` where the service does not tell.
+    pub fn live(&self, attribute: &Attribute, model: Option<&Value>) -> Option<Value> {
+        let live = returned(attribute, self.object)?;
+        let applied = self.applied(attribute);
+        let live = self.named_as([model, applied], attribute, live);
+        let models: Vec<_> = match (model, applied) {
+            // What is plain in either list is no secret of the other.
+            (Some(model @ Value::List(_)), Some(applied @ Value::List(_))) => vec![model, applied],
+            _ => model.or(applied).into_iter().collect(),
+        };
+        let hides = attribute.secret || models.iter().any(|model| model.is_secret());
+        Some(if hides { sealed_like(&models, &live, self.survey.key()) } else { live })
+    }
+
+    /// Returns the id of another object in the words of the block or of the ledger, which may name it by another one
+    /// of its ids.
+    fn named_as(&self, words: [Option<&Value>; 2], attribute: &Attribute, live: Value) -> Value {
+        let (Type::Reference(of), Value::Text(id)) = (attribute.ty, &live) else { return live };
+        let snapshot = self.survey.inputs.snapshot;
+        let is_same = |word: &&Value| matches!(word, Value::Text(text) if snapshot.main_id(of, text) == snapshot.main_id(of, id));
+        words.into_iter().flatten().find(is_same).cloned().unwrap_or(live)
+    }
+
+    /// Tells whether the object shows what is written, also where nothing is done about a difference.
+    pub fn shows(&self, want: &Want<'a>) -> bool {
+        let (attribute, key) = (want.attribute, self.survey.key());
+        let target = sealed(want.stored(), key);
+        let Some(live) = self.live(attribute, Some(&target)) else { return false };
+        // A secret that was computed is known by what the ledger recorded of it.
+        let wanted = self.applied(attribute).filter(|applied| applied.is_derived()).unwrap_or(&target);
+        match (&attribute.ty, wanted) {
+            (ty @ (Type::Map(_) | Type::Record(_)), Value::Map(parts)) => {
+                parts.iter().all(|(name, part)| {
+                    let told = part_type(ty, name).zip(told_part(ty, &live, name));
+                    told.is_some_and(|(ty, live)| is_as_applied(ty, part, live, key))
+                })
+            }
+            _ => same_of(attribute, wanted, &live) || is_as_applied(&attribute.ty, wanted, &live, key),
+        }
+    }
+
+    /// Returns what was last applied.
+    pub fn applied(&self, attribute: &Attribute) -> Option<&'a Value> {
+        self.entry?.applied.get(attribute.name)
+    }
+
+    fn whole(&self, want: &Want<'a>) -> Option<Difference<'a>> {
+        let attribute = want.attribute;
+        let target = sealed(want.stored(), self.survey.key());
+        let applied = self.applied(attribute);
+        if want.value == Value::Null && leaves_alone(attribute, applied) {
+            return None;
+        }
+        let live = self.live(attribute, Some(&target));
+        let key = self.survey.key();
+        let sides = Sides {
+            ty: &attribute.ty,
+            open: want.stored(),
+            want: &target,
+            applied,
+            live: live.as_ref(),
+            key,
+        };
+        let moved = |from: &Value| {
+            let ends = live.as_ref().map(|live| (from, live));
+            ends.is_some_and(|ends| is_moved_by_service(self.survey, self.subject, attribute, ends))
+        };
+        let ignored = ignores(self.survey, self.subject, attribute.name) || moved(&target);
+        let (before, cause) = match self.still_not_kept(attribute.name, &sides, ignored) {
+            Some(shown) => (shown, Cause::Drift),
+            None => sides.judge(ignored, attribute)?,
+        };
+        // What the service did of itself since the last apply is nobody's edit.
+        let cause = match cause {
+            Cause::Both if applied.is_some_and(moved) => Cause::Config,
+            cause => cause,
+        };
+        let before = shielded(attribute, [Some(&target), applied], &before, self.survey.key());
+        let names = &self.survey.names;
+        let last = applied.filter(|a| !same(&attribute.ty, a, &before) && !same(&attribute.ty, a, &target));
+        Some(Difference {
+            attribute,
+            path: attribute.name.into(),
+            after: if want.id.is_some() { want.value.clone() } else { shown(attribute, &target, names) },
+            last_applied: last.map(|value| shown(attribute, &sealed(value, key), names)),
+            cause: self.explain(want, (&attribute.ty, attribute.name, &before), (cause, applied)),
+            before: shown(attribute, &before, names),
+            setting: want.setting,
+        })
+    }
+
+    fn by_key(&self, want: &Want<'a>, found: &mut Vec<Difference<'a>>) {
+        let attribute = want.attribute;
+        let target = sealed(&want.value, self.survey.key());
+        let applied = self.applied(attribute);
+        let live = self.live(attribute, Some(&target));
+        let ignored = ignores(self.survey, self.subject, attribute.name);
+        let (Value::Map(open), Value::Map(written), before) = (&want.value, &target, map(applied)) else {
+            return;
+        };
+        let live_map = live.as_ref().and_then(|live| map(Some(live)));
+        let gone =
+            before.into_iter().flatten().map(|(key, _)| key).filter(|key| !written.contains_key(*key));
+        let none = Attributes::new();
+        let besides = live_map.filter(|_| is_exclusive(want) && !ignored).unwrap_or(&none);
+        let managed =
+            |key: &&Name| written.contains_key(*key) || before.is_some_and(|m| m.contains_key(*key));
+        let extra = besides.keys().filter(|key| !managed(key));
+        for key in written.keys().chain(gone).chain(extra) {
+            let Some(ty) = part_type(&attribute.ty, key) else { continue };
+            let target = written.get(key).unwrap_or(&Value::Null);
+            let applied = before.and_then(|map| map.get(key));
+            let live = live.as_ref().and_then(|live| told_part(&attribute.ty, live, key));
+            let open = open.get(key).unwrap_or(&Value::Null);
+            let sides = Sides { ty, open, want: target, applied, live, key: self.survey.key() };
+            let path = smol_str::format_smolstr!("{}.{key}", attribute.name);
+            let judged = match self.still_not_kept(&path, &sides, ignored) {
+                Some(shown) => Some((shown, Cause::Drift)),
+                None => sides.judge(ignored, attribute),
+            };
+            let Some((before, cause)) = judged else { continue };
+            let before = match (written.get(key), applied) {
+                (None, None) => unwritten(attribute, &before, self.survey.key()),
+                known => shielded(attribute, known.into(), &before, self.survey.key()),
+            };
+            found.push(Difference {
+                attribute,
+                cause: self.explain(want, (ty, &path, &before), (cause, applied)),
+                path,
+                last_applied: applied
+                    .filter(|a| !same(ty, a, &before) && !same(ty, a, target))
+                    .map(|applied| sealed(applied, self.survey.key())),
+                before,
+                after: target.clone(),
+                setting: want.setting,
+            });
+        }
+    }
+
+    /// Returns what an object showed after the last write in place of a value that is still the written one, where
+    /// this reading does not show the attribute: a list may lack it.
+    fn still_not_kept(&self, path: &str, sides: &Sides<'_>, ignored: bool) -> Option<Value> {
+        let is_open = !ignored && sides.live.is_none() && !sides.want.is_unknown();
+        let applied = sides.applied.filter(|applied| is_open && same(sides.ty, applied, sides.want));
+        match applied.and(self.entry)?.confirmation(path) {
+            Confirmation::NotKept(shown) => Some(shown.clone()),
+            _ => None,
+        }
+    }
+
+    /// A difference that another resource's change brings is that resource's doing; and only what an earlier reading
+    /// showed otherwise was changed by somebody.
+    fn explain(
+        &self,
+        want: &Want<'a>,
+        (ty, path, live): (&Type, &str, &Value),
+        (cause, applied): (Cause, Option<&Value>),
+    ) -> Cause {
+        let cause = match self.entry {
+            Some(entry) => confirmation::confirmed_cause(entry, (want.attribute, ty), path, live, cause),
+            None => cause,
+        };
+        let unfinished = self.subject.entry.is_some_and(|entry| entry.unfinished);
+        let follows = want.setting.is_none() || (applied.is_some() && self.referred_before(want));
+        match cause {
+            Cause::Config if follows => Cause::Upstream,
+            Cause::Config | Cause::Drift | Cause::Unconfirmed if unfinished => Cause::Unfinished,
+            cause => cause,
+        }
+    }
+
+    /// Tells whether the object was already built on everything that a written value refers to: then
+    /// it is not the reference that changed, but what it refers to.
+    fn referred_before(&self, want: &Want<'a>) -> bool {
+        let Some(setting) = want.setting.filter(|_| want.refers) else { return false };
+        let number = |address: &_| self.survey.index.get(address);
+        setting
+            .expression
+            .addresses()
+            .into_iter()
+            .all(|address| number(address).is_some_and(|n| self.subject.held.binary_search(n).is_ok()))
+    }
+}
+
+/// Tells whether what a block does not write of an open map goes.
+pub(in crate::plan) fn is_exclusive(want: &Want<'_>) -> bool {
+    matches!(want.attribute.ty, Type::Map(_)) && want.setting.is_some_and(|setting| setting.exclusive)
+}
+
+fn map(value: Option<&Value>) -> Option<&Attributes> {
+    match value {
+        Some(Value::Map(map)) => Some(map),
+        _ => None,
+    }
+}
+
+/// Returns what the service tells of an attribute, in the language's words: `Null` where it is not set, nothing where
+/// the service does not show it, or is changing it.
+pub(in crate::plan) fn returned(attribute: &Attribute, object: &Object) -> Option<Value> {
+    Reading::new(attribute, object).told()
+}
+
+/// Returns a stored value as people read it: catalog ids by name.
+pub(in crate::plan) fn shown(attribute: &Attribute, value: &Value, names: &Names<'_>) -> Value {
+    match attribute.ty {
+        Type::Catalog(table) => names
+            .find(table, value)
+            .map_or_else(|| value.clone(), |record| Value::Text(record.slug.clone())),
+        Type::Text { format: Format::Directory, .. } => short(value),
+        _ => value.clone(),
+    }
+}
+
+/// Returns as much of a digest as people compare.
+fn short(digest: &Value) -> Value {
+    let text = digest.as_text().and_then(|text| text.get(..SHORT));
+    text.map_or_else(|| digest.clone(), Value::text)
+}
+
+/// A `null` for an attribute whose default the service chooses asks for nothing once it was asked
+/// for; and what can only grow cannot be given back.
+fn leaves_alone(attribute: &Attribute, applied: Option<&Value>) -> bool {
+    !attribute.ty.can_be_emptied() && (attribute.grow_only || applied.is_none_or(is_unset))
+}
+
+/// Tells whether live differences of an attribute are nobody's business.
+pub(in crate::plan) fn ignores(survey: &Survey<'_>, subject: &Subject<'_>, attribute: &str) -> bool {
+    leave(survey, subject, attribute).is_some_and(|(_, holds)| holds)
+}
+
+/// Returns what a block says of live differences of an attribute, and whether that holds still.
+pub(in crate::plan) fn leave<'a>(
+    survey: &Survey<'_>,
+    subject: &Subject<'a>,
+    attribute: &str,
+) -> Option<(&'a IgnoreDrift, bool)> {
+    let mut all = subject.resource?.lifecycle.ignore_drift.iter();
+    let said = all.find(|ignored| ignored.attribute == attribute)?;
+    let today = || survey.inputs.now.to_zoned(jiff::tz::TimeZone::UTC).date();
+    Some((said, said.until.is_none_or(|until| today() <= until)))
+}
+
+/// Tells whether the service itself moved an attribute from one value to another, as another attribute of the object
+/// says that it may.
+pub(in crate::plan) fn is_moved_by_service(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    attribute: &Attribute,
+    (from, to): (&Value, &Value),
+) -> bool {
+    let Some((by, modes)) = attribute.moved_by else { return false };
+    let mode = subject.object().and_then(|object| object.attributes.get(by)?.as_text());
+    let Some((_, moves)) = modes.iter().find(|(word, _)| Some(*word) == mode) else { return false };
+    let version = |value| survey.names.version(attribute, value);
+    version(from).zip(version(to)).is_none_or(|(from, to)| moves.leads(from, to))
+}
+
+/// The three values of one attribute.
+struct Sides<'v> {
+    ty: &'v Type,
+    /// As it is written, with secrets that are at hand.
+    open: &'v Value,
+    /// The same, sealed.
+    want: &'v Value,
+    applied: Option<&'v Value>,
+    live: Option<&'v Value>,
+    key: &'v FingerprintKey,
+}
+
+impl Sides<'_> {
+    /// Returns the value that counts as present and why it is not the wanted one; `None` when it is.
+    fn judge(&self, ignore: bool, attribute: &Attribute) -> Option<(Value, Cause)> {
+        let live = self.live.filter(|_| !ignore || self.applied.is_none());
+        let start = match attribute.presence {
+            Presence::Default(literal) if self.applied.is_none() => Some(literal.value()),
+            _ => None,
+        };
+        let Some(present) = live.or(self.applied).or(start.as_ref()) else {
+            return (!is_unset(self.want)).then_some((Value::Null, Cause::Config));
+        };
+        if self.want.is_derived() || self.applied.is_some_and(Value::is_derived) {
+            return self.judge_derived(live, present);
+        }
+        let same = |one: &Value, other: &Value| self.is_same(attribute, one, other);
+        if !self.want.is_unknown() && same(self.want, present) {
+            return None;
+        }
+        let edited = self.applied.is_none_or(|applied| !same(self.want, applied));
+        let drifted = self.applied.zip(live).is_some_and(|(applied, live)| !same(applied, live));
+        let cause = match (edited, drifted) {
+            (true, true) => Cause::Both,
+            (true, false) => Cause::Config,
+            (false, _) => Cause::Drift,
+        };
+        Some((present.clone(), cause))
+    }
+
+    /// Tells whether two values of the attribute, or of this part of it, mean the same.
+    fn is_same(&self, attribute: &Attribute, one: &Value, other: &Value) -> bool {
+        if *self.ty == attribute.ty { same_of(attribute, one, other) } else { same(self.ty, one, other) }
+    }
+
+    /// Judges what was computed from secrets: by its expression and inputs, and never by what it gives. Whether the
+    /// live value is the one that was applied is told by the ledger alone.
+    fn judge_derived(&self, live: Option<&Value>, present: &Value) -> Option<(Value, Cause)> {
+        let edited = self.want.is_unknown()
+            || self.applied.is_none_or(|applied| !is_as_written(self.ty, self.open, applied, self.key));
+        let moved = |(applied, live)| !is_as_applied(self.ty, applied, live, self.key);
+        let drifted = self.applied.zip(live).is_some_and(moved);
+        let before = match self.applied {
+            Some(applied) if !drifted => sealed(applied, self.key),
+            _ if present.is_secret() => Value::Secret(Secret::Sealed(None)),
+            _ => present.clone(),
+        };
+        let cause = match (edited, drifted) {
+            (true, true) => Cause::Both,
+            (true, false) => Cause::Config,
+            (false, true) => Cause::Drift,
+            (false, false) => return None,
+        };
+        Some((before, cause))
+    }
+}

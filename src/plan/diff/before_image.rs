@@ -1,0 +1,77 @@
+//! Before-images: what the plan looked at in each object that it touches, as keyed digests, so that
+//! a saved plan can tell which field has moved without holding any value. The key is the ledger's, or the saved
+//! plan's own where the ledger does not exist yet; without either there are no digests.
+
+use std::collections::BTreeMap;
+
+use super::attributes::returned;
+use crate::model::address::Name;
+use crate::model::meaning::meaning;
+use crate::model::schema::{Attribute, Kind};
+use crate::model::secret::{FingerprintKey, Secret};
+use crate::model::snapshot::Object;
+use crate::plan::change::BeforeImage;
+use crate::plan::decision::Verdict;
+use crate::plan::join::joined_state::Subject;
+
+/// The birth date stands for the whole object: another one has another date.
+const BORN: &str = "created_at";
+
+/// Returns the image of a touched subject's object.
+pub(in crate::plan) fn image(
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    key: &FingerprintKey,
+) -> Option<BeforeImage> {
+    let object = subject.object()?;
+    if key.is_none() {
+        return Some(BeforeImage {
+            address: subject.address.clone(),
+            key: object.key(),
+            attributes: BTreeMap::new(),
+        });
+    }
+    let written = verdict.wants.iter().map(|want| want.attribute);
+    let applied = subject.entry.into_iter().flat_map(|entry| entry.applied.keys());
+    let remembered = applied.filter_map(|name| subject.kind.attribute(name));
+    let mut attributes: BTreeMap<Name, String> = written
+        .chain(remembered)
+        .filter_map(|attribute| Some((attribute.name.into(), digest(attribute, object, key)?)))
+        .collect();
+    attributes.extend(born(object, key).map(|born| (BORN.into(), born)));
+    Some(BeforeImage { address: subject.address.clone(), key: object.key(), attributes })
+}
+
+/// Returns the first attribute in which an object is not what the image shows.
+pub(in crate::plan) fn moved(
+    image: &BeforeImage,
+    kind: &Kind,
+    object: &Object,
+    key: &FingerprintKey,
+) -> Option<Name> {
+    let differs = |(name, before): &(&Name, &String)| {
+        let now = match kind.attribute(name) {
+            _ if *name == BORN => born(object, key),
+            // What the service does not show now has not moved for all that is known.
+            Some(attribute) if returned(attribute, object).is_none() => return false,
+            Some(attribute) => digest(attribute, object, key),
+            None => None,
+        };
+        now.as_ref() != Some(*before)
+    };
+    image.attributes.iter().find(differs).map(|(name, _)| name.clone())
+}
+
+fn born(object: &Object, key: &FingerprintKey) -> Option<String> {
+    keyed(object.created_at.as_ref()?, key)
+}
+
+fn digest(attribute: &Attribute, object: &Object, key: &FingerprintKey) -> Option<String> {
+    let value = meaning(&attribute.ty, &returned(attribute, object)?);
+    keyed(&serde_json::to_string(&value).ok()?, key)
+}
+
+fn keyed(text: &str, key: &FingerprintKey) -> Option<String> {
+    // Told apart from the fingerprint of a secret with this text.
+    Secret::new(format!("stead image 2\n{text}")).fingerprint(key).map(Into::into)
+}

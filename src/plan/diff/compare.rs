@@ -1,0 +1,170 @@
+//! Comparing values that hold secrets: what was computed from one by expression and inputs, others by their seals.
+//! Whether two plain values mean the same, `model::meaning` tells.
+
+use crate::model::derived::comparable;
+pub(in crate::plan) use crate::model::meaning::{canonical, is_unset, part_type, same};
+use crate::model::schema::{Attribute, Type};
+use crate::model::secret::{FingerprintKey, Secret, is_legacy_fingerprint, is_same_fingerprint};
+use crate::model::value::Value;
+
+/// Returns a value without the text of its secrets, as a plan may hold and show it: of what was computed from secrets
+/// its expression and inputs, and not the fingerprint of what it gave, also where the ledger has one.
+pub(in crate::plan) fn sealed(value: &Value, key: &FingerprintKey) -> Value {
+    value.map_secrets(&|secret| secret.seal(key))
+}
+
+/// Tells whether a live value is still the one that was applied, where a secret was computed. What the ledger has no
+/// fingerprint of counts as unchanged: it cannot be compared.
+pub(in crate::plan) fn is_as_applied(
+    ty: &Type,
+    applied: &Value,
+    live: &Value,
+    key: &FingerprintKey,
+) -> bool {
+    match (applied, live) {
+        (Value::Secret(Secret::Derived(applied)), live) => {
+            let live = match live {
+                Value::Secret(live) => live.clone(),
+                live => Secret::new(comparable(&canonical(ty, live))),
+            };
+            applied.is_live(&live, key).unwrap_or(true)
+        }
+        (Value::Map(parts), Value::Map(live)) => parts.iter().all(|(name, part)| {
+            let ty = part_type(ty, name).unwrap_or(ty);
+            is_as_applied(ty, part, live.get(name).unwrap_or(&Value::Null), key)
+        }),
+        (Value::List(parts), Value::List(items)) => {
+            parts.len() == items.len()
+                && parts.iter().all(|part| items.iter().any(|item| is_as_applied(ty, part, item, key)))
+        }
+        (applied, live) => same(ty, applied, live),
+    }
+}
+
+/// Returns a computed value as earlier versions applied it: each part a secret of its own.
+fn part_by_part(value: Value) -> Value {
+    match value {
+        Value::List(items) => Value::List(items.into_iter().map(part_by_part).collect()),
+        Value::Map(map) => {
+            Value::Map(map.into_iter().map(|(key, part)| (key, part_by_part(part))).collect())
+        }
+        Value::Null | Value::Secret(_) | Value::Unknown(_) => value,
+        scalar => Value::Secret(Secret::new(scalar.to_string())),
+    }
+}
+
+/// Tells whether what is written is what was applied, where a secret was computed: by expression and inputs. What an
+/// earlier version applied is known by its fingerprint only, and is compared by that as long as the secrets are at
+/// hand.
+pub(in crate::plan) fn is_as_written(
+    ty: &Type,
+    want: &Value,
+    applied: &Value,
+    key: &FingerprintKey,
+) -> bool {
+    match (want, applied) {
+        (Value::Secret(Secret::Derived(want)), Value::Secret(applied @ Secret::Sealed(_))) => {
+            let want = Secret::Derived(want.clone());
+            match (want.fingerprint(key), applied.fingerprint(key)) {
+                // This version recorded a secret as it is: that is another expression, whatever this one gives.
+                (_, Some(applied)) if !is_legacy_fingerprint(&applied) => false,
+                (Some(want), Some(applied)) => is_same_fingerprint(&want, &applied),
+                _ => want.is_withheld(),
+            }
+        }
+        (Value::Secret(Secret::Derived(want)), Value::Map(_) | Value::List(_)) => {
+            want.expose().is_some_and(|want| is_as_written(ty, &part_by_part(want), applied, key))
+        }
+        (Value::Map(want), Value::Map(parts)) => {
+            want.len() == parts.len()
+                && want.iter().all(|(name, want)| {
+                    let ty = part_type(ty, name).unwrap_or(ty);
+                    parts.get(name).is_some_and(|applied| is_as_written(ty, want, applied, key))
+                })
+        }
+        (Value::List(want), Value::List(parts)) => {
+            want.len() == parts.len()
+                && want.iter().all(|want| parts.iter().any(|part| is_as_written(ty, want, part, key)))
+        }
+        (want, applied) => same(ty, &sealed(want, key), applied),
+    }
+}
+
+/// Returns a live value with a seal wherever one of `models` has a secret, so that they can be compared
+/// and none is shown.
+pub(in crate::plan) fn sealed_like(models: &[&Value], live: &Value, key: &FingerprintKey) -> Value {
+    sealed(&live.clone().veiled(models, &is_secret(key)), key)
+}
+
+/// Returns a live value as far as it may be shown and kept: sealed wherever something that is `known` of it, what
+/// is written or what was applied, has a secret, and wherever a private attribute has what none of that knows.
+#[must_use]
+pub fn shielded(
+    attribute: &Attribute,
+    known: [Option<&Value>; 2],
+    live: &Value,
+    key: &FingerprintKey,
+) -> Value {
+    sealed(&attribute.hidden_by(known, live.clone(), &is_secret(key)), key)
+}
+
+/// Tells by fingerprint whether a text is a secret.
+fn is_secret(key: &FingerprintKey) -> impl Fn(&Secret, &str) -> bool {
+    |secret, text| {
+        let prints = secret.fingerprint(key).zip(Secret::new(text).fingerprint(key));
+        prints.is_some_and(|(one, other)| is_same_fingerprint(&one, &other))
+    }
+}
+
+/// Returns a live value that no block writes, as far as it may be shown.
+pub(in crate::plan) fn unwritten(attribute: &Attribute, live: &Value, key: &FingerprintKey) -> Value {
+    match live {
+        Value::Text(text) if attribute.private => Value::Secret(Secret::new(text.as_str()).seal(key)),
+        _ => sealed(live, key),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::schema::Format;
+
+    const TEXT: Type = Type::Text { min: 0, max: 99, format: Format::Any };
+    fn list(items: &[&str]) -> Value {
+        Value::List(items.iter().map(Value::text).collect())
+    }
+
+    #[test]
+    fn a_live_text_is_sealed_where_a_secret_is_wanted() {
+        let key = FingerprintKey([1; 32]);
+        let want = sealed(&Value::Secret(Secret::new("s3cret")), &key);
+        assert_eq!(sealed_like(&[&want], &Value::text("s3cret"), &key), want);
+        assert_ne!(sealed_like(&[&want], &Value::text("other"), &key), want);
+    }
+
+    #[test]
+    fn a_list_with_a_secret_shows_its_plain_texts_only_in_any_order_and_length() {
+        let key = FingerprintKey([1; 32]);
+        let seal = |text: &str| Value::Secret(Secret::new(text).seal(&key));
+        let models = Value::List(vec![seal("s3cret"), "10.9.9.9".into()]);
+        let before = Value::List(vec![seal("older"), "10.8.8.8".into()]);
+        let live = list(&["10.8.8.8", "10.9.9.9", "hand", "s3cret"]);
+        let wanted = Value::List(vec!["10.8.8.8".into(), "10.9.9.9".into(), seal("hand"), seal("s3cret")]);
+        assert_eq!(sealed_like(&[&models, &before], &live, &key), wanted);
+        // What is one of the secrets is no plain text, though it was.
+        let plain = list(&["s3cret", "10.9.9.9"]);
+        let live = list(&["10.9.9.9", "s3cret"]);
+        let sealed = sealed_like(&[&models, &plain], &live, &key);
+        assert_eq!(sealed, Value::List(vec!["10.9.9.9".into(), seal("s3cret")]));
+        let set = Type::Set { of: &TEXT, max: 9 };
+        assert!(same(&set, &models, &sealed));
+        let pair = |a, b| Value::List(vec![seal(a), seal(b)]);
+        assert!(
+            same(&set, &pair("a", "b"), &pair("b", "a")) && !same(&set, &pair("a", "b"), &pair("b", "c"))
+        );
+        let records = |value: Value| Value::List(vec![Value::Map([("key".into(), value)].into())]);
+        let live = Value::List(vec![records("x".into()), records("s3cret".into())]);
+        let hidden = sealed_like(&[&Value::List(vec![records(seal("s3cret"))])], &live, &key);
+        assert_eq!(hidden, Value::List(vec![records(seal("x")), records(seal("s3cret"))]));
+    }
+}

@@ -1,0 +1,150 @@
+//! What earlier readings confirm of a difference between what was applied and what is live. In: the ledger's
+//! verification of an entry, and the difference. Out: its cause, the differences of attributes that the service does
+//! not keep, and the notes about them. Invariant: "changed outside stead" is said only where an earlier reading showed
+//! another value than the present one, and no object is replaced for a value that the service did not keep before.
+
+use super::compare::same;
+use crate::ledger::entry::Entry;
+use crate::ledger::verification::{Confirmation, Verification};
+use crate::model::address::Address;
+use crate::model::meaning::in_words;
+use crate::model::reading::Reading;
+use crate::model::schema::{Attribute, OnChange, Type};
+use crate::model::snapshot::Object;
+use crate::model::source::Place;
+use crate::model::value::Value;
+use crate::plan::change::{Cause, Note, NoteCode, Plan};
+use crate::plan::decision::{Act, Difference, Verdict, Want};
+use crate::plan::join::joined_state::{Subject, Survey};
+
+/// Returns the cause of a difference between what was applied and what is live, as far as the ledger can tell.
+/// `live` is sealed, as the ledger has it.
+pub(in crate::plan) fn confirmed_cause(
+    entry: &Entry,
+    (attribute, ty): (&Attribute, &Type),
+    path: &str,
+    live: &Value,
+    cause: Cause,
+) -> Cause {
+    let never_changes = matches!(attribute.change, OnChange::Replace | OnChange::Never);
+    match (cause, entry.confirmation(path)) {
+        (Cause::Drift, Confirmation::NotKept(shown)) if same(ty, shown, live) => Cause::NotKept,
+        // Its creation was accepted with this value and not verified: no call changes it.
+        (Cause::Drift, Confirmation::Unknown) if entry.unfinished && never_changes => Cause::NotKept,
+        (Cause::Drift, Confirmation::Unknown) => Cause::Unconfirmed,
+        (Cause::Both, Confirmation::NotKept(shown)) if same(ty, shown, live) => Cause::Config,
+        (Cause::Both, Confirmation::Unknown) => Cause::Config,
+        (cause, _) => cause,
+    }
+}
+
+/// Takes the differences out that nothing is done about: the service did not keep these values before, and to send
+/// them again would replace, restart or roll out the object for nothing.
+pub(in crate::plan) fn take_not_kept<'a>(differences: &mut Vec<Difference<'a>>) -> Vec<Difference<'a>> {
+    let stays =
+        |difference: &Difference<'_>| difference.cause == Cause::NotKept && !is_sent_again(difference);
+    let (not_kept, rest) = std::mem::take(differences).into_iter().partition(stays);
+    *differences = rest;
+    not_kept
+}
+
+/// Tells whether a value that the service did not keep is sent again: the call only writes it down.
+fn is_sent_again(difference: &Difference<'_>) -> bool {
+    difference.attribute.at_once && !difference.forces_replacement()
+}
+
+/// Tells whether a difference, or a part of one, is of an attribute that the service does not keep.
+pub(in crate::plan) fn is_not_kept(verdict: &Verdict<'_>, path: &str) -> bool {
+    let all = verdict.not_kept.iter().chain(&verdict.differences);
+    all.into_iter().any(|difference| difference.cause == Cause::NotKept && difference.path == path)
+}
+
+/// Returns what an object that is taken into the ledger shows of its written attributes.
+pub(in crate::plan) fn observed(wants: &[Want<'_>], object: &Object) -> Verification {
+    let is_hidden = |want: &&Want<'_>| {
+        want.setting.is_some()
+            && want.attribute.is_readable()
+            && Reading::new(want.attribute, object).told().is_none()
+    };
+    let not_shown = wants.iter().filter(is_hidden).map(|want| want.attribute.name.into()).collect();
+    Verification { not_shown, ..Verification::default() }
+}
+
+/// Returns what is known of an entry's attributes after this reading, where no write follows. An attribute counts as
+/// shown only if the object `shows` what is written or an earlier reading did: a difference under `ignore_drift` is
+/// left alone, which confirms nothing.
+pub(in crate::plan) fn renewed(
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    shows: impl Fn(&Want<'_>) -> bool,
+) -> Option<Verification> {
+    if verdict.act == Act::Update {
+        return None;
+    }
+    let entry = subject.entry.filter(|_| subject.adoption.is_none());
+    let mut seen = Verification::default();
+    let is_open = |want: &&Want<'_>| want.setting.is_some() && want.attribute.is_readable() && !shows(want);
+    for name in verdict.wants.iter().filter(is_open).map(|want| want.attribute.name) {
+        let not_kept: Vec<_> = verdict.not_kept.iter().filter(|one| one.attribute.name == name).collect();
+        if not_kept.is_empty() {
+            seen.take_over(entry.and_then(|entry| entry.verified.as_ref()), name);
+        }
+        for difference in not_kept {
+            if let Some(Confirmation::NotKept(shown)) = entry.map(|e| e.confirmation(&difference.path)) {
+                seen.not_kept.insert(difference.path.clone(), shown.clone());
+            }
+        }
+    }
+    Some(seen)
+}
+
+/// Returns a note for each attribute that the service does not keep and that is not sent again.
+pub(in crate::plan) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+        notes.extend(verdict.not_kept.iter().map(|difference| note(survey, subject, difference)));
+    }
+    notes
+}
+
+/// Returns what a look for drift says of a plan besides differences: values that the service does not keep, those that
+/// an apply sends again among them, and attributes that it does not show.
+#[must_use]
+pub fn notes_of_look(plan: &Plan) -> Vec<Note> {
+    let is_of_reading = |note: &&Note| matches!(note.code, NoteCode::NotKept | NoteCode::Unverified);
+    let sent_again = plan.changes.iter().flat_map(|change| {
+        let not_kept = change.attributes.iter().filter(|one| one.cause == Cause::NotKept);
+        not_kept.map(|one| {
+            not_kept_note(&change.address, &one.path, (&one.after, &one.before), one.source.clone())
+        })
+    });
+    sent_again.chain(plan.notes.iter().filter(is_of_reading).cloned()).collect()
+}
+
+fn note(survey: &Survey<'_>, subject: &Subject<'_>, difference: &Difference<'_>) -> Note {
+    let span = difference.setting.map(|setting| setting.origin(&difference.path).0);
+    let source = span.and_then(|span| survey.inputs.stack.sources.place(span));
+    not_kept_note(subject.address, &difference.path, (&difference.after, &difference.before), source)
+}
+
+fn not_kept_note(
+    address: &Address,
+    path: &str,
+    (sent, shown): (&Value, &Value),
+    source: Option<Place>,
+) -> Note {
+    let shown = in_words(shown);
+    let name = path.split_once('.').map_or(path, |(name, _)| name);
+    Note {
+        code: NoteCode::NotKept,
+        text: format!(
+            "the service does not keep `{address}.{path}`: `{sent}` was sent, and the object shows {shown}"
+        ),
+        help: format!(
+            "write the value that the service keeps, list `{name}` under `lifecycle.ignore_drift`, or remove the \
+             attribute"
+        ),
+        source,
+        address: Some(address.clone()),
+    }
+}

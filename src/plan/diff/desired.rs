@@ -1,0 +1,200 @@
+//! `wants`: a block's attributes as values, as far as the live world tells: references followed,
+//! catalog names as ids, `null` as the API's default.
+
+use std::collections::BTreeMap;
+
+use super::planned_values::Outlook;
+use crate::config::stack::{Resource, Setting};
+use crate::model::address::Name;
+use crate::model::diagnostic::nearest;
+use crate::model::expression::{EvaluationError, Expression};
+use crate::model::schema::{Attribute, OnChange, Presence, Type};
+use crate::model::secret::Secret;
+use crate::model::value::Value;
+use crate::plan::blockers::Blocks;
+use crate::plan::decision::Want;
+use crate::plan::join::joined_state::{Subject, Survey};
+
+/// Returns the written attributes of a block, in the order of the kind's table.
+pub(in crate::plan) fn wants<'a>(
+    survey: &Survey<'a>,
+    subject: &Subject<'a>,
+    resource: &'a Resource,
+    outlook: &Outlook<'_, 'a>,
+    blocks: &mut Blocks<'_, 'a>,
+) -> Vec<Want<'a>> {
+    let mut found = Vec::with_capacity(resource.attributes.len());
+    for attribute in subject.kind.attributes.iter().filter(|attribute| attribute.is_writable()) {
+        match resource.attributes.get(attribute.name) {
+            Some(setting) => found.push(want(survey, subject, attribute, setting, outlook, blocks)),
+            None => found.extend(released(survey, subject, attribute)),
+        }
+    }
+    found
+}
+
+fn want<'a>(
+    survey: &Survey<'a>,
+    subject: &Subject<'a>,
+    attribute: &'static Attribute,
+    setting: &'a Setting,
+    outlook: &Outlook<'_, 'a>,
+    blocks: &mut Blocks<'_, 'a>,
+) -> Want<'a> {
+    let refers = !matches!(setting.expression, Expression::Value(_));
+    let value = setting.expression.evaluate(outlook).unwrap_or_else(|error| {
+        let text = format!("{}.{} has no value: {error}.", subject.address, attribute.name);
+        let help = match error {
+            EvaluationError::TooLarge => "Shorten the values that it is made of (stead explain S0218).",
+            _ => "Correct the expression.",
+        };
+        blocks.about("expression", subject, Some(setting.span), text, help.into());
+        Value::Unknown(Vec::new())
+    });
+    let value = match (value, attribute.presence) {
+        (Value::Null, Presence::Default(literal)) => literal.value(),
+        (value, _) => value,
+    };
+    let applied = subject.entry.and_then(|entry| entry.applied.get(attribute.name));
+    let value = applied.into_iter().fold(with_recorded_inputs(value, &survey.recorded_inputs), in_use);
+    let id = match attribute.ty {
+        Type::Catalog(table) => id(survey, subject, (attribute, table), &value, setting, blocks),
+        _ => None,
+    };
+    Want { attribute, setting: Some(setting), value, id, refers }
+}
+
+/// Returns a value in which what is computed from secrets that are kept from this run is known by the fingerprints that
+/// the ledger recorded of them: a changed expression shows, with the secrets and without.
+fn with_recorded_inputs(value: Value, recorded: &BTreeMap<Name, Name>) -> Value {
+    match value {
+        Value::Secret(Secret::Derived(derived)) => Value::Secret(Secret::Derived(Box::new(
+            derived.with_inputs(&|name| recorded.get(name).cloned()),
+        ))),
+        Value::Secret(secret) if secret.is_withheld() => {
+            let print = secret.name().and_then(|name| recorded.get(name));
+            let print = print.map(|print| Secret::Sealed(Some(print.clone())));
+            Value::Secret(print.unwrap_or(secret))
+        }
+        Value::List(items) => {
+            Value::List(items.into_iter().map(|item| with_recorded_inputs(item, recorded)).collect())
+        }
+        Value::Map(map) => {
+            let part = |(key, part)| (key, with_recorded_inputs(part, recorded));
+            Value::Map(map.into_iter().map(part).collect())
+        }
+        value => value,
+    }
+}
+
+/// Returns a value in which secrets that are kept from this run are the ones that were applied: what is planned, and
+/// its fingerprint, is what they would give.
+fn in_use(value: Value, applied: &Value) -> Value {
+    match (value, applied) {
+        (Value::Secret(secret), Value::Secret(applied)) if secret.is_withheld() => {
+            Value::Secret(applied.clone())
+        }
+        (Value::Secret(secret), Value::List(_) | Value::Map(_)) if secret.is_undecided() => {
+            if applied.is_secret() { applied.clone() } else { Value::Secret(secret) }
+        }
+        (Value::Map(map), Value::Map(applied)) => {
+            let part = |(name, part)| {
+                let part = applied.get(&name).into_iter().fold(part, in_use);
+                (name, part)
+            };
+            Value::Map(map.into_iter().map(part).collect())
+        }
+        (Value::List(items), Value::List(applied)) => Value::List(items_in_use(items, applied)),
+        (value, _) => value,
+    }
+}
+
+/// The same in a list, whose secrets the ledger may have in an order of its own: they are those of the applied list,
+/// if these are as many and none is known.
+fn items_in_use(items: Vec<Value>, applied: &[Value]) -> Vec<Value> {
+    let is_secret = |item: &&Value| matches!(item, Value::Secret(_));
+    let is_withheld = |item: &Value| matches!(item, Value::Secret(secret) if secret.is_withheld());
+    let mut in_use = applied.iter().filter(is_secret);
+    let mut secrets = items.iter().filter(is_secret);
+    if in_use.clone().count() != secrets.clone().count() || !secrets.all(is_withheld) {
+        return items;
+    }
+    let taken =
+        |item: Value| if is_withheld(&item) { in_use.next().cloned().unwrap_or(item) } else { item };
+    items.into_iter().map(taken).collect()
+}
+
+fn id<'a>(
+    survey: &Survey<'a>,
+    subject: &Subject<'a>,
+    (attribute, table): (&Attribute, &'static str),
+    named: &Value,
+    setting: &Setting,
+    blocks: &mut Blocks<'_, 'a>,
+) -> Option<Value> {
+    if named.is_unknown() || *named == Value::Null {
+        return None;
+    }
+    if let Some(record) = survey.names.find(table, named) {
+        return Some(record.id.clone());
+    }
+    if survey.inputs.registry.catalog(table).is_some_and(|table| table.versions) {
+        let present = subject.object().and_then(|object| object.attributes.get(attribute.name));
+        if let Some(record) = survey.names.find_version(table, named, present) {
+            return Some(record.id.clone());
+        }
+    }
+    // What is live already may have left the catalog since: it can stay as it is.
+    if subject.entry.is_some_and(|entry| entry.applied.values().any(|value| value == named)) {
+        return Some(named.clone());
+    }
+    let text = format!("{}: the service's {table} catalog has no `{named}`.", subject.address);
+    let wrong = named.to_string();
+    let help = match nearest(&wrong, survey.names.slugs(table)) {
+        Some(name) => format!("Did you mean `{name}`?"),
+        None => format!("It has {}.", survey.names.slugs(table).take(12).collect::<Vec<_>>().join(", ")),
+    };
+    blocks.about("catalog", subject, Some(setting.span), text, help);
+    None
+}
+
+/// A link that stead made and no block mentions any more is undone when its other end is deleted:
+/// otherwise the deletion would be refused.
+fn released<'a>(
+    survey: &Survey<'a>,
+    subject: &Subject<'a>,
+    attribute: &'static Attribute,
+) -> Option<Want<'a>> {
+    let OnChange::Link { .. } = attribute.change else { return None };
+    let linked = subject.entry?.applied.get(attribute.name)?;
+    let live = subject.object()?.attributes.get(attribute.name)?;
+    let leaves = |n: &usize| {
+        let other = &survey.subjects[*n];
+        other.resource.is_none() && other.object().is_some_and(|o| live.as_text() == Some(o.id.as_str()))
+    };
+    let gone = linked == live && subject.held.iter().any(leaves);
+    gone.then_some(Want { attribute, setting: None, value: Value::Null, id: None, refers: true })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_withheld_secret_of_a_list_is_the_one_in_use() {
+        let seal = |text: &str| Value::Secret(Secret::Sealed(Some(text.into())));
+        let kept = || Value::Secret(Secret::withheld());
+        let list = Value::List;
+        let applied = list(vec!["a".into(), seal("1"), seal("2")]);
+        for (written, wanted) in [
+            (vec![kept(), kept(), "a".into()], vec![seal("1"), seal("2"), "a".into()]),
+            (vec![kept(), "b".into(), kept()], vec![seal("1"), "b".into(), seal("2")]),
+        ] {
+            assert_eq!(in_use(list(written), &applied), list(wanted));
+        }
+        // Which of them it is cannot be told.
+        for written in [vec![kept(), "a".into()], vec![kept(), Value::Secret(Secret::new("x"))]] {
+            assert_eq!(in_use(list(written.clone()), &applied), list(written));
+        }
+    }
+}

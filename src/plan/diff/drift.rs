@@ -1,0 +1,212 @@
+//! Drift: what was last applied against what is live, and what the plan makes of it.
+
+use super::attributes::{Diff, ignores, is_exclusive, is_moved_by_service, leave, shown};
+use super::compare::{is_as_applied, part_type, same, sealed, shielded, unwritten};
+use super::confirmation::is_not_kept;
+use crate::config::edit::{Edit, File, Literal, Path, edit};
+use crate::config::stack::Setting;
+use crate::ledger::verification::Confirmation;
+use crate::model::address::Name;
+use crate::model::meaning::same_of;
+use crate::model::reading::told_part;
+use crate::model::schema::Type;
+use crate::model::secret::Secret;
+use crate::model::source::Place;
+use crate::model::value::{Attributes, Value};
+use crate::plan::change::{Drift, DriftClass, Leave};
+use crate::plan::decision::{Act, Verdict, Want};
+use crate::plan::join::joined_state::{Live, Subject, Survey};
+
+/// Returns the drift of one subject. What no block writes any more is nobody's drift, and of what is
+/// left out of the plan nothing is made.
+pub(in crate::plan) fn drift(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+) -> Vec<Drift> {
+    let Some(resource) = subject.resource.filter(|_| verdict.act != Act::Frozen) else { return Vec::new() };
+    if let Live::Gone(_) | Live::Leaving(_) = subject.live {
+        return vec![Drift {
+            address: subject.address.clone(),
+            path: None,
+            last_applied: subject.owned().map(|owned| Value::Text(owned.id.clone())).unwrap_or_default(),
+            live: Value::Null,
+            class: DriftClass::Gone,
+            leave: None,
+            acceptable: false,
+            unconfirmed: false,
+            blocked_by: None,
+            source: survey.inputs.stack.sources.place(resource.span),
+        }];
+    }
+    let Some(diff) = Diff::new(survey, subject) else { return Vec::new() };
+    let mut finder = Finder { survey, subject, verdict, found: Vec::new() };
+    for want in &verdict.wants {
+        let applied = diff.applied(want.attribute);
+        let live = applied.and_then(|applied| diff.live(want.attribute, Some(applied)));
+        if let Some((applied, live)) = applied.zip(live) {
+            finder.look(want, applied, &live);
+        }
+    }
+    finder.found
+}
+
+struct Finder<'s, 'a> {
+    survey: &'s Survey<'a>,
+    subject: &'s Subject<'a>,
+    verdict: &'s Verdict<'a>,
+    found: Vec<Drift>,
+}
+
+/// The three values of one attribute, or of one key of a map.
+struct Sides<'v> {
+    ty: &'v Type,
+    wanted: &'v Value,
+    applied: &'v Value,
+    live: &'v Value,
+}
+
+impl Finder<'_, '_> {
+    fn look(&mut self, want: &Want<'_>, applied: &Value, live: &Value) {
+        let ty = &want.attribute.ty;
+        let wanted = sealed(want.stored(), self.survey.key());
+        let (Value::Map(before), Value::Map(written)) = (applied, &wanted) else {
+            self.add(want, want.attribute.name.into(), &Sides { ty, wanted: &wanted, applied, live });
+            return;
+        };
+        self.unwritten(want, before, written, live);
+        for (key, applied) in before {
+            let (Some(wanted), Some(ty)) = (written.get(key), part_type(ty, key)) else { continue };
+            let Some(live) = told_part(&want.attribute.ty, live, key) else { continue };
+            let path = smol_str::format_smolstr!("{}.{key}", want.attribute.name);
+            self.add(want, path, &Sides { ty, wanted, applied, live });
+        }
+    }
+
+    /// Tells which keys of an open map stand there that nobody of this stack writes.
+    fn unwritten(&mut self, want: &Want<'_>, before: &Attributes, written: &Attributes, live: &Value) {
+        let (Type::Map(_), Value::Map(live)) = (&want.attribute.ty, live) else { return };
+        let ignored = ignores(self.survey, self.subject, want.attribute.name);
+        let class = match self.verdict.act {
+            Act::Replace { .. } => DriftClass::Replaced,
+            _ => DriftClass::Reverted,
+        };
+        let class = if is_exclusive(want) && !ignored { class } else { DriftClass::Unmanaged };
+        for (key, value) in live {
+            if before.contains_key(key) || written.contains_key(key) {
+                continue;
+            }
+            self.found.push(Drift {
+                address: self.subject.address.clone(),
+                path: Some(smol_str::format_smolstr!("{}.{key}", want.attribute.name)),
+                last_applied: Value::Null,
+                live: unwritten(want.attribute, value, self.survey.key()),
+                class,
+                leave: None,
+                acceptable: false,
+                unconfirmed: false,
+                blocked_by: None,
+                source: self.place(want.setting, want.attribute.name),
+            });
+        }
+    }
+
+    fn add(&mut self, want: &Want<'_>, path: Name, sides: &Sides<'_>) {
+        let is_derived = sides.applied.is_derived();
+        let is_as_applied = if is_derived {
+            is_as_applied(sides.ty, sides.applied, sides.live, self.survey.key())
+        } else {
+            is_same(want, sides.ty, sides.applied, sides.live)
+        };
+        if is_as_applied || leaves_alone(want, sides.wanted) || is_not_kept(self.verdict, &path) {
+            return;
+        }
+        let shown = |value: &_| shown(want.attribute, value, &self.survey.names);
+        let known = [Some(sides.applied), Some(sides.wanted)];
+        let live = if is_derived && sides.live.is_secret() {
+            // Its fingerprint would tell what the expression gave.
+            Value::Secret(Secret::Sealed(None))
+        } else {
+            shielded(want.attribute, known, sides.live, self.survey.key())
+        };
+        let source = self.place(want.setting, &path);
+        let class = self.class(want, &path, sides);
+        // Only there it is proposed, and finding it out reads the file.
+        let acceptable = class == DriftClass::AcceptOnly
+            && want.setting.is_some_and(|setting| {
+                can_accept(self.survey, self.subject, setting, (path.as_str(), sides.live))
+            });
+        let said = leave(self.survey, self.subject, want.attribute.name);
+        let said = said.filter(|(_, holds)| !holds || class == DriftClass::Ignored);
+        self.found.push(Drift {
+            address: self.subject.address.clone(),
+            class,
+            leave: said.map(|(ignored, holds)| Leave {
+                reason: ignored.reason.clone(),
+                until: ignored.until.map(|until| smol_str::format_smolstr!("{until}")),
+                ended: !holds,
+                source: self.survey.inputs.stack.sources.place(ignored.span),
+            }),
+            last_applied: shown(&sealed(sides.applied, self.survey.key())),
+            live: shown(&live),
+            unconfirmed: self.subject.entry.is_some_and(|e| e.confirmation(&path) == Confirmation::Unknown),
+            acceptable,
+            blocked_by: None,
+            path: Some(path),
+            source,
+        });
+    }
+
+    fn class(&self, want: &Want<'_>, path: &Name, sides: &Sides<'_>) -> DriftClass {
+        let moved =
+            |from| is_moved_by_service(self.survey, self.subject, want.attribute, (from, sides.live));
+        if ignores(self.survey, self.subject, want.attribute.name)
+            || moved(sides.wanted)
+            || moved(sides.applied)
+        {
+            DriftClass::Ignored
+        } else if !sides.wanted.is_unknown() && is_same(want, sides.ty, sides.wanted, sides.live) {
+            DriftClass::Accepted
+        } else if matches!(self.verdict.act, Act::Replace { .. }) {
+            DriftClass::Replaced
+        } else if self.verdict.differences.iter().any(|difference| difference.path == *path) {
+            DriftClass::Reverted
+        } else {
+            DriftClass::AcceptOnly
+        }
+    }
+
+    fn place(&self, setting: Option<&Setting>, path: &str) -> Option<Place> {
+        self.survey.inputs.stack.sources.place(setting?.origin(path).0)
+    }
+}
+
+/// Tells whether the file can say the live value: a plain value is written there, for this one alone, and the edit
+/// that `drift --accept` makes of it is possible.
+pub(in crate::plan) fn can_accept(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    setting: &Setting,
+    (path, live): (&str, &Value),
+) -> bool {
+    let alone = subject.resource.is_some_and(|resource| resource.key.is_none());
+    if !alone || setting.origin(path).1.is_some() || setting.directory.is_some() {
+        return false;
+    }
+    let source = survey.inputs.stack.sources.get(setting.span.source);
+    let Some((source, literal)) = source.zip(Literal::of(live)) else { return false };
+    let target = path.split('.').fold(Path::of(subject.address.as_str()), Path::key);
+    let file = File { source, registry: &survey.inputs.registry };
+    edit(&file, &[Edit::Set(target, literal)]).is_ok()
+}
+
+/// Tells whether two values of an attribute, or of a part of it, mean the same.
+fn is_same(want: &Want<'_>, ty: &Type, one: &Value, other: &Value) -> bool {
+    if *ty == want.attribute.ty { same_of(want.attribute, one, other) } else { same(ty, one, other) }
+}
+
+/// A `null` whose default the service chooses is followed by whatever it chose.
+fn leaves_alone(want: &Want<'_>, wanted: &Value) -> bool {
+    let unsettable = matches!(want.attribute.ty, Type::Reference(_) | Type::List(_) | Type::Set { .. });
+    *wanted == Value::Null && !unsettable
+}

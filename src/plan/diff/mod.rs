@@ -1,0 +1,11 @@
+//! The three-way diff of one resource: last applied, live and desired attributes. In: the joined state of an address.
+//! Out: attribute diffs, before-images and drift. Nothing here decides what is done about a difference.
+
+pub(super) mod attributes;
+pub(super) mod before_image;
+pub mod compare;
+pub mod confirmation;
+pub(super) mod current_value;
+pub(super) mod desired;
+pub(super) mod drift;
+pub(super) mod planned_values;

@@ -1,0 +1,133 @@
+//! `Outlook`: the world as it will be, as expressions see it while the plan is made.
+//!
+//! A written attribute is what the block says (a catalog attribute its written name), any other is
+//! what is live. A resource without an object, or whose object is to be replaced, has its written
+//! attributes; its id and all else wait for it.
+
+use super::compare::is_unset;
+use crate::model::address::Address;
+use crate::model::budget::Budget;
+use crate::model::expression::Lookup;
+use crate::model::schema::{Attribute, Effect, Kind, Presence};
+use crate::model::value::{Attributes, Value};
+use crate::plan::decision::{Act, Verdict};
+use crate::plan::join::joined_state::{Subject, Survey};
+
+/// What expressions see while the verdicts are made, dependencies first.
+pub(in crate::plan) struct Outlook<'s, 'a> {
+    /// The world as it is.
+    pub survey: &'s Survey<'a>,
+    /// What is decided so far.
+    pub verdicts: &'s [Option<Verdict<'a>>],
+}
+
+impl<'a> Outlook<'_, 'a> {
+    fn at(&self, address: &Address) -> Option<(&Subject<'a>, &Verdict<'a>)> {
+        let n = *self.survey.index.get(address)?;
+        Some((&self.survey.subjects[n], self.verdicts[n].as_ref()?))
+    }
+}
+
+impl Lookup for Outlook<'_, '_> {
+    fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
+        let waits = || Value::Unknown(vec![address.clone()]);
+        let Some((subject, verdict)) = self.at(address) else { return waits() };
+        match attribute.filter(|name| *name != "id") {
+            None => id(subject, verdict).unwrap_or_else(waits),
+            Some(name) => foreseen(subject, verdict, name).unwrap_or_else(waits),
+        }
+    }
+
+    fn object(&self, address: &Address) -> (Attributes, bool) {
+        let Some((subject, verdict)) = self.at(address) else { return (Attributes::new(), false) };
+        let mut whole = true;
+        let mut found = Attributes::new();
+        let names = subject.kind.attributes.iter().map(|attribute| attribute.name);
+        for (name, value) in names
+            .map(|name| (name, foreseen(subject, verdict, name)))
+            .chain(std::iter::once(("id", id(subject, verdict))))
+        {
+            match value {
+                Some(value) if !value.is_unknown() => {
+                    found.insert(name.into(), value);
+                }
+                _ => whole = false,
+            }
+        }
+        (found, whole)
+    }
+
+    fn budget(&self) -> Option<&Budget> {
+        Some(&self.survey.budget)
+    }
+}
+
+fn id(subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<Value> {
+    if subject.kind.api.id != "id" {
+        return foreseen(subject, verdict, subject.kind.api.id);
+    }
+    let object = subject.object().filter(|_| !verdict.is_new())?;
+    Some(Value::Text(object.id.clone()))
+}
+
+/// Returns the value that an attribute will have, where that is known.
+pub(in crate::plan) fn foreseen(subject: &Subject<'_>, verdict: &Verdict<'_>, name: &str) -> Option<Value> {
+    // What is left out of the plan stays as it is.
+    let stays = verdict.act == Act::Frozen && subject.object().is_some();
+    if let Some(want) = verdict.want(name).filter(|_| !stays) {
+        return Some(want.value.clone());
+    }
+    let attribute = subject.kind.attribute(name);
+    let Some(object) = subject.object().filter(|_| !verdict.is_new()) else {
+        return match attribute?.presence {
+            Presence::Default(literal) => Some(literal.value()),
+            _ => None,
+        };
+    };
+    let live = object.attributes.get(name).cloned().unwrap_or_default();
+    let applied = subject.entry.and_then(|entry| entry.applied.get(name));
+    let live = match attribute {
+        Some(attribute) => attribute.hidden([applied, None], live),
+        None => live,
+    };
+    let computed = attribute.filter(|a| verdict.act == Act::Update && !a.is_writable());
+    let unsettled = computed.is_some_and(|attribute| {
+        // Empty is a value once the object is settled: only what the attribute follows fills it.
+        let fills = is_unset(&live) && !is_settled(subject.kind, &object.attributes);
+        fills || verdict.changes(attribute.follows) || changes_address(verdict)
+    });
+    (!unsettled).then_some(live)
+}
+
+/// Tells whether the service has come to an end with an object, as far as it shows.
+fn is_settled(kind: &Kind, attributes: &Attributes) -> bool {
+    kind.api.ready.is_none_or(|ready| {
+        let status = attributes.get(ready.attribute).and_then(Value::as_text).unwrap_or_default();
+        ready.wanted.contains(&status) || ready.resting.contains(&status)
+    })
+}
+
+/// Returns the value that an attribute has once the plan is carried out. What no call changes stays as it
+/// is live, whatever the block says of it: what can only grow, or drifts with somebody's leave.
+pub(in crate::plan) fn ended(subject: &Subject<'_>, verdict: &Verdict<'_>, name: &str) -> Option<Value> {
+    let object = subject.object().filter(|_| !verdict.is_new());
+    let live = object.and_then(|object| object.attributes.get(name));
+    let written = subject.kind.attribute(name).is_some_and(Attribute::is_writable);
+    let (Some(live), true) = (live, written) else { return foreseen(subject, verdict, name) };
+    if !verdict.changes(&[name]) {
+        return Some(live.clone());
+    }
+    match (live, foreseen(subject, verdict, name)) {
+        // Keys that no block writes stay.
+        (Value::Map(live), Some(Value::Map(wanted))) => {
+            let mut all = live.clone();
+            all.extend(wanted);
+            Some(Value::Map(all))
+        }
+        (_, foreseen) => foreseen,
+    }
+}
+
+fn changes_address(verdict: &Verdict<'_>) -> bool {
+    verdict.differences.iter().any(|d| d.attribute.effects.contains(&Effect::AddressChange))
+}

@@ -1,0 +1,461 @@
+//! Acceptance: what is drafted is read back as configuration and planned over the live world; what the
+//! plan would change is left out, until nothing is left to do.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::draft::{
+    Draft, InClear, Material, Omitted, SecretVariable, Whose, can_miss, draft, unmanageable,
+};
+use super::suggestions::{self, Left, Suggestion};
+use crate::config::document::Syntax;
+use crate::config::load::{ReadFile, Rejected, Request, load};
+use crate::config::print::{self, Block, Entry, Page, Printed};
+use crate::config::stack::Stack;
+use crate::ledger::entry::{Entry as LedgerEntry, Ledger};
+use crate::ledger::record::Record;
+use crate::model::address::{Address, Name};
+use crate::model::diagnostic::Severity;
+use crate::model::snapshot::ObjectKey;
+use crate::model::source::{Source, SourceId, Sources};
+use crate::plan::change::{Action, Bookkeeping, Change, Plan};
+use crate::plan::inputs::{Inputs, Options};
+use crate::plan::pipeline::make;
+
+/// Rounds of leaving out before it is given up. Every round leaves something out, and most of it at once.
+pub(super) const ROUNDS: usize = 60;
+
+/// The syntax of written files.
+pub type Format = Syntax;
+
+/// What is to be taken over, and what there is already.
+#[derive(Clone, Copy)]
+pub struct Order<'a> {
+    /// The tables, the ledger, the live world, the catalog and the time. Its stack is what there is
+    /// already; its options name the project.
+    pub inputs: Inputs<'a>,
+    /// The stack's files; none for a stack that begins now.
+    pub files: &'a Sources,
+    /// What decides besides the files.
+    pub request: &'a Request,
+    /// Reads files below the stack's directory.
+    pub read: ReadFile<'a>,
+    /// The syntax of what is written.
+    pub format: Format,
+    /// Only this object, at this address.
+    pub only: Option<(&'a Address, &'a ObjectKey)>,
+    /// Only what is in this project.
+    pub project: Option<&'a Name>,
+    /// What must not be taken over, and why.
+    pub kept_out: &'a BTreeMap<ObjectKey, String>,
+    /// Keys of private entries that are secrets, whatever they look like; `*` is all.
+    pub hidden: &'a [String],
+}
+
+/// Configuration whose plan has nothing to do, once its objects are taken over.
+#[derive(Debug)]
+pub struct Accepted {
+    /// Files to write: name and text.
+    pub files: Vec<(String, String)>,
+    /// Blocks, for whoever writes them elsewhere.
+    pub blocks: Vec<Block>,
+    /// What the ledger is to remember.
+    pub entries: Vec<(Address, Box<LedgerEntry>)>,
+    /// Secrets that variables stand for.
+    pub variables: Vec<SecretVariable>,
+    /// Private values that are written as they are.
+    pub in_clear: Vec<InClear>,
+    /// Keys that were to be secrets and that no private value has.
+    pub unmatched: Vec<String>,
+    /// What was left out.
+    pub left: Vec<Left>,
+    /// What could be written in place of ids.
+    pub suggestions: Vec<Suggestion>,
+    /// The stack with all that is written.
+    pub stack: Stack,
+}
+
+/// Why nothing is accepted.
+#[derive(Debug)]
+pub enum Refused {
+    /// The stack has problems of its own.
+    Rejected(Box<Rejected>),
+    /// What stands in the way, in a sentence.
+    Blocked(String),
+}
+
+/// What a round tells: whose line, and why it cannot stay.
+pub type Told = (ObjectKey, Option<Name>, String);
+
+/// What is known before anything is drafted.
+pub(super) struct Known {
+    owned: HashMap<ObjectKey, Address>,
+    taken: BTreeSet<Address>,
+    home: Option<Name>,
+    declared: BTreeSet<Name>,
+}
+
+impl Known {
+    /// Returns what is known of the stack and its ledger.
+    pub(super) fn of(order: &Order<'_>) -> Self {
+        let named = order.inputs.stack.named.keys().filter_map(|path| path.strip_prefix("vars."));
+        Self {
+            owned: owned(order.inputs.ledger),
+            taken: taken(order),
+            home: home(order),
+            declared: named.map(Name::new).collect(),
+        }
+    }
+
+    /// Returns what drafts are made of.
+    pub(super) fn material<'a>(&'a self, order: &Order<'a>) -> Material<'a> {
+        Material {
+            registry: order.inputs.registry,
+            snapshot: order.inputs.snapshot,
+            catalog: order.inputs.catalog,
+            owned: &self.owned,
+            foreign: &order.inputs.options.foreign,
+            taken: &self.taken,
+            only: order.only,
+            project: order.project,
+            home: self.home.as_ref(),
+            declared: &self.declared,
+            hidden: order.hidden,
+            listed: false,
+        }
+    }
+}
+
+/// What is said when rounds do not help.
+pub(super) fn unsettled() -> Refused {
+    Refused::Blocked(format!("after {ROUNDS} rounds its own plan still has something to do"))
+}
+
+/// Takes over what is ordered.
+///
+/// # Errors
+/// When the stack there is has problems, or what is written could not be made to fit.
+pub fn accept(order: &Order<'_>) -> Result<Accepted, Refused> {
+    let known = Known::of(order);
+    let material = known.material(order);
+    let mut omitted = Omitted { objects: order.kept_out.clone(), ..Omitted::default() };
+    for _ in 0..ROUNDS {
+        let drafted = draft(&material, &omitted);
+        let round = Round { order, drafted: &drafted };
+        match round.judge()? {
+            Judged::Fits(stack, entries) => {
+                let (drafted, stack, entries) = match listed(order, &known, &omitted, &entries)? {
+                    Some(better) => better,
+                    None => (drafted, stack, entries),
+                };
+                let files =
+                    files(order, &drafted).into_iter().map(|(name, page)| (name, page.text)).collect();
+                let mut left = left(omitted);
+                let others = unmanageable(&material).into_iter();
+                left.extend(others.map(|(key, why)| Left { key, attribute: None, why }));
+                left.extend(suggestions::untold(&material, &drafted));
+                let suggestions = suggestions::suggestions(&material, &drafted);
+                let unmatched = drafted.unmatched(order.hidden);
+                let Draft { blocks, variables, in_clear, .. } = drafted;
+                let stack = *stack;
+                return Ok(Accepted {
+                    files,
+                    blocks,
+                    entries,
+                    variables,
+                    in_clear,
+                    unmatched,
+                    left,
+                    suggestions,
+                    stack,
+                });
+            }
+            Judged::Leaves(told) => leave_out(&material, &mut omitted, told)?,
+        }
+    }
+    Err(unsettled())
+}
+
+/// What is accepted: the draft, its stack, and what the ledger is to remember.
+type Fitting = (Draft, Box<Stack>, Vec<(Address, Box<LedgerEntry>)>);
+
+/// Writes children that say one thing as lists, where that gives the same resources. It is tried last: a line
+/// with several of them tells less of what cannot stay.
+fn listed(
+    order: &Order<'_>,
+    known: &Known,
+    omitted: &Omitted,
+    entries: &[(Address, Box<LedgerEntry>)],
+) -> Result<Option<Fitting>, Refused> {
+    let material = Material { listed: true, ..known.material(order) };
+    let drafted = draft(&material, omitted);
+    let judged = Round { order, drafted: &drafted }.judge()?;
+    Ok(match judged {
+        Judged::Fits(stack, found) if addresses(&found).eq(addresses(entries)) => {
+            Some((drafted, stack, found))
+        }
+        _ => None,
+    })
+}
+
+fn addresses(entries: &[(Address, Box<LedgerEntry>)]) -> impl Iterator<Item = &Address> {
+    entries.iter().map(|(address, _)| address)
+}
+
+/// Leaves out what was told: attributes that can be missed, else their objects.
+pub(super) fn leave_out(
+    material: &Material<'_>,
+    omitted: &mut Omitted,
+    told: Vec<Told>,
+) -> Result<(), Refused> {
+    let first = told.first().map(|(_, _, why)| why.clone()).unwrap_or_default();
+    let mut more = false;
+    for (key, attribute, why) in told {
+        let kind = material.registry.kind(&key.kind);
+        let attribute = attribute.filter(|name| {
+            kind.and_then(|kind| kind.attribute(name)).is_some_and(can_miss)
+                && !omitted.attributes.contains_key(&(key.clone(), name.clone()))
+        });
+        more |= match attribute {
+            Some(name) => omitted.attributes.insert((key, name), why).is_none(),
+            None => omitted.objects.insert(key, why).is_none(),
+        };
+    }
+    let only = material.only.and_then(|(_, key)| omitted.objects.get(key));
+    match (more, only) {
+        (_, Some(why)) => Err(Refused::Blocked(why.clone())),
+        (false, None) => Err(Refused::Blocked(first)),
+        (true, None) => Ok(()),
+    }
+}
+
+pub(super) fn left(omitted: Omitted) -> Vec<Left> {
+    let objects = omitted.objects.into_iter().map(|(key, why)| Left { key, attribute: None, why });
+    let attributes = omitted.attributes.into_iter();
+    let attributes = attributes.map(|((key, name), why)| Left { key, attribute: Some(name), why });
+    objects.chain(attributes).collect()
+}
+
+fn owned(ledger: &Ledger) -> HashMap<ObjectKey, Address> {
+    let mut found = HashMap::new();
+    for (address, entry) in &ledger.entries {
+        for owned in entry.current.iter().chain(&entry.deposed) {
+            found.insert(owned.key(&entry.kind), address.clone());
+        }
+    }
+    found
+}
+
+/// Addresses that mean something already: blocks, entries, and whole blocks with `for_each`.
+fn taken(order: &Order<'_>) -> BTreeSet<Address> {
+    let known = order.inputs.stack.resources.keys().chain(order.inputs.ledger.entries.keys());
+    let mut taken = BTreeSet::new();
+    for address in known {
+        let mut parts = address.segments();
+        if let (Some(kind), Some(name)) = (parts.next(), parts.next()) {
+            taken.insert(Address::new(kind, name));
+        }
+        taken.insert(address.clone());
+    }
+    if let Some((address, _)) = order.only {
+        taken.remove(address);
+    }
+    taken
+}
+
+/// Returns the project of resources that do not say one.
+fn home(order: &Order<'_>) -> Option<Name> {
+    let Inputs { stack, ledger, options, snapshot, .. } = &order.inputs;
+    if let Some(address) = &stack.project {
+        return ledger.entries.get(address)?.current.as_ref().map(|owned| owned.id.clone());
+    }
+    let named = options.project.as_ref().filter(|named| uuid::Uuid::parse_str(named).is_ok()).cloned();
+    named.or_else(|| snapshot.default_project.clone())
+}
+
+/// What a round comes to.
+pub(super) enum Judged {
+    Fits(Box<Stack>, Vec<(Address, Box<LedgerEntry>)>),
+    Leaves(Vec<Told>),
+}
+
+/// A draft that is tried.
+pub(super) struct Round<'r, 'a> {
+    /// What is ordered.
+    pub(super) order: &'r Order<'a>,
+    /// What is drafted.
+    pub(super) drafted: &'r Draft,
+}
+
+impl Round<'_, '_> {
+    /// Reads the draft back and plans it.
+    pub(super) fn judge(&self) -> Result<Judged, Refused> {
+        let (stack, _) = match self.load() {
+            Ok(read) => read,
+            Err((rejected, told)) if told.is_empty() => return Err(Refused::Rejected(rejected)),
+            Err((_, told)) => return Ok(Judged::Leaves(told)),
+        };
+        let adopt = self.drafted.adopt.iter().map(|(address, key)| (address.clone(), key.id.clone()));
+        let options = Options { adopt: adopt.collect(), ..self.order.inputs.options.clone() };
+        let plan = make(&Inputs { stack: &stack, options: &options, ..self.order.inputs });
+        let told = self.told_by(&plan, true)?;
+        if !told.is_empty() {
+            return Ok(Judged::Leaves(told));
+        }
+        let entries = self.entries(&plan);
+        // The proof: with that in the ledger, the next plan has nothing to do.
+        let ledger = self.remembered(&entries)?;
+        let inputs = self.order.inputs;
+        let next = make(&Inputs { stack: &stack, ledger: &ledger, ..inputs });
+        let told = self.told_by(&next, false)?;
+        if !told.is_empty() {
+            return Ok(Judged::Leaves(told));
+        }
+        Ok(Judged::Fits(Box::new(stack), entries))
+    }
+
+    fn load(&self) -> Result<(Stack, SourceId), (Box<Rejected>, Vec<Told>)> {
+        let mut sources = self.order.files.clone();
+        let first = sources.next();
+        let mut pages: Vec<Page> = Vec::new();
+        for (name, page) in files(self.order, self.drafted) {
+            sources.add(Source::new(name, page.text.as_str()));
+            pages.push(page);
+        }
+        let mut request = self.order.request.clone();
+        let variables = self.drafted.variables.iter();
+        request.env_vars.extend(variables.map(|secret| (secret.name.clone(), secret.value.clone())));
+        let rejected = match load(self.order.inputs.registry, sources, &request, self.order.read) {
+            Ok((stack, _)) => return Ok((stack, first)),
+            Err(rejected) => rejected,
+        };
+        let mut told = Vec::new();
+        for problem in rejected.diagnostics.iter().filter(|problem| problem.severity == Severity::Error) {
+            let why = match &problem.detail {
+                Some(detail) => format!("{}: {detail}", problem.summary),
+                None => format!("{}.", problem.summary),
+            };
+            let spans = problem.labels.iter().map(|label| label.span).filter(|span| span.source >= first);
+            let whose = spans.filter_map(|span| {
+                let page = pages.get((span.source.0 - first.0) as usize)?;
+                let line = rejected.sources.place(span)?.line as usize;
+                self.drafted.marks.get(*page.marks.get(line.checked_sub(1)?)?)
+            });
+            let Some((key, attribute)): Option<&Whose> = whose.into_iter().next() else { continue };
+            told.push((key.clone(), attribute.map(|attribute| attribute.name.into()), why));
+        }
+        Err((rejected, told))
+    }
+
+    /// Returns what a plan would do to what is drafted, or says of it.
+    fn told_by(&self, plan: &Plan, adopting: bool) -> Result<Vec<Told>, Refused> {
+        let mut told = Vec::new();
+        for block in &plan.blocks {
+            match block.address.as_ref().map(|address| (address, self.drafted.adopt.get(address))) {
+                Some((_, Some(key))) => told.push((key.clone(), None, block.text.clone())),
+                // What there is already is not judged here.
+                Some((_, None)) => {}
+                None if block.code == "deletion_budget" => {}
+                None => return Err(Refused::Blocked(block.text.clone())),
+            }
+        }
+        for change in &plan.changes {
+            let Some(key) = self.drafted.adopt.get(&change.address) else { continue };
+            told.extend(told_of(change, key, adopting));
+        }
+        Ok(told)
+    }
+
+    fn entries(&self, plan: &Plan) -> Vec<(Address, Box<LedgerEntry>)> {
+        let adopted = plan.bookkeeping.iter().filter_map(|bookkeeping| match bookkeeping {
+            Bookkeeping::Remember(address, entry) if self.drafted.adopt.contains_key(address) => {
+                Some((address.clone(), entry.clone()))
+            }
+            _ => None,
+        });
+        adopted.collect()
+    }
+
+    fn remembered(&self, entries: &[(Address, Box<LedgerEntry>)]) -> Result<Ledger, Refused> {
+        let mut ledger = self.order.inputs.ledger.clone();
+        for (address, entry) in entries {
+            let record = Record::Adopted { address: address.clone(), entry: entry.clone() };
+            ledger
+                .record(&record)
+                .map_err(|illegal| Refused::Blocked(format!("{address}: {}", illegal.reason)))?;
+        }
+        Ok(ledger)
+    }
+}
+
+/// Returns what speaks against taking an object over as it is written.
+fn told_of(change: &Change, key: &ObjectKey, adopting: bool) -> Vec<Told> {
+    if adopting && change.action == Action::Adopt && change.attributes.is_empty() && change.steps.is_empty()
+    {
+        return Vec::new();
+    }
+    if change.attributes.is_empty() || matches!(change.action, Action::Create | Action::Delete) {
+        let why = change.reason.clone().unwrap_or_else(|| "managing it would change it".to_owned());
+        return vec![(key.clone(), None, format!("{}: {why}.", change.address))];
+    }
+    let attributes = change.attributes.iter().map(|attribute| {
+        let name = attribute.path.split('.').next().unwrap_or_default();
+        let why = format!("{}.{} would change.", change.address, attribute.path);
+        (key.clone(), Some(Name::new(name)), why)
+    });
+    attributes.collect()
+}
+
+/// Returns the files of a draft: one for each kind, and the head of a stack that begins now.
+fn files(order: &Order<'_>, drafted: &Draft) -> Vec<(String, Page)> {
+    let ending = match order.format {
+        Syntax::Yaml => "yaml",
+        Syntax::Kdl => "kdl",
+    };
+    let there: BTreeSet<&str> =
+        order.files.iter().map(|(_, source)| source.path.rsplit('/').next().unwrap_or_default()).collect();
+    let free = |stem: &str| {
+        let numbered = (2..).map(|number| format!("{stem}-{number}.stead.{ending}"));
+        let mut names = std::iter::once(format!("{stem}.stead.{ending}")).chain(numbered);
+        names.find(|name| !there.contains(name.as_str())).unwrap_or_default()
+    };
+    let variables = variables(drafted);
+    let mut found = Vec::new();
+    if there.is_empty() {
+        let name = &order.inputs.stack.name;
+        let head = match order.format {
+            Syntax::Yaml => format!("stead: 1\nstack: {name}\n"),
+            Syntax::Kdl => format!("stead 1\nstack {name}\n"),
+        };
+        found.push((format!("stead.{ending}"), print::blocks(order.format, &variables).after(&head)));
+    } else if !variables.is_empty() {
+        found.push((free("variables"), print::blocks(order.format, &variables)));
+    }
+    let mut kinds: BTreeMap<&str, Vec<Block>> = BTreeMap::new();
+    for block in &drafted.blocks {
+        kinds.entry(&block.word).or_default().push(block.clone());
+    }
+    let written =
+        kinds.into_iter().map(|(kind, blocks)| (free(kind), print::blocks(order.format, &blocks)));
+    found.extend(written);
+    found
+}
+
+/// Returns the declarations of the variables that stand for secrets.
+fn variables(drafted: &Draft) -> Vec<Block> {
+    let entry = |key: &str, value: Cow<'_, str>| Entry {
+        key: key.to_owned(),
+        value: Printed::Text(value.into_owned()),
+        mark: usize::MAX,
+    };
+    let block = |secret: &SecretVariable| Block {
+        word: "vars".to_owned(),
+        name: secret.name.to_string(),
+        entries: vec![
+            entry("type", Cow::Borrowed("secret")),
+            entry("description", Cow::Owned(format!("Live value of {}", secret.places()))),
+        ],
+        mark: usize::MAX,
+    };
+    drafted.variables.iter().map(block).collect()
+}

@@ -1,0 +1,136 @@
+//! Names for what has none yet: legal, like the live ones, and each once.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::model::address::{Address, Name, is_legal_segment};
+use crate::model::catalog::Catalog;
+use crate::model::schema::{Kind, Presence, Type};
+use crate::model::snapshot::{Object, ObjectKey};
+use crate::model::value::Value;
+use crate::plan::join::catalog_index::Names;
+
+/// Longest part of an address that is made from a live name.
+const LONGEST: usize = 48;
+
+/// Gives addresses to objects.
+pub(super) struct Namer<'a> {
+    names: Names<'a>,
+    taken: BTreeSet<Address>,
+    /// The address of every object that has one.
+    pub(super) given: HashMap<ObjectKey, Address>,
+}
+
+impl<'a> Namer<'a> {
+    /// Starts with what has an address already, and addresses that nothing else may get.
+    pub(super) fn new(
+        catalog: &'a Catalog,
+        given: HashMap<ObjectKey, Address>,
+        taken: BTreeSet<Address>,
+    ) -> Self {
+        Self { names: Names::new(catalog), taken, given }
+    }
+
+    /// Gives an object below a parent, or at the top level, an address.
+    pub(super) fn give(
+        &mut self,
+        kind: &'static Kind,
+        object: &Object,
+        parent: Option<&Address>,
+    ) -> Address {
+        let wanted = self.wanted(kind, object);
+        let place = |name: &str| match (parent, kind.child_of()) {
+            (Some(parent), Some((_, collection))) => parent.join(collection).join(name),
+            _ => Address::new(kind.name, name),
+        };
+        let mut address = place(&wanted);
+        let mut number = 1;
+        while !self.taken.insert(address.clone()) {
+            number += 1;
+            address = place(&format!("{wanted}-{number}"));
+        }
+        self.given.insert(object.key(), address.clone());
+        address
+    }
+
+    /// Returns the legal name that is most like what the object is called, or else what it is made of.
+    fn wanted(&self, kind: &'static Kind, object: &Object) -> Name {
+        let live = object.attributes.get("name").and_then(Value::as_text).map(legal);
+        if let Some(name) = live.filter(|name| !name.is_empty()) {
+            return name;
+        }
+        if let Some(attribute) = kind.plain_entry.and_then(|name| kind.attribute(name))
+            && let Some(value) = object.attributes.get(attribute.name)
+        {
+            return self.plain(&attribute.ty, value);
+        }
+        let required = kind.attributes.iter().filter(|a| a.presence == Presence::Required);
+        let parts = required.filter_map(|attribute| {
+            let value = object.attributes.get(attribute.name)?;
+            Some(self.plain(&attribute.ty, value)).filter(|part| !part.is_empty())
+        });
+        let joined = legal(&parts.collect::<Vec<_>>().join("-"));
+        let optional = || {
+            let reference = kind.attributes.iter().find_map(|attribute| {
+                let value = object.attributes.get(attribute.name).filter(|value| **value != Value::Null)?;
+                matches!(attribute.ty, Type::Reference(_)).then(|| self.plain(&attribute.ty, value))
+            });
+            reference.map_or_else(|| Name::new(kind.name), |name| legal(&name))
+        };
+        if joined.is_empty() { optional() } else { joined }
+    }
+
+    fn plain(&self, ty: &Type, value: &Value) -> Name {
+        match (ty, value) {
+            (Type::Reference(kind), Value::Text(id)) => {
+                let key = ObjectKey { kind: (*kind).into(), parent: None, id: id.clone() };
+                self.given.get(&key).map_or_else(|| legal(id), |address| Name::new(address.last()))
+            }
+            (Type::Catalog(table), value) => self
+                .names
+                .find(table, value)
+                .map_or_else(|| legal(&value.to_string()), |record| legal(&record.slug)),
+            (_, Value::Text(text)) => legal(text),
+            (_, Value::Integer(number)) => Name::new(number.to_string()),
+            _ => Name::default(),
+        }
+    }
+}
+
+/// Returns the legal part of an address that is most like a text; it may be empty.
+pub(super) fn legal(text: &str) -> Name {
+    let mut name = String::with_capacity(text.len().min(LONGEST));
+    for c in text.chars().flat_map(char::to_lowercase).take(LONGEST * 2) {
+        if c.is_ascii_alphanumeric() || c == '_' {
+            name.push(c);
+        } else if !name.is_empty() && !name.ends_with('-') {
+            name.push('-');
+        }
+        if name.len() >= LONGEST {
+            break;
+        }
+    }
+    let name = name.trim_end_matches('-');
+    if is_legal_segment(name) { Name::new(name) } else { Name::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::legal;
+
+    #[test]
+    fn live_names_become_legal_ones() {
+        let table = [
+            ("web-1", "web-1"),
+            ("Web Server #1", "web-server-1"),
+            ("shop.example.com", "shop-example-com"),
+            ("  --x--  ", "x"),
+            ("Überwachung", "berwachung"),
+            ("日本", ""),
+            ("\u{1b}[2J", "2j"),
+        ];
+        for (live, name) in table {
+            assert_eq!(legal(live), name, "{live}");
+        }
+        assert_eq!(legal(&"x".repeat(500)).len(), 48);
+    }
+}

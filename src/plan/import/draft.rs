@@ -1,0 +1,509 @@
+//! A draft: chosen objects as blocks, with names, references and secrets taken out.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::addresses::{Namer, legal};
+use super::literal::Writer;
+use crate::config::print::{Block, Entry, Printed};
+use crate::model::address::{Address, Name};
+use crate::model::catalog::Catalog;
+use crate::model::schema::{Attribute, Kind, Presence, Registry, Scope, Type};
+use crate::model::secret::Secret;
+use crate::model::secret_look::looks_secret;
+use crate::model::snapshot::{Object, ObjectKey, Snapshot};
+use crate::model::value::Value;
+use crate::plan::join::joined_state::is_leaving;
+
+/// The attribute that tells an account's default project, and so the kind that is a project.
+const DEFAULT_MARK: &str = "is_default";
+
+/// The attribute that a block's own name stands for.
+const NAME: &str = "name";
+
+/// A variable that stands for a secret of a live object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SecretVariable {
+    /// Its name.
+    pub name: Name,
+    /// What is live.
+    pub value: Secret,
+    /// Where it is used: `app.web.env_vars.STRIPE_KEY`.
+    pub of: Vec<String>,
+}
+
+impl SecretVariable {
+    /// Returns where it is used, in words.
+    #[must_use]
+    pub fn places(&self) -> String {
+        self.of.join(", ")
+    }
+}
+
+/// A private value that is written as it is: nothing says that it is a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InClear {
+    /// The resource.
+    pub address: Address,
+    /// The attribute.
+    pub attribute: &'static str,
+    /// The key of its entry.
+    pub key: Name,
+}
+
+/// What drafts are made of.
+pub(super) struct Material<'a> {
+    pub(super) registry: Registry,
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) catalog: &'a Catalog,
+    /// Objects that have an address already.
+    pub(super) owned: &'a HashMap<ObjectKey, Address>,
+    /// Objects that another ledger owns.
+    pub(super) foreign: &'a BTreeMap<ObjectKey, Name>,
+    /// Addresses that nothing may get.
+    pub(super) taken: &'a BTreeSet<Address>,
+    /// Only this one, at this address, with its children.
+    pub(super) only: Option<(&'a Address, &'a ObjectKey)>,
+    /// Only objects of this project, and what belongs to none.
+    pub(super) project: Option<&'a Name>,
+    /// The project that resources belong to that do not say one.
+    pub(super) home: Option<&'a Name>,
+    /// Names of variables that the stack has already.
+    pub(super) declared: &'a BTreeSet<Name>,
+    /// Keys of private entries that are secrets, whatever they look like; `*` is all.
+    pub(super) hidden: &'a [String],
+    /// Children that say one thing are written as the items of a list.
+    pub(super) listed: bool,
+}
+
+/// What is left out of a draft, and why.
+#[derive(Debug, Default)]
+pub(super) struct Omitted {
+    /// Objects.
+    pub(super) objects: BTreeMap<ObjectKey, String>,
+    /// Attributes of objects.
+    pub(super) attributes: BTreeMap<(ObjectKey, Name), String>,
+}
+
+/// Whose line a mark is: an object's, or one of its attributes'.
+pub(super) type Whose = (ObjectKey, Option<&'static Attribute>);
+
+/// Chosen objects as blocks.
+#[derive(Default)]
+pub(super) struct Draft {
+    /// Blocks, by kind and name.
+    pub(super) blocks: Vec<Block>,
+    /// By mark.
+    pub(super) marks: Vec<Whose>,
+    /// Which object each address is.
+    pub(super) adopt: BTreeMap<Address, ObjectKey>,
+    /// Secrets.
+    pub(super) variables: Vec<SecretVariable>,
+    /// Private values that are written as they are.
+    pub(super) in_clear: Vec<InClear>,
+}
+
+impl Draft {
+    /// Returns the keys of those that were to be hidden that no secret has.
+    pub(super) fn unmatched(&self, hidden: &[String]) -> Vec<String> {
+        let places: Vec<_> = self.variables.iter().flat_map(|secret| &secret.of).collect();
+        let has = |key: &str| {
+            places.iter().any(|place| place.strip_suffix(key).is_some_and(|front| front.ends_with('.')))
+        };
+        let missed: BTreeSet<&String> = hidden.iter().filter(|key| *key != "*" && !has(key)).collect();
+        missed.into_iter().cloned().collect()
+    }
+}
+
+struct Drafter<'m, 'a> {
+    material: &'m Material<'a>,
+    omitted: &'m Omitted,
+    writer: Writer<'a>,
+    given: HashMap<ObjectKey, Address>,
+    children: Children<'a>,
+    /// Every resource must say its project.
+    says_project: bool,
+    variables: BTreeSet<Name>,
+    /// Which variable stands for an entry, by its key and text.
+    by_entry: HashMap<(Name, String), usize>,
+    draft: Draft,
+}
+
+/// Makes a draft of all that is chosen and not omitted.
+pub(super) fn draft(material: &Material<'_>, omitted: &Omitted) -> Draft {
+    let chosen = chosen(material, omitted);
+    let children = children(material, omitted);
+    let mut drafter = Drafter {
+        material,
+        omitted,
+        writer: Writer::new(material.registry, material.catalog),
+        given: named(material, &chosen, &children),
+        children,
+        says_project: !has_one_home(material, &chosen),
+        variables: material.declared.clone(),
+        by_entry: HashMap::new(),
+        draft: Draft::default(),
+    };
+    // By address: which secret has the short name does not hang on the ids.
+    let mut ordered: Vec<_> = chosen
+        .iter()
+        .map(|(kind, object)| (drafter.given.get(&object.key()).cloned(), kind, *object))
+        .collect();
+    ordered.sort_by(|a, b| a.0.cmp(&b.0));
+    for (_, kind, object) in ordered {
+        drafter.block(kind, object);
+    }
+    let mut draft = drafter.draft;
+    draft.blocks.sort_by(|a, b| (&a.word, &a.name).cmp(&(&b.word, &b.name)));
+    draft
+}
+
+/// Makes a draft of one child, whose parent is written already: what its block says.
+pub(super) fn draft_child(
+    material: &Material<'_>,
+    omitted: &Omitted,
+    kind: &'static Kind,
+    object: &Object,
+    address: &Address,
+) -> (Vec<Entry>, Draft) {
+    let mut given = material.owned.clone();
+    given.insert(object.key(), address.clone());
+    let mut drafter = Drafter {
+        material,
+        omitted,
+        writer: Writer::new(material.registry, material.catalog),
+        given,
+        children: Children::new(),
+        says_project: false,
+        variables: material.declared.clone(),
+        by_entry: HashMap::new(),
+        draft: Draft::default(),
+    };
+    let entries = drafter.body(kind, object, address);
+    (entries, drafter.draft)
+}
+
+/// Children by their parents' ids.
+type Children<'a> = HashMap<(&'static str, &'a Name), Vec<&'a Object>>;
+
+/// Gives every chosen object an address; what others are named after is named first.
+fn named(
+    material: &Material<'_>,
+    chosen: &[(&'static Kind, &Object)],
+    children: &Children<'_>,
+) -> HashMap<ObjectKey, Address> {
+    let mut namer = Namer::new(material.catalog, material.owned.clone(), material.taken.clone());
+    let ordered = by_need(chosen);
+    let mut parents = Vec::with_capacity(ordered.len());
+    for (kind, object) in ordered {
+        let address = match material.only {
+            Some((address, key)) if *key == object.key() => {
+                namer.given.insert(object.key(), address.clone());
+                address.clone()
+            }
+            _ => namer.give(kind, object, None),
+        };
+        parents.push((kind, object, address));
+    }
+    // What a link leads to has its name by now.
+    for (kind, object, address) in parents {
+        for child in material.registry.children(kind.name) {
+            for object in children.get(&(child.name, &object.id)).into_iter().flatten() {
+                namer.give(child, object, Some(&address));
+            }
+        }
+    }
+    namer.given
+}
+
+/// Returns the chosen so that what has no name of its own follows what it refers to, by which it is called.
+fn by_need<'a>(chosen: &[(&'static Kind, &'a Object)]) -> Vec<(&'static Kind, &'a Object)> {
+    type Chosen<'a> = (&'static Kind, &'a Object);
+    let has_name = |(_, object): &Chosen<'_>| {
+        object.attributes.get(NAME).and_then(Value::as_text).is_some_and(|name| !legal(name).is_empty())
+    };
+    let (mut found, mut rest): (Vec<Chosen<'a>>, Vec<_>) = chosen.iter().copied().partition(has_name);
+    while !rest.is_empty() {
+        let open: BTreeSet<(&str, &Name)> =
+            rest.iter().map(|(kind, object)| (kind.name, &object.id)).collect();
+        let waits = |(kind, object): &Chosen<'_>| {
+            let mut links = kind.attributes.iter().filter_map(|attribute| {
+                let Type::Reference(of) = attribute.ty else { return None };
+                match object.attributes.get(attribute.name)? {
+                    Value::Text(id) => Some((of, id)),
+                    _ => None,
+                }
+            });
+            links.any(|link| link != (kind.name, &object.id) && open.contains(&link))
+        };
+        let (waiting, ready): (Vec<_>, Vec<_>) = rest.iter().copied().partition(waits);
+        // Those that refer to each other in a circle are called as they come.
+        let stuck = ready.is_empty();
+        found.extend(if stuck { waiting.clone() } else { ready });
+        rest = if stuck { Vec::new() } else { waiting };
+    }
+    found
+}
+
+/// Tells whether all that belongs to a project belongs to the one that nobody has to say.
+fn has_one_home(material: &Material<'_>, chosen: &[(&'static Kind, &Object)]) -> bool {
+    let projects: Vec<&Name> = chosen
+        .iter()
+        .filter(|(kind, _)| kind.attribute(DEFAULT_MARK).is_some())
+        .map(|(_, object)| &object.id)
+        .collect();
+    let home = match projects.as_slice() {
+        [] => material.home,
+        [one] => Some(*one),
+        _ => return false,
+    };
+    let mut inside = chosen.iter().filter(|(kind, _)| kind.scope == Scope::Project);
+    inside.all(|(_, object)| object.project.as_ref() == home)
+}
+
+/// Returns the objects of the top level that are written.
+fn chosen<'a>(material: &Material<'a>, omitted: &Omitted) -> Vec<(&'static Kind, &'a Object)> {
+    let wanted = |kind: &'static Kind, object: &Object| {
+        let key = object.key();
+        if let Some((_, only)) = material.only {
+            return *only == key;
+        }
+        let inside = match (material.project, kind.scope) {
+            (None, _) => true,
+            (Some(project), Scope::Project) => object.project.as_ref() == Some(project),
+            // The project itself, and nothing else of the account.
+            (Some(project), _) => kind.attribute(DEFAULT_MARK).is_some() && object.id == *project,
+        };
+        inside
+            && !kind.is_given(&object.attributes)
+            && !kind.passes(&object.attributes)
+            && !is_leaving(kind, object)
+            && !material.owned.contains_key(&key)
+            && !material.foreign.contains_key(&key)
+            && !omitted.objects.contains_key(&key)
+    };
+    let mut found = Vec::new();
+    for kind in material.registry.top_level() {
+        let objects = material.snapshot.of_kind(kind.name);
+        found.extend(objects.filter(|object| wanted(kind, object)).map(|object| (kind, object)));
+    }
+    found
+}
+
+/// Returns what is there and cannot be managed here, and why.
+pub(super) fn unmanageable(material: &Material<'_>) -> Vec<(ObjectKey, String)> {
+    let mut found = Vec::new();
+    for kind in material.registry.top_level().filter(|_| material.only.is_none()) {
+        for object in material.snapshot.of_kind(kind.name) {
+            let key = object.key();
+            let inside = material.project.is_none()
+                || kind.scope == Scope::Project && object.project.as_ref() == material.project;
+            let why = if !inside || material.owned.contains_key(&key) {
+                continue;
+            } else if let Some(owner) = material.foreign.get(&key) {
+                format!("It belongs to {owner}.")
+            } else if kind.is_given(&object.attributes) {
+                "It is the service's own: nobody makes or removes it.".to_owned()
+            } else if kind.passes(&object.attributes) {
+                "It goes by itself, when its time is over.".to_owned()
+            } else if is_leaving(kind, object) {
+                "It is being deleted.".to_owned()
+            } else {
+                continue;
+            };
+            found.push((key, why));
+        }
+    }
+    found
+}
+
+fn children<'a>(material: &Material<'a>, omitted: &Omitted) -> Children<'a> {
+    let mut found: HashMap<_, Vec<&Object>> = HashMap::new();
+    for kind in material.registry.kinds.iter().filter(|kind| kind.child_of().is_some()) {
+        for object in material.snapshot.of_kind(kind.name) {
+            let key = object.key();
+            let out = material.owned.contains_key(&key) || omitted.objects.contains_key(&key);
+            if let Some(parent) = object.parent.as_ref().filter(|_| !out && !is_leaving(kind, object)) {
+                found.entry((kind.name, parent)).or_default().push(object);
+            }
+        }
+    }
+    found
+}
+
+impl Drafter<'_, '_> {
+    fn block(&mut self, kind: &'static Kind, object: &Object) {
+        let Some(address) = self.given.get(&object.key()).cloned() else { return };
+        let mark = self.mark(object, None);
+        let mut entries = self.body(kind, object, &address);
+        let key = object.key();
+        for child in self.material.registry.children(kind.name) {
+            let Some((_, collection)) = child.child_of() else { continue };
+            let all = self.children.get(&(child.name, &key.id)).cloned().unwrap_or_default();
+            let mut inner = Vec::with_capacity(all.len());
+            for object in all {
+                let Some(address) = self.given.get(&object.key()).cloned() else { continue };
+                let mark = self.mark(object, None);
+                let entries = self.body(child, object, &address);
+                inner.push(Entry { key: address.last().to_owned(), value: Printed::Map(entries), mark });
+            }
+            inner.sort_by(|a, b| a.key.cmp(&b.key));
+            let items = child.plain_entry.filter(|_| self.material.listed);
+            let items = items.and_then(|attribute| inner.iter().map(|one| only(one, attribute)).collect());
+            let value = items.map_or_else(|| Printed::Map(inner.clone()), Printed::List);
+            if !inner.is_empty() {
+                entries.push(Entry { key: collection.to_owned(), value, mark });
+            }
+        }
+        let name = address.segments().nth(1).unwrap_or_default().to_owned();
+        self.draft.blocks.push(Block { word: kind.name.to_owned(), name, entries, mark });
+    }
+
+    fn mark(&mut self, object: &Object, attribute: Option<&'static Attribute>) -> usize {
+        self.draft.marks.push((object.key(), attribute));
+        self.draft.marks.len() - 1
+    }
+
+    fn body(&mut self, kind: &'static Kind, object: &Object, address: &Address) -> Vec<Entry> {
+        let key = object.key();
+        self.draft.adopt.insert(address.clone(), key.clone());
+        let mut entries = Vec::new();
+        for attribute in kind.attributes {
+            if self.omitted.attributes.contains_key(&(key.clone(), attribute.name.into())) {
+                continue;
+            }
+            if attribute.presence == Presence::Optional && self.writer.comes_along(kind, attribute, object)
+            {
+                continue;
+            }
+            let Some(value) = Writer::worth(attribute, object) else { continue };
+            // A block is called what its object is called, unless it says otherwise.
+            if attribute.name == NAME && value.as_text() == Some(address.last()) {
+                continue;
+            }
+            let mark = self.mark(object, Some(attribute));
+            let value = self.value(attribute, &value, address, mark);
+            entries.push(Entry { key: attribute.name.to_owned(), value, mark });
+        }
+        if kind.scope == Scope::Project && self.says_project {
+            entries.extend(self.project(object));
+        }
+        if kind.shown_once.is_some() && kind.reveal().is_none() {
+            entries.push(self.secret_goes(object, address));
+        }
+        entries
+    }
+
+    /// Says where a secret goes that is shown once. Whoever made the object has the one that is in use; if
+    /// it is ever made anew, another one comes.
+    fn secret_goes(&mut self, object: &Object, address: &Address) -> Entry {
+        let mark = self.mark(object, None);
+        let value = Printed::Text(format!("./secrets/{}", address.last()));
+        let file = Entry { key: "file".to_owned(), value, mark };
+        Entry { key: "deliver_secret".to_owned(), value: Printed::Map(vec![file]), mark }
+    }
+
+    fn project(&mut self, object: &Object) -> Option<Entry> {
+        let id = object.project.as_ref()?;
+        let mark = self.mark(object, None);
+        let home =
+            self.material.registry.top_level().find(|kind| kind.attribute(DEFAULT_MARK).is_some())?;
+        let key = ObjectKey { kind: home.name.into(), parent: None, id: id.clone() };
+        let value = match self.given.get(&key) {
+            Some(address) => Printed::Reference(format!("${address}")),
+            None => Printed::Text(id.to_string()),
+        };
+        Some(Entry { key: home.name.to_owned(), value, mark })
+    }
+
+    fn value(
+        &mut self,
+        attribute: &'static Attribute,
+        value: &Value,
+        address: &Address,
+        mark: usize,
+    ) -> Printed {
+        let place = format!("{address}.{}", attribute.name);
+        match (attribute.ty, value) {
+            (_, Value::Text(text)) if attribute.secret => self.secret(&place, &place, text),
+            (Type::Map(of), Value::Map(map)) => {
+                let entry = |(key, part): (&Name, &Value)| {
+                    let value = match part {
+                        Value::Null => return None,
+                        Value::Text(text) if attribute.secret || self.is_secret(attribute, key, text) => {
+                            self.secret_entry(&place, address, key, text)
+                        }
+                        part => {
+                            if attribute.private {
+                                let (address, attribute) = (address.clone(), attribute.name);
+                                self.draft.in_clear.push(InClear { address, attribute, key: key.clone() });
+                            }
+                            self.writer.written(of, part, &self.given, mark)
+                        }
+                    };
+                    Some(Entry { key: key.to_string(), value, mark })
+                };
+                Printed::Map(map.iter().filter_map(entry).collect())
+            }
+            (ty, value) => self.writer.written(&ty, value, &self.given, mark),
+        }
+    }
+
+    /// Tells whether an entry is a secret: by its look, or because somebody said so of a private one.
+    fn is_secret(&self, attribute: &Attribute, key: &str, text: &str) -> bool {
+        let said = |hidden: &String| hidden == "*" || hidden == key;
+        attribute.private && self.material.hidden.iter().any(said) || looks_secret(key, text)
+    }
+
+    /// Takes a secret entry of a map out. One that stands in several resources is one variable.
+    fn secret_entry(&mut self, place: &str, address: &Address, key: &str, text: &str) -> Printed {
+        let place = format!("{place}.{key}");
+        let entry = (Name::new(key), text.to_owned());
+        if let Some(known) = self.by_entry.get(&entry).and_then(|n| self.draft.variables.get_mut(*n)) {
+            known.of.push(place);
+            return Printed::Reference(format!("$vars.{}", known.name));
+        }
+        if !text.is_empty() {
+            self.by_entry.insert(entry, self.draft.variables.len());
+        }
+        let free = !self.variables.contains(&variable_name(key));
+        let wanted = if free { key.to_owned() } else { format!("{}_{key}", address.last()) };
+        self.secret(&wanted, &place, text)
+    }
+
+    /// Takes a secret out: a variable stands for it.
+    fn secret(&mut self, wanted: &str, place: &str, text: &str) -> Printed {
+        let wanted = variable_name(wanted);
+        let mut name = wanted.clone();
+        let mut number = 1;
+        while !self.variables.insert(name.clone()) {
+            number += 1;
+            name = Name::new(format!("{wanted}_{number}"));
+        }
+        let variable =
+            SecretVariable { name: name.clone(), value: Secret::new(text), of: vec![place.to_owned()] };
+        self.draft.variables.push(variable);
+        Printed::Reference(format!("$vars.{name}"))
+    }
+}
+
+/// Returns the name of a variable that is most like a text.
+fn variable_name(text: &str) -> Name {
+    let name = legal(&text.replace('.', "_")).replace('-', "_");
+    Name::new(if name.is_empty() { "secret" } else { &name })
+}
+
+/// Returns the value of an entry that says one attribute and nothing else.
+fn only(entry: &Entry, attribute: &str) -> Option<Printed> {
+    match &entry.value {
+        Printed::Map(parts) => match parts.as_slice() {
+            [part] if part.key == attribute => Some(part.value.clone()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Tells whether an object can be written without an attribute.
+pub(super) fn can_miss(attribute: &Attribute) -> bool {
+    attribute.presence != Presence::Required
+}

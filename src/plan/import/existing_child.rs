@@ -1,0 +1,58 @@
+//! One child of a block that is written already: what stands of it there, accepted as whole blocks are.
+
+use super::accept::{Accepted, Judged, Known, Order, ROUNDS, Refused, Round, leave_out, left, unsettled};
+use super::draft::{Draft, Material, Omitted, draft_child};
+use super::suggestions;
+use crate::config::print::{Block, Entry};
+use crate::model::source::Sources;
+
+/// Takes over the one child that is ordered. `write` returns the stack's files with these entries as the child's
+/// block.
+///
+/// # Errors
+/// As `accept`; and when the child holds a secret, which its block cannot say.
+pub fn accept_child(
+    order: &Order<'_>,
+    write: &dyn Fn(&[Entry]) -> Result<Sources, Refused>,
+) -> Result<Accepted, Refused> {
+    let nothing = || Refused::Blocked("there is no such object".to_owned());
+    let (address, key) = order.only.ok_or_else(nothing)?;
+    let kind = order.inputs.registry.kind(&key.kind).ok_or_else(nothing)?;
+    let object = order.inputs.snapshot.objects.get(key).ok_or_else(nothing)?;
+    let known = Known::of(order);
+    let material = Material { project: None, ..known.material(order) };
+    let mut omitted = Omitted::default();
+    for _ in 0..ROUNDS {
+        let (entries, drafted) = draft_child(&material, &omitted, kind, object, address);
+        if let Some(secret) = drafted.variables.first() {
+            let why = format!("{} is a secret: write its block by hand, with a variable", secret.places());
+            return Err(Refused::Blocked(why));
+        }
+        let files = write(&entries)?;
+        let round = Round { order: &Order { files: &files, ..*order }, drafted: &drafted };
+        match round.judge()? {
+            Judged::Fits(stack, adopted) => {
+                let mut left = left(omitted);
+                left.extend(suggestions::untold(&material, &drafted));
+                let suggestions = suggestions::suggestions(&material, &drafted);
+                let unmatched = drafted.unmatched(order.hidden);
+                let Draft { variables, in_clear, .. } = drafted;
+                let word = kind.child_of().map_or(kind.name, |(_, collection)| collection).to_owned();
+                let block = Block { word, name: address.last().to_owned(), entries, mark: usize::MAX };
+                return Ok(Accepted {
+                    files: Vec::new(),
+                    blocks: vec![block],
+                    entries: adopted,
+                    variables,
+                    in_clear,
+                    unmatched,
+                    left,
+                    suggestions,
+                    stack: *stack,
+                });
+            }
+            Judged::Leaves(told) => leave_out(&material, &mut omitted, told)?,
+        }
+    }
+    Err(unsettled())
+}

@@ -1,0 +1,116 @@
+//! Live values as a person would write them.
+
+use std::collections::HashMap;
+
+use crate::config::print::{Entry, Mark, Printed};
+use crate::model::address::{Address, Name};
+use crate::model::catalog::Catalog;
+use crate::model::schema::{Attribute, Factor, Kind, Literal, Presence, Price, Registry, Type};
+use crate::model::snapshot::{Object, ObjectKey};
+use crate::model::value::Value;
+use crate::plan::diff::attributes::returned;
+use crate::plan::diff::compare::{is_unset, part_type, same};
+use crate::plan::join::catalog_index::Names;
+
+/// What values are written with.
+pub(super) struct Writer<'a> {
+    registry: Registry,
+    names: Names<'a>,
+}
+
+impl<'a> Writer<'a> {
+    /// Returns a writer over the names of a catalog.
+    pub(super) fn new(registry: Registry, catalog: &'a Catalog) -> Self {
+        Self { registry, names: Names::new(catalog) }
+    }
+
+    /// Tells whether a live value is what the chosen plan brings along: a new object gets it anyway.
+    pub(super) fn comes_along(&self, kind: &Kind, attribute: &Attribute, object: &Object) -> bool {
+        let Price::Sum(terms) = kind.price else { return false };
+        let live = object.attributes.get(attribute.name).and_then(Value::as_decimal);
+        terms.iter().any(|term| {
+            let field = term.factors.iter().find_map(|factor| match factor {
+                Factor::Over { attribute: of, field } if *of == attribute.name => Some(*field),
+                _ => None,
+            });
+            let chosen = term.chosen_by.and_then(|by| object.attributes.get(by));
+            let record = chosen.and_then(|chosen| self.names.find(term.table, chosen));
+            let brought = field.zip(record).and_then(|(field, record)| record.number(field));
+            brought.is_some() && brought == live
+        })
+    }
+
+    /// Returns a live attribute as it is worth writing; `None` where leaving it out says the same.
+    pub(super) fn worth(attribute: &Attribute, object: &Object) -> Option<Value> {
+        if !attribute.is_writable() {
+            return None;
+        }
+        let live = returned(attribute, object)?;
+        let is = |literal: Literal| same(&attribute.ty, &literal.value(), &live);
+        if attribute.presence != Presence::Required && attribute.usual.is_some_and(is) {
+            return None;
+        }
+        match attribute.presence {
+            Presence::Default(literal) if same(&attribute.ty, &literal.value(), &live) => None,
+            Presence::Required => Some(live),
+            _ => (!is_unset(&live)).then_some(live),
+        }
+    }
+
+    /// Returns a value as it is written.
+    pub(super) fn written(
+        &self,
+        ty: &Type,
+        value: &Value,
+        given: &HashMap<ObjectKey, Address>,
+        mark: Mark,
+    ) -> Printed {
+        match (ty, value) {
+            (_, Value::Null) => Printed::Null,
+            (Type::Reference(kind), Value::Text(id)) => {
+                reference(kind, id, given).unwrap_or_else(|| Printed::Text(id.to_string()))
+            }
+            (Type::Catalog(table), value) => self.catalog(table, value, given),
+            (Type::Labelled(words), Value::Integer(number)) => {
+                let word = words.iter().find(|(_, n)| n == number).map(|(word, _)| *word);
+                word.map_or_else(|| Printed::Number(number.to_string()), |word| Printed::Text(word.into()))
+            }
+            (Type::Integer { .. } | Type::Decimal, Value::Text(number)) => {
+                Printed::Number(number.to_string())
+            }
+            (Type::List(of) | Type::Set { of, .. }, Value::List(items)) => {
+                Printed::List(items.iter().map(|item| self.written(of, item, given, mark)).collect())
+            }
+            (ty @ (Type::Map(_) | Type::Record(_)), Value::Map(map)) => {
+                let entry = |(key, part): (&Name, &Value)| {
+                    let ty = part_type(ty, key)?;
+                    let value = self.written(ty, part, given, mark);
+                    (*part != Value::Null).then(|| Entry { key: key.to_string(), value, mark })
+                };
+                Printed::Map(map.iter().filter_map(entry).collect())
+            }
+            (_, Value::Bool(yes)) => Printed::Bool(*yes),
+            (_, Value::Integer(number)) => Printed::Number(number.to_string()),
+            (_, Value::Decimal(number)) => Printed::Number(number.to_string()),
+            (_, other) => Printed::Text(other.to_string()),
+        }
+    }
+
+    fn catalog(&self, table: &str, value: &Value, given: &HashMap<ObjectKey, Address>) -> Printed {
+        let kind = self.registry.catalog(table).and_then(|table| table.of_kind);
+        if let (Some(kind), Value::Text(id)) = (kind, value)
+            && let Some(reference) = reference(kind, id, given)
+        {
+            return reference;
+        }
+        match self.names.find(table, value) {
+            Some(record) => Printed::Text(record.slug.to_string()),
+            None => Printed::Text(value.to_string()),
+        }
+    }
+}
+
+fn reference(kind: &str, id: &str, given: &HashMap<ObjectKey, Address>) -> Option<Printed> {
+    let key = ObjectKey { kind: kind.into(), parent: None, id: id.into() };
+    given.get(&key).map(|address| Printed::Reference(format!("${address}")))
+}

@@ -1,0 +1,335 @@
+//! Recovery: which live objects a stack's resources are, when the ledger is lost. Pure.
+//!
+//! What tells objects of a kind apart stands in the kind's table: the name, what must not overlap, or
+//! else what must be unique. References are followed as what they refer to is found. An object is
+//! nobody's until exactly one resource can be meant by it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::config::stack::Stack;
+use crate::ledger::entry::{Entry, Ledger};
+use crate::model::address::{Address, Name};
+use crate::model::schema::{Check, Kind, Presence, Registry};
+use crate::model::snapshot::{Object, Wanted};
+use crate::model::value::Value;
+use crate::plan::blockers::Blocks;
+use crate::plan::change::Cause;
+use crate::plan::decide::classify::dependencies_first;
+use crate::plan::decide::conflicts::name_conflicts::{Home, Taken, home, place, taken};
+use crate::plan::decide::project_assignment::Projects;
+use crate::plan::decision::{Act, Verdict, Want};
+use crate::plan::diff::attributes::returned;
+use crate::plan::diff::compare::{canonical, same, sealed};
+use crate::plan::diff::confirmation;
+use crate::plan::diff::desired::wants;
+use crate::plan::diff::planned_values::Outlook;
+use crate::plan::inputs::{Inputs, Options};
+use crate::plan::join::joined_state::{Subject, Survey, certificate, is_leaving};
+use crate::plan::moves::resolved::Declared;
+use crate::plan::order::steps::remember;
+use crate::plan::pipeline::wanted as wanted_by_plan;
+
+/// What the live world says of a lost ledger.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Recovery {
+    /// Resources whose object is known.
+    pub found: Vec<Found>,
+    /// Resources that several objects could be, or that want the same one.
+    pub ties: Vec<Tie>,
+    /// Resources of which nothing is live.
+    pub missing: Vec<Address>,
+}
+
+/// A resource whose object is known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The resource.
+    pub address: Address,
+    /// The object.
+    pub candidate: Candidate,
+    /// What the ledger is to remember. An object that differs is provisional: deleting or replacing it
+    /// asks a human.
+    pub entry: Box<Entry>,
+}
+
+/// A resource that several objects could be, or that wants the same one as another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tie {
+    /// The resource.
+    pub address: Address,
+    /// The objects.
+    pub candidates: Vec<Candidate>,
+    /// Other resources that one of these could be just as well.
+    pub rivals: Vec<Address>,
+}
+
+/// An object that a resource could be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its kind.
+    pub kind: Name,
+    /// Its id.
+    pub id: Name,
+    /// When the service made it.
+    pub created_at: Option<Name>,
+    /// Written attributes that it shows otherwise.
+    pub differs: Vec<&'static str>,
+}
+
+impl Candidate {
+    /// Tells whether everything that is written and can be read is as written.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.differs.is_empty()
+    }
+}
+
+/// Returns what must be read to go on, given what is known so far.
+#[must_use]
+pub fn wanted<'a>(
+    registry: Registry,
+    stack: &Stack,
+    ledger: &Ledger,
+    options: &Options,
+) -> (Wanted, std::collections::BTreeSet<&'a str>) {
+    let (mut wanted, tables) = wanted_by_plan(registry, stack, ledger, options);
+    for resource in stack.resources.values() {
+        let parent = resource.parent.as_ref().and_then(|parent| options.adopt.get(parent));
+        wanted.parents.extend(parent.map(|id| (resource.kind.name.into(), id.clone())));
+    }
+    (wanted, tables)
+}
+
+/// Finds the objects of a stack's resources. `options.adopt` holds what a human chose; the ledger is
+/// the one that is about to begin.
+#[must_use]
+pub fn recover(inputs: &Inputs<'_>) -> Recovery {
+    let mut options = inputs.options.clone();
+    loop {
+        let before = options.adopt.len();
+        let recovery = round(&Inputs { options: &options, ..*inputs });
+        let new = recovery.found.iter().map(|found| (found.address.clone(), found.candidate.id.clone()));
+        options.adopt.extend(new);
+        // Every round finds something, or is the last one: no more of them than references in a row.
+        if options.adopt.len() == before {
+            return recovery;
+        }
+    }
+}
+
+/// Finds what can be found with what is known.
+fn round(inputs: &Inputs<'_>) -> Recovery {
+    let declared = Declared::default();
+    let survey = Survey::new(*inputs, &declared);
+    let mut blocks = Blocks::new(&survey);
+    let verdicts = evaluated(&survey, &mut blocks);
+    let there = index(&survey);
+    let open: Vec<(usize, Vec<&Object>)> = (0..survey.subjects.len())
+        .filter(|n| survey.subjects[*n].resource.is_some() && survey.subjects[*n].object().is_none())
+        .map(|n| (n, claimed(&survey, &survey.subjects[n], &verdicts[n], &there)))
+        .collect();
+    let rivals = rivals(&survey, &open);
+    let mut recovery = Recovery::default();
+    for (subject, verdict) in survey.subjects.iter().zip(&verdicts) {
+        let object = subject.object().filter(|_| subject.resource.is_some());
+        recovery.found.extend(object.map(|object| found(&survey, subject, verdict, object)));
+    }
+    for (n, objects) in &open {
+        let (subject, verdict) = (&survey.subjects[*n], &verdicts[*n]);
+        let rivals = rivals.get(n).cloned().unwrap_or_default();
+        match objects[..] {
+            [] => recovery.missing.push(subject.address.clone()),
+            [object] if rivals.is_empty() => {
+                recovery.found.push(found(&survey, subject, verdict, object));
+            }
+            _ => recovery.ties.push(Tie {
+                address: subject.address.clone(),
+                candidates: objects.iter().map(|object| candidate(&survey, verdict, object)).collect(),
+                rivals,
+            }),
+        }
+    }
+    recovery.found.sort_by(|a, b| a.address.cmp(&b.address));
+    recovery
+}
+
+/// Evaluates every block, as if each object that is known stays as it is: what differs is the next
+/// plan's business.
+fn evaluated<'a>(survey: &Survey<'a>, blocks: &mut Blocks<'_, 'a>) -> Vec<Verdict<'a>> {
+    let projects = Projects::new(survey, blocks);
+    let mut verdicts: Vec<Option<Verdict<'a>>> = Vec::new();
+    verdicts.resize_with(survey.subjects.len(), || None);
+    for n in dependencies_first(survey, blocks) {
+        let subject = &survey.subjects[n];
+        let Some(resource) = subject.resource else { continue };
+        let act = if subject.object().is_some() { Act::Keep } else { Act::Create };
+        let mut verdict = Verdict::plain(act, Cause::Config);
+        let outlook = Outlook { survey, verdicts: &verdicts };
+        verdict.wants = wants(survey, subject, resource, &outlook, blocks);
+        verdict.project = projects.of(survey, subject, &outlook);
+        verdicts[n] = Some(verdict);
+    }
+    let nothing = || Verdict::plain(Act::Frozen, Cause::Config);
+    verdicts.into_iter().map(|verdict| verdict.unwrap_or_else(nothing)).collect()
+}
+
+/// Returns the attributes that tell objects of a kind apart.
+fn identity(kind: &'static Kind) -> Vec<&'static str> {
+    let named = kind.attribute("name").filter(|name| name.is_writable() && name.is_readable());
+    let apart = kind.rules.iter().filter_map(|rule| match rule.check {
+        Check::NoOverlap { attribute } => Some(attribute),
+        _ => None,
+    });
+    let unique = kind.rules.iter().find_map(|rule| match rule.check {
+        Check::Unique { attributes } => Some(attributes),
+        _ => None,
+    });
+    let required = || {
+        let all = kind.attributes.iter().filter(|attribute| attribute.presence == Presence::Required);
+        all.map(|attribute| attribute.name).collect::<Vec<_>>()
+    };
+    match (named, unique) {
+        (Some(name), _) => std::iter::once(name.name).chain(apart).collect(),
+        (None, Some(unique)) => unique.to_vec(),
+        (None, None) => required(),
+    }
+}
+
+/// Returns the objects that nobody has yet, by what tells them apart.
+fn index<'a>(survey: &Survey<'a>) -> HashMap<Taken<'static>, Vec<&'a Object>> {
+    let mut there: HashMap<Taken<'_>, Vec<&Object>> = HashMap::with_capacity(survey.unowned.len());
+    for object in &survey.unowned {
+        let Some(kind) = survey.inputs.registry.kind(&object.kind) else { continue };
+        if is_leaving(kind, object) {
+            continue;
+        }
+        let values = identity(kind).into_iter().map(|name| (name, object.attributes.get(name)));
+        if let Some(key) = key(kind, place(kind, object), values) {
+            there.entry(key).or_default().push(object);
+        }
+    }
+    there
+}
+
+fn key<'v>(
+    kind: &'static Kind,
+    home: Option<Home>,
+    values: impl Iterator<Item = (&'static str, Option<&'v Value>)>,
+) -> Option<Taken<'static>> {
+    let values: Vec<Option<Value>> =
+        values.map(|(name, value)| Some(canonical(&kind.attribute(name)?.ty, value?))).collect();
+    taken(kind, home, values.iter().map(Option::as_ref))
+}
+
+/// Returns the objects that a resource could be; none while what it refers to is not known.
+fn claimed<'a>(
+    survey: &Survey<'a>,
+    subject: &Subject<'a>,
+    verdict: &Verdict<'a>,
+    there: &HashMap<Taken<'static>, Vec<&'a Object>>,
+) -> Vec<&'a Object> {
+    let value = |name| verdict.want(name).map(Want::stored);
+    let values = identity(subject.kind).into_iter().map(|name| (name, value(name)));
+    let key = key(subject.kind, home(survey, subject, verdict), values);
+    key.and_then(|key| there.get(&key)).cloned().unwrap_or_default()
+}
+
+/// Returns, by subject, the other resources that want one of its objects.
+fn rivals(survey: &Survey<'_>, open: &[(usize, Vec<&Object>)]) -> HashMap<usize, Vec<Address>> {
+    let mut claims: HashMap<*const Object, Vec<usize>> = HashMap::new();
+    for (n, objects) in open {
+        // What tells apart is the same for all of a resource's objects, so the first speaks for all.
+        if let Some(first) = objects.first() {
+            claims.entry(std::ptr::from_ref(*first)).or_default().push(*n);
+        }
+    }
+    let mut found = HashMap::new();
+    for rivals in claims.into_values().filter(|claimants| claimants.len() > 1) {
+        for n in &rivals {
+            let others = rivals.iter().filter(|other| *other != n);
+            found.insert(*n, others.map(|other| survey.subjects[*other].address.clone()).collect());
+        }
+    }
+    found
+}
+
+fn candidate(survey: &Survey<'_>, verdict: &Verdict<'_>, object: &Object) -> Candidate {
+    Candidate {
+        kind: object.kind.clone(),
+        id: object.id.clone(),
+        created_at: object.created_at.clone(),
+        differs: verdict.wants.iter().filter(|want| differs(survey, want, object)).map(name).collect(),
+    }
+}
+
+fn name(want: &Want<'_>) -> &'static str {
+    want.attribute.name
+}
+
+/// Tells whether an object shows a written attribute otherwise. What is not known yet, or not told,
+/// speaks against no object.
+fn differs(survey: &Survey<'_>, want: &Want<'_>, object: &Object) -> bool {
+    let written = want.setting.is_some() && !want.value.is_unknown() && *want.stored() != Value::Null;
+    let Some(live) = returned(want.attribute, object).filter(|_| written && !want.attribute.secret) else {
+        return false;
+    };
+    match (want.stored(), &live) {
+        // Of a map, only the keys that are written are managed.
+        (Value::Map(written), Value::Map(live)) => written.iter().any(|(key, value)| {
+            let ty = crate::plan::diff::compare::part_type(&want.attribute.ty, key);
+            let value = sealed(value, survey.key());
+            !value.is_secret()
+                && ty.is_some_and(|ty| !same(ty, &value, live.get(key).unwrap_or(&Value::Null)))
+        }),
+        (written, live) => !written.is_secret() && !same(&want.attribute.ty, written, live),
+    }
+}
+
+fn found(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>, object: &Object) -> Found {
+    let candidate = candidate(survey, verdict, object);
+    let entry = entry(survey, subject, verdict, object, &candidate);
+    Found { address: subject.address.clone(), entry: Box::new(entry), candidate }
+}
+
+/// Returns what is to be remembered of a found object. What cannot be read is taken as written.
+fn entry(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    object: &Object,
+    candidate: &Candidate,
+) -> Entry {
+    let as_written = |want: &&Want<'_>| {
+        want.setting.is_some() && !want.value.is_unknown() && !candidate.differs.contains(&name(want))
+    };
+    let applied = verdict.wants.iter().filter(as_written);
+    let remember = remember(survey, subject);
+    Entry {
+        kind: subject.kind.name.into(),
+        current: Some(certificate(object, !candidate.is_exact())),
+        deposed: Vec::new(),
+        parent: subject.parent().cloned(),
+        applied: applied.map(|want| (name(want).into(), sealed(want.stored(), survey.key()))).collect(),
+        depends_on: remember.depends_on,
+        protect: remember.protect,
+        keep_on_remove: remember.keep_on_remove,
+        delete_on_remove: remember.delete_on_remove,
+        unfinished: !is_at_rest(subject.kind, object),
+        secret_lost: false,
+        final_snapshot: false,
+        verified: Some(confirmation::observed(&verdict.wants, object)),
+    }
+}
+
+fn is_at_rest(kind: &Kind, object: &Object) -> bool {
+    kind.api.ready.is_none_or(|ready| {
+        let status = object.status(ready.attribute).unwrap_or_default();
+        ready.wanted.contains(&status) || ready.resting.contains(&status)
+    })
+}
+
+/// Returns what is known so far, as the options of the next look.
+#[must_use]
+pub fn known(recovery: &Recovery) -> BTreeMap<Address, Name> {
+    recovery.found.iter().map(|found| (found.address.clone(), found.candidate.id.clone())).collect()
+}

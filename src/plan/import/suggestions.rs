@@ -1,0 +1,109 @@
+//! What a takeover does not manage, though it is there: attributes that the service never shows, and objects that
+//! blocks name by their ids. In: a draft, and all that was read. Out: what is left out with its reason, and what could
+//! be written in place of an id.
+
+use super::addresses::legal;
+use super::draft::{Draft, Material};
+use crate::model::address::{Address, Name};
+use crate::model::schema::{Attribute, Presence, Type};
+use crate::model::snapshot::{Object, ObjectKey};
+use crate::model::value::Value;
+
+/// An id in a written block that could be a reference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suggestion {
+    /// The resource.
+    pub address: Address,
+    /// Its attribute that has the id.
+    pub attribute: Name,
+    /// The object that has the id.
+    pub object: ObjectKey,
+    /// What to write in place of the id, once the object is managed here; `None`: another stack has it.
+    pub reference: Option<String>,
+    /// What it is and what to do, in a sentence.
+    pub text: String,
+}
+
+/// Returns the attributes of drafted objects that nothing shows.
+pub(super) fn untold(material: &Material<'_>, drafted: &Draft) -> Vec<Left> {
+    let mut found = Vec::new();
+    for key in drafted.adopt.values() {
+        let Some(kind) = material.registry.kind(&key.kind) else { continue };
+        let hidden = kind.attributes.iter().filter(|attribute| attribute.presence == Presence::WriteOnly);
+        found.extend(hidden.map(|attribute| Left {
+            key: key.clone(),
+            attribute: Some(Name::new_static(attribute.name)),
+            why: "The service does not show it: what was set stays, and is not managed.".to_owned(),
+        }));
+    }
+    found
+}
+
+/// Returns what could be written in place of ids.
+pub(super) fn suggestions(material: &Material<'_>, drafted: &Draft) -> Vec<Suggestion> {
+    let given = |key: &ObjectKey| {
+        material.owned.contains_key(key) || drafted.adopt.values().any(|adopted| adopted == key)
+    };
+    let mut found = Vec::new();
+    for (address, key) in &drafted.adopt {
+        let (kind, object) = (material.registry.kind(&key.kind), material.snapshot.objects.get(key));
+        let Some((kind, object)) = kind.zip(object) else { continue };
+        for attribute in kind.attributes.iter().filter(|attribute| attribute.is_writable()) {
+            for other in referred(attribute, object).into_iter().filter(|other| !given(other)) {
+                found.extend(suggestion(material, (address, attribute.name), other));
+            }
+        }
+    }
+    found
+}
+
+/// Returns the objects that an attribute names.
+fn referred(attribute: &Attribute, object: &Object) -> Vec<ObjectKey> {
+    let of = match attribute.ty {
+        Type::Reference(of) => of,
+        Type::Set { of: Type::Reference(of), .. } => *of,
+        _ => return Vec::new(),
+    };
+    let items = match object.attributes.get(attribute.name) {
+        Some(Value::List(items)) => items.as_slice(),
+        Some(one) => std::slice::from_ref(one),
+        None => &[],
+    };
+    let key = |id: &str| ObjectKey { kind: of.into(), parent: None, id: id.into() };
+    items.iter().filter_map(Value::as_text).map(key).collect()
+}
+
+fn suggestion(
+    material: &Material<'_>,
+    (address, attribute): (&Address, &'static str),
+    object: ObjectKey,
+) -> Option<Suggestion> {
+    let live = material.snapshot.objects.get(&object)?;
+    let ObjectKey { kind, id, .. } = &object;
+    let name = live.attributes.get("name").and_then(Value::as_text);
+    let label = name.unwrap_or(id);
+    let what = format!("{address}.{attribute} is the id of the {kind} `{label}`");
+    let (reference, text) = if let Some(owner) = material.foreign.get(&object) {
+        (None, format!("{what}, which belongs to {owner}: take it from an output of that stack"))
+    } else {
+        let word = Some(legal(label)).filter(|word| !word.is_empty()).unwrap_or_else(|| kind.clone());
+        let text = format!(
+            "{what}, which is not managed here: import it, too (stead import {kind}.{word} {id}), and write \
+             `${kind}.{word}` in its place"
+        );
+        (Some(format!("${kind}.{word}")), text)
+    };
+    let (address, attribute) = (address.clone(), Name::new_static(attribute));
+    Some(Suggestion { address, attribute, object, reference, text })
+}
+
+/// An object or an attribute that was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// The object.
+    pub key: ObjectKey,
+    /// The attribute; `None`: all of it.
+    pub attribute: Option<Name>,
+    /// Why, in a sentence.
+    pub why: String,
+}

@@ -1,0 +1,119 @@
+//! `Names`: the catalog, indexed: a record by its table and its name or id.
+
+use std::collections::HashMap;
+
+use crate::model::address::Name;
+use crate::model::catalog::{Catalog, CatalogRecord};
+use crate::model::schema::{Attribute, Type};
+use crate::model::value::Value;
+
+/// An index over a catalog: finding is one look, however many records and resources there are.
+pub(in crate::plan) struct Names<'a> {
+    catalog: &'a Catalog,
+    tables: HashMap<&'a str, HashMap<Name, &'a CatalogRecord>>,
+}
+
+impl<'a> Names<'a> {
+    /// Indexes a catalog. A name wins over an id of the same text.
+    pub fn new(catalog: &'a Catalog) -> Self {
+        let tables = catalog.tables.iter().map(|(table, records)| {
+            let mut found: HashMap<Name, &CatalogRecord> = HashMap::with_capacity(records.len() * 2);
+            for record in records {
+                found.entry(text(&record.id)).or_insert(record);
+            }
+            let mut slugs: HashMap<&str, &CatalogRecord> = HashMap::with_capacity(records.len());
+            for record in records {
+                slugs.entry(&record.slug).or_insert(record);
+            }
+            found.extend(slugs.into_iter().map(|(slug, record)| (slug.into(), record)));
+            (table.as_str(), found)
+        });
+        Self { catalog, tables: tables.collect() }
+    }
+
+    /// Returns the record that a name or an id means.
+    pub fn find(&self, table: &str, named: &Value) -> Option<&'a CatalogRecord> {
+        let table = self.tables.get(table)?;
+        match named {
+            Value::Text(text) => table.get(text.as_str()).copied(),
+            Value::Null | Value::Unknown(_) => None,
+            other => table.get(text(other).as_str()).copied(),
+        }
+    }
+
+    /// Returns the version that the beginning of one means: the one that is there, where it fits, else
+    /// the newest that does.
+    pub fn find_version(
+        &self,
+        table: &str,
+        start: &Value,
+        present: Option<&Value>,
+    ) -> Option<&'a CatalogRecord> {
+        let start = format!("{}.", text(start));
+        let fits = |record: &&CatalogRecord| record.slug.starts_with(&start);
+        let present = present.and_then(|present| self.find(table, present)).filter(fits);
+        let all = self.catalog.tables.get(table).into_iter().flatten().filter(fits);
+        present.or_else(|| all.max_by_key(|record| parts(&record.slug)))
+    }
+
+    /// Returns the version that a value of an attribute means.
+    pub fn version<'v>(&self, attribute: &Attribute, value: &'v Value) -> Option<&'v str>
+    where
+        'a: 'v,
+    {
+        match attribute.ty {
+            Type::Catalog(table) => self.find(table, value).map(|record| record.slug.as_str()),
+            _ => value.as_text(),
+        }
+    }
+
+    /// Returns the only record of a table that has one.
+    pub fn single(&self, table: &str) -> Option<&'a CatalogRecord> {
+        self.catalog.single(table)
+    }
+
+    /// Returns the names that a table knows.
+    pub fn slugs(&self, table: &'a str) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.catalog.slugs(table)
+    }
+}
+
+/// Returns the numbers of a version, for comparing.
+fn parts(version: &str) -> Vec<u64> {
+    version.split('.').map(|part| part.parse().unwrap_or_default()).collect()
+}
+
+fn text(value: &Value) -> Name {
+    match value {
+        Value::Text(text) => text.clone(),
+        other => smol_str::format_smolstr!("{other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::value::Attributes;
+
+    #[test]
+    fn the_beginning_of_a_version_stands_for_the_one_that_is_there_or_the_newest() {
+        let record = |(id, slug): (i64, &str)| CatalogRecord {
+            id: Value::Integer(id),
+            slug: slug.into(),
+            fields: Attributes::new(),
+        };
+        let records = [(1, "1.30.9"), (2, "1.31.2"), (3, "1.31.10"), (4, "1.310.0")].map(record).to_vec();
+        let catalog = Catalog { tables: [(Name::new("k8s"), records)].into(), read_at: None };
+        let names = Names::new(&catalog);
+        let found = |start: &str, present: Option<i64>| {
+            let present = present.map(Value::Integer);
+            let found = names.find_version("k8s", &Value::text(start), present.as_ref());
+            found.map(|record| record.id.to_string())
+        };
+        assert_eq!(found("1.31", None).as_deref(), Some("3"));
+        assert_eq!(found("1.31", Some(2)).as_deref(), Some("2"));
+        assert_eq!(found("1.31", Some(1)).as_deref(), Some("3"));
+        assert_eq!(found("1", None).as_deref(), Some("4"));
+        assert_eq!(found("1.3", None), None);
+    }
+}

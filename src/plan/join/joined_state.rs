@@ -1,0 +1,509 @@
+//! `Survey`: stack, ledger and snapshot joined by address: one `Subject` for each resource that is
+//! wanted, owned or both, and who needs and holds whom.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::catalog_index::Names;
+use crate::config::corrections;
+use crate::config::stack::Resource;
+use crate::ledger::entry::{Entry, Intent, IntentAction, Owned};
+use crate::ledger::resolve;
+use crate::model::address::{Address, Name, places};
+use crate::model::budget::Budget;
+use crate::model::schema::{Kind, Scope, Type};
+use crate::model::secret::{FingerprintKey, Secret};
+use crate::model::snapshot::{Object, ObjectKey};
+use crate::model::source::Span;
+use crate::model::value::Value;
+use crate::plan::inputs::Inputs;
+use crate::plan::moves::resolved::Declared;
+
+/// Everything that is known of one address.
+pub(in crate::plan) struct Subject<'a> {
+    /// The address.
+    pub address: &'a Address,
+    /// Its kind.
+    pub kind: &'static Kind,
+    /// The block that is to hold; `None` when it was removed, or when everything is.
+    pub resource: Option<&'a Resource>,
+    /// The block as written, for places and lifecycle words; also when everything is removed.
+    pub block: Option<&'a Resource>,
+    /// What is remembered.
+    pub entry: Option<&'a Entry>,
+    /// The object.
+    pub live: Live<'a>,
+    /// The object becomes the resource's by this plan.
+    pub adoption: Option<Adoption<'a>>,
+    /// What the block refers to.
+    pub needs: Vec<usize>,
+    /// What the object was built on, and what it refers to: that cannot go before it lets go.
+    pub held: Vec<usize>,
+}
+
+/// The state of a subject's object.
+#[derive(Clone, Copy)]
+pub(in crate::plan) enum Live<'a> {
+    /// None is owned.
+    None,
+    /// It is there.
+    Present(&'a Object),
+    /// It is there, on its way out.
+    Leaving(&'a Object),
+    /// It is proven gone.
+    Gone(&'a Owned),
+    /// It is owned, and was neither seen nor proven gone.
+    Unseen(&'a Owned),
+}
+
+/// Returns the fingerprints of the secrets that entered what was applied.
+fn recorded_inputs(inputs: &Inputs<'_>) -> BTreeMap<Name, Name> {
+    fn collect(value: &Value, into: &mut BTreeMap<Name, Name>) {
+        match value {
+            Value::Secret(Secret::Derived(derived)) => {
+                let inputs = derived.recorded_inputs().into_iter().flatten();
+                into.extend(inputs.map(|(name, print)| (name.clone(), print.clone())));
+            }
+            Value::List(items) => items.iter().for_each(|item| collect(item, into)),
+            Value::Map(map) => map.values().for_each(|part| collect(part, into)),
+            _ => {}
+        }
+    }
+    let mut found = BTreeMap::new();
+    let applied = inputs.ledger.entries.values().flat_map(|entry| entry.applied.values());
+    applied.for_each(|value| collect(value, &mut found));
+    let generated = inputs.ledger.generated.iter();
+    found.extend(
+        generated.map(|(name, one)| (smol_str::format_smolstr!("vars.{name}"), one.fingerprint.clone())),
+    );
+    found
+}
+
+/// Why an object becomes a resource's.
+#[derive(Clone, Copy)]
+pub(in crate::plan) enum Adoption<'a> {
+    /// It was asked for.
+    Asked,
+    /// An earlier apply made it and could not record it; the entry is the one it would have recorded.
+    Recovered(&'a Entry),
+    /// It was found by an earlier apply; now a human says that it is the right one.
+    Confirmed,
+}
+
+/// Nodes that the values of a plan may have for each of its resources, besides the limit.
+const NODES_OF_RESOURCE: usize = 40;
+
+/// The three inputs joined.
+pub(in crate::plan) struct Survey<'a> {
+    /// What the plan is made from.
+    pub inputs: Inputs<'a>,
+    /// What declarations made of the ledger.
+    pub declared: &'a Declared<'a>,
+    /// By address.
+    pub subjects: Vec<Subject<'a>>,
+    /// The number of each address.
+    pub index: HashMap<&'a Address, usize>,
+    /// By subject: whose blocks refer to it.
+    pub users: Vec<Vec<usize>>,
+    /// By subject: whose objects hold its object.
+    pub holders: Vec<Vec<usize>>,
+    /// Names and prices, found at once.
+    pub names: Names<'a>,
+    /// Live objects that nobody of this stack owns.
+    pub unowned: Vec<&'a Object>,
+    /// Entries of kinds that the tables do not have.
+    pub strangers: Vec<&'a Address>,
+    /// The fingerprints of secrets that entered what was applied, by the names of their variables.
+    pub recorded_inputs: BTreeMap<Name, Name>,
+    /// Requests that were given up, with the objects that look like their late effects.
+    pub late: Vec<(&'a Intent, Vec<Name>)>,
+    /// What the values of the plan may take.
+    pub budget: Budget,
+}
+
+impl<'a> Survey<'a> {
+    /// Returns a help with what is to be written in the syntax of the file that it is about, else of the stack's
+    /// first.
+    pub fn spoken(&self, about: Option<Span>, help: &str) -> String {
+        let sources = &self.inputs.stack.sources;
+        let source = about.and_then(|span| sources.get(span.source));
+        let source = source.or_else(|| sources.iter().next().map(|(_, source)| source));
+        let file = source.map(|source| source.path.as_str()).unwrap_or_default();
+        corrections::spoken(&self.inputs.registry, file, help)
+    }
+
+    /// Joins the inputs.
+    pub fn new(inputs: Inputs<'a>, declared: &'a Declared<'a>) -> Self {
+        let (mut subjects, strangers) = join(&inputs);
+        let index: HashMap<&Address, usize> =
+            subjects.iter().enumerate().map(|(i, subject)| (subject.address, i)).collect();
+        let taken = owned_keys(&subjects);
+        let unowned = inputs.snapshot.objects.iter().filter(|(key, _)| !taken.contains_key(*key));
+        let unowned = unowned.map(|(_, object)| object).collect();
+        follow_parents(&mut subjects, &index, &inputs);
+        link(&mut subjects, &index, &taken, &inputs);
+        let users = reversed(&subjects, |subject| &subject.needs);
+        let holders = reversed(&subjects, |subject| &subject.held);
+        let names = Names::new(inputs.catalog);
+        let late = late_effects(&inputs);
+        let count = subjects.len();
+        let recorded_inputs = recorded_inputs(&inputs);
+        Self {
+            inputs,
+            declared,
+            subjects,
+            index,
+            users,
+            holders,
+            names,
+            unowned,
+            strangers,
+            recorded_inputs,
+            late,
+            budget: Budget::beside(0, NODES_OF_RESOURCE.saturating_mul(count)),
+        }
+    }
+
+    /// Returns why a resource that was there is not wanted any more, and where that is decided; `None` where
+    /// its block is gone altogether.
+    pub fn left_out(&self, address: &Address) -> Option<(String, Span)> {
+        let stack = self.inputs.stack;
+        let text = address.as_str();
+        let mut found = places(text).filter_map(|place| Some((place.len(), stack.left_out.get(place)?)));
+        let found = found.next_back();
+        let (end, decides) = found?;
+        let (of, rest) = text.split_at(end);
+        let key = rest.trim_start_matches('.').split('.').next().unwrap_or_default();
+        let says = match (decides.keyed, rest.is_empty()) {
+            // Without a key it is not one of those, and what hangs on a key that is there went by itself.
+            (true, true) => return None,
+            (true, false) if self.is_wanted(of, key) => return None,
+            (true, false) => format!("`{key}` is no key of the `for_each` of {of} any more"),
+            (false, true) => "its `when` is false now".to_owned(),
+            (false, false) => format!("the `when` of {of} is false now"),
+        };
+        Some((says, decides.span))
+    }
+
+    /// Tells whether a `removed` entry can name an address whose resource is not wanted any more. It is refused where a
+    /// `when` leaves the resource out: the block is still there.
+    pub fn takes_removal(&self, address: &Address) -> bool {
+        let left_out = &self.inputs.stack.left_out;
+        let decides = places(address.as_str()).filter_map(|place| left_out.get(place)).next_back();
+        self.left_out(address).is_none() || decides.is_some_and(|decides| decides.keyed)
+    }
+
+    fn is_wanted(&self, block: &str, key: &str) -> bool {
+        let instance = format!("{block}.{key}");
+        self.inputs.stack.resources.contains_key(instance.as_str())
+    }
+
+    /// Returns the key of the fingerprints of secrets.
+    pub fn key(&self) -> &'a FingerprintKey {
+        &self.inputs.ledger.identity.key
+    }
+}
+
+impl<'a> Subject<'a> {
+    /// Returns the object, if it is there to be read.
+    pub fn object(&self) -> Option<&'a Object> {
+        match self.live {
+            Live::Present(object) | Live::Leaving(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// Returns the owned object, if one is owned.
+    pub fn owned(&self) -> Option<&'a Owned> {
+        self.entry.and_then(|entry| entry.current.as_ref())
+    }
+
+    /// Tells whether a remembered or written word stops deletion.
+    pub fn is_protected(&self) -> bool {
+        self.block
+            .map_or_else(|| self.entry.is_some_and(|entry| entry.protect), |block| block.lifecycle.protect)
+    }
+
+    /// Returns the parent's address, for a child.
+    pub fn parent(&self) -> Option<&'a Address> {
+        let written = self.resource.and_then(|resource| resource.parent.as_ref());
+        written.or_else(|| self.entry.and_then(|entry| entry.parent.as_ref()))
+    }
+
+    /// Returns the status, of a kind that has one.
+    pub fn status(&self) -> Option<&'a str> {
+        self.object()?.status(self.kind.api.ready?.attribute)
+    }
+}
+
+/// Returns the certificate of a live object that is to be owned.
+pub(in crate::plan) fn certificate(object: &Object, provisional: bool) -> Owned {
+    Owned {
+        id: object.id.clone(),
+        parent: object.parent.clone(),
+        project: object.project.clone(),
+        created_at: object.created_at.clone(),
+        provisional,
+    }
+}
+
+fn join<'a>(inputs: &Inputs<'a>) -> (Vec<Subject<'a>>, Vec<&'a Address>) {
+    let (stack, ledger) = (inputs.stack, inputs.ledger);
+    let removed = ledger.entries.keys().filter(|address| !stack.resources.contains_key(*address));
+    let mut addresses: Vec<&Address> = stack.resources.keys().chain(removed).collect();
+    addresses.sort_unstable();
+    let recovered = recovered(inputs);
+    let mut strangers = Vec::new();
+    let mut subjects = Vec::with_capacity(addresses.len());
+    for address in addresses {
+        let block = stack.resources.get(address);
+        let entry = ledger.entries.get(address);
+        let kind = block.map(|block| block.kind);
+        let Some(kind) = kind.or_else(|| inputs.registry.kind(&entry?.kind)) else {
+            strangers.push(address);
+            continue;
+        };
+        let (live, adoption) = match entry.and_then(|entry| entry.current.as_ref()) {
+            Some(owned) => (look(inputs, kind, owned), confirmation(inputs, address, owned)),
+            None => adopted(inputs, address, kind, &recovered),
+        };
+        subjects.push(Subject {
+            address,
+            kind,
+            resource: block.filter(|_| !inputs.options.destroy),
+            block,
+            entry,
+            live,
+            adoption,
+            needs: Vec::new(),
+            held: Vec::new(),
+        });
+    }
+    (subjects, strangers)
+}
+
+fn look<'a>(inputs: &Inputs<'a>, kind: &'static Kind, owned: &'a Owned) -> Live<'a> {
+    let key = owned.key(kind.name);
+    match inputs.snapshot.objects.get(&key) {
+        Some(object) if is_leaving(kind, object) => Live::Leaving(object),
+        Some(object) => Live::Present(object),
+        None if is_gone(inputs, kind, owned) => Live::Gone(owned),
+        None => Live::Unseen(owned),
+    }
+}
+
+/// Tells whether an owned object is proven gone: it was looked for by id, and its project is seen, or is
+/// proven gone itself. A wrong project or a lost permission looks the same but for that.
+pub(in crate::plan) fn is_gone(inputs: &Inputs<'_>, kind: &Kind, owned: &Owned) -> bool {
+    let snapshot = inputs.snapshot;
+    if !snapshot.absent.contains(&owned.key(kind.name)) {
+        return false;
+    }
+    let projects = inputs.registry.top_level().find(|kind| kind.attribute(DEFAULT_MARK).is_some());
+    // Without a list of projects nothing can be held against it.
+    let Some(projects) = projects.filter(|kind| snapshot.listed.contains(kind.name)) else { return true };
+    match owned.project.as_ref().filter(|id| **id != owned.id) {
+        None => snapshot.account.is_some(),
+        Some(id) => {
+            let home = ObjectKey { kind: projects.name.into(), parent: None, id: id.clone() };
+            snapshot.objects.contains_key(&home)
+                || (snapshot.absent.contains(&home) && snapshot.account.is_some())
+        }
+    }
+}
+
+/// The attribute that tells an account's default project, and so the kind that is a project.
+const DEFAULT_MARK: &str = "is_default";
+
+/// Returns the requests that were given up and seem to have had an effect after all.
+fn late_effects<'a>(inputs: &Inputs<'a>) -> Vec<(&'a Intent, Vec<Name>)> {
+    let watched = inputs.ledger.watched.values();
+    let watched = watched.filter(|intent| resolve::is_watched(intent, inputs.now));
+    let found = watched.map(|intent| {
+        let objects = inputs.snapshot.of_kind(&intent.kind);
+        let found = resolve::candidates(inputs.registry, intent, inputs.ledger, objects);
+        (intent, found.into_iter().map(|object| object.id.clone()).collect::<Vec<_>>())
+    });
+    found.filter(|(_, ids)| !ids.is_empty()).collect()
+}
+
+/// Tells whether an object is on its way out.
+pub(in crate::plan) fn is_leaving(kind: &Kind, object: &Object) -> bool {
+    kind.api.ready.is_some_and(|ready| {
+        object.status(ready.attribute).is_some_and(|status| ready.leaving.contains(&status))
+    })
+}
+
+fn confirmation<'a>(inputs: &Inputs<'a>, address: &Address, owned: &Owned) -> Option<Adoption<'a>> {
+    let asked = inputs.options.adopt.get(address).is_some_and(|id| *id == owned.id);
+    (asked && owned.provisional).then_some(Adoption::Confirmed)
+}
+
+fn adopted<'a>(
+    inputs: &Inputs<'a>,
+    address: &'a Address,
+    kind: &'static Kind,
+    recovered: &HashMap<&'a Address, (&'a Object, &'a Entry)>,
+) -> (Live<'a>, Option<Adoption<'a>>) {
+    if let Some(id) = inputs.options.adopt.get(address) {
+        let parent = kind.child_of().and_then(|_| parent_id(inputs, address));
+        let key = ObjectKey { kind: kind.name.into(), parent: parent.cloned(), id: id.clone() };
+        let found = inputs.snapshot.find(&key);
+        return found.map_or((Live::None, None), |object| (Live::Present(object), Some(Adoption::Asked)));
+    }
+    match recovered.get(address) {
+        Some((object, entry)) => (Live::Present(object), Some(Adoption::Recovered(entry))),
+        None => (Live::None, None),
+    }
+}
+
+/// Returns the id of the object under which a child stands.
+fn parent_id<'a>(inputs: &Inputs<'a>, address: &Address) -> Option<&'a Name> {
+    let parent = inputs.stack.resources.get(address)?.parent.as_ref()?;
+    let owned = inputs.ledger.entries.get(parent).and_then(|entry| entry.current.as_ref());
+    owned.map(|owned| &owned.id).or_else(|| inputs.options.adopt.get(parent))
+}
+
+/// Returns what open creations are known to have made: exactly one object could have come of it.
+fn recovered<'a>(inputs: &Inputs<'a>) -> HashMap<&'a Address, (&'a Object, &'a Entry)> {
+    let mut found = HashMap::new();
+    for intent in inputs.ledger.intents.values() {
+        let IntentAction::Create { entry, .. } = &intent.action else { continue };
+        let objects = inputs.snapshot.of_kind(&intent.kind);
+        if let [object] = resolve::candidates(inputs.registry, intent, inputs.ledger, objects)[..] {
+            found.insert(&intent.address, (object, entry.as_ref()));
+        }
+    }
+    found
+}
+
+/// Objects of this stack, with the subject that owns each.
+fn owned_keys(subjects: &[Subject<'_>]) -> HashMap<ObjectKey, usize> {
+    let mut keys = HashMap::new();
+    for (i, subject) in subjects.iter().enumerate() {
+        let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
+        for owned in subject.owned().into_iter().chain(deposed) {
+            keys.insert(owned.key(subject.kind.name), i);
+        }
+        if let Live::Present(object) = subject.live {
+            keys.insert(object.key(), i);
+        }
+    }
+    keys
+}
+
+/// A child whose parent object is gone is gone with it: no list shows it and no read proves it.
+fn follow_parents<'a>(
+    subjects: &mut [Subject<'a>],
+    index: &HashMap<&'a Address, usize>,
+    inputs: &Inputs<'a>,
+) {
+    for i in 0..subjects.len() {
+        let (Live::Unseen(owned), Some((of, _))) = (subjects[i].live, subjects[i].kind.child_of()) else {
+            continue;
+        };
+        let Some(id) = owned.parent.clone() else { continue };
+        let parent = subjects[i].parent().and_then(|address| index.get(address));
+        let current = parent.and_then(|p| subjects[*p].owned()).is_some_and(|owned| owned.id == id);
+        let key = ObjectKey { kind: of.into(), parent: None, id };
+        let seen = inputs.snapshot.objects.contains_key(&key);
+        if inputs.snapshot.absent.contains(&key) || (!current && !seen) {
+            subjects[i].live = Live::Gone(owned);
+        }
+    }
+}
+
+fn link<'a>(
+    subjects: &mut [Subject<'a>],
+    index: &HashMap<&'a Address, usize>,
+    taken: &HashMap<ObjectKey, usize>,
+    inputs: &Inputs<'a>,
+) {
+    for (i, subject) in subjects.iter_mut().enumerate() {
+        if let Some(resource) = subject.resource {
+            subject.needs = numbers(needed(resource, inputs), index, i);
+        }
+        let remembered =
+            subject.entry.into_iter().flat_map(|entry| entry.depends_on.iter().chain(&entry.parent));
+        let mut held = numbers(remembered, index, i);
+        if let Some(object) = subject.object() {
+            held.extend(
+                referred(subject.kind, object).filter_map(|key| taken.get(&key)).filter(|n| **n != i),
+            );
+            held.sort_unstable();
+            held.dedup();
+        }
+        subject.held = held;
+    }
+}
+
+/// Returns every address that a block refers to: in its attributes, as its parent, its project, or
+/// by `depends_on`.
+fn needed<'a>(resource: &'a Resource, inputs: &Inputs<'a>) -> impl Iterator<Item = &'a Address> {
+    let project = resource.kind.scope == Scope::Project;
+    let shared = inputs.stack.project.as_ref().filter(|_| project && resource.project.is_none());
+    let expressions = resource.attributes.values().map(|setting| &setting.expression);
+    expressions
+        .chain(&resource.project)
+        .flat_map(|expression| expression.addresses())
+        .chain(&resource.parent)
+        .chain(&resource.depends_on)
+        .chain(shared)
+}
+
+fn numbers<'a>(
+    addresses: impl Iterator<Item = &'a Address>,
+    index: &HashMap<&'a Address, usize>,
+    except: usize,
+) -> Vec<usize> {
+    let mut found: Vec<_> =
+        addresses.filter_map(|a| index.get(a).copied()).filter(|n| *n != except).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Returns the objects that a live object refers to.
+pub(in crate::plan) fn referred<'o>(
+    kind: &'static Kind,
+    object: &'o Object,
+) -> impl Iterator<Item = ObjectKey> + 'o {
+    kind.attributes.iter().flat_map(move |attribute| {
+        let (of, value) = match (&attribute.ty, object.attributes.get(attribute.name)) {
+            (Type::Reference(of) | Type::Set { of: Type::Reference(of), .. }, Some(value)) => (*of, value),
+            (_, _) => ("", &Value::Null),
+        };
+        let items = match value {
+            Value::List(items) => items.as_slice(),
+            other => std::slice::from_ref(other),
+        };
+        items.iter().filter_map(Value::as_text).map(move |id| ObjectKey {
+            kind: of.into(),
+            parent: None,
+            id: id.into(),
+        })
+    })
+}
+
+fn reversed<'s, 'a>(
+    subjects: &'s [Subject<'a>],
+    of: impl Fn(&'s Subject<'a>) -> &'s Vec<usize>,
+) -> Vec<Vec<usize>> {
+    let mut back = vec![Vec::new(); subjects.len()];
+    for (i, subject) in subjects.iter().enumerate() {
+        for n in of(subject) {
+            back[*n].push(i);
+        }
+    }
+    back
+}
+
+/// Returns the addresses of open questions, and of those that an apply would ask.
+pub(in crate::plan) fn questioned<'a>(survey: &Survey<'a>) -> HashSet<&'a Address> {
+    let open = survey.inputs.ledger.questions.values().map(|question| &question.intent.address);
+    open.chain(survey.late.iter().map(|(intent, _)| &intent.address)).collect()
+}
+
+/// Tells whether an object becomes the resource's by this plan.
+pub(in crate::plan) fn is_adopted(subject: &Subject<'_>) -> bool {
+    matches!(subject.adoption, Some(Adoption::Asked | Adoption::Recovered(_)))
+}

@@ -1,0 +1,8 @@
+//! Stack, ledger and snapshot joined by address: what every later phase reads. In: `PlanInputs` and the resolved moves.
+//! Out: the joined state, with the index of catalog names, prices, targeting and the projects of the stack.
+
+pub(super) mod catalog_index;
+pub(super) mod joined_state;
+pub mod prices;
+pub mod project_scope;
+pub(super) mod targeting;

@@ -1,0 +1,96 @@
+//! Monthly prices of objects over one catalog.
+
+use rust_decimal::Decimal;
+
+use super::catalog_index::Names;
+use crate::model::catalog::{Catalog, CatalogRecord};
+use crate::model::schema::{Factor, Kind, Price, PriceTerm};
+use crate::model::value::{Attributes, Value};
+
+/// Monthly prices of live objects over one catalog.
+pub struct Prices<'a> {
+    names: Names<'a>,
+}
+
+impl<'a> Prices<'a> {
+    /// Returns the prices of a catalog.
+    #[must_use]
+    pub fn new(catalog: &'a Catalog) -> Self {
+        Self { names: Names::new(catalog) }
+    }
+
+    /// Returns what an object costs a month; `None` where a price is not known.
+    #[must_use]
+    pub fn monthly(&self, kind: &Kind, attributes: &Attributes) -> Option<Decimal> {
+        let Price::Sum(terms) = kind.price else { return Some(Decimal::ZERO) };
+        let value = |name: &str| attributes.get(name).cloned();
+        let sum: Option<Decimal> =
+            terms.iter().map(|term| amount(term, chosen(&self.names, term, &value)?, &value)).sum();
+        sum.map(|sum| sum.round_dp(2))
+    }
+}
+
+/// Returns the record that a term's price stands in.
+pub(in crate::plan) fn chosen<'a>(
+    names: &Names<'a>,
+    term: &PriceTerm,
+    value: &dyn Fn(&str) -> Option<Value>,
+) -> Option<&'a CatalogRecord> {
+    match term.chosen_by {
+        Some(attribute) => names.find(term.table, &value(attribute)?),
+        None => names.single(term.table),
+    }
+}
+
+/// Returns a term's price times its factors.
+pub(in crate::plan) fn amount(
+    term: &PriceTerm,
+    record: &CatalogRecord,
+    value: &dyn Fn(&str) -> Option<Value>,
+) -> Option<Decimal> {
+    let price = record.number(term.field)?;
+    term.factors
+        .iter()
+        .try_fold(price, |product, factor| product.checked_mul(multiplier(factor, record, value)?))
+}
+
+fn multiplier(
+    factor: &Factor,
+    record: &CatalogRecord,
+    value: &dyn Fn(&str) -> Option<Value>,
+) -> Option<Decimal> {
+    let number = |name: &str| match value(name) {
+        Some(Value::Unknown(_)) => None,
+        found => Some(found.and_then(|value| value.as_decimal()).unwrap_or_default()),
+    };
+    match factor {
+        Factor::Count(attribute) => number(attribute),
+        Factor::Over { attribute, field } => {
+            Some((number(attribute)? - record.number(field).unwrap_or_default()).max(Decimal::ZERO))
+        }
+        Factor::When { attribute, equals } => {
+            Some(Decimal::from(i64::from(number(attribute)? == Decimal::from(*equals))))
+        }
+        Factor::Unless { attribute, values } => match value(attribute) {
+            Some(Value::Unknown(_)) => None,
+            found => {
+                let word = found.unwrap_or_default();
+                let free = values.iter().any(|value| word.as_text() == Some(value));
+                Some(Decimal::from(i64::from(!free)))
+            }
+        },
+        Factor::Instances { fixed, scaled, least } => match value(scaled) {
+            Some(Value::Unknown(_)) => None,
+            Some(Value::Map(map)) => Some(map.get(*least).and_then(Value::as_decimal).unwrap_or_default()),
+            _ => Some(number(fixed)?.max(Decimal::ONE)),
+        },
+        Factor::PercentWhen { attribute, percent, except, by } => {
+            if value(attribute).is_none_or(|value| value.as_bool() != Some(true)) {
+                return Some(Decimal::ZERO);
+            }
+            let chosen = value(by).unwrap_or_default();
+            let except = except.iter().find(|(word, _)| chosen.as_text() == Some(word));
+            Some(Decimal::new(except.map_or(*percent, |(_, percent)| *percent), 2))
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! `Reach`: which live objects are a stack's business: those in the projects that it is about. Other projects of
+//! the account are others' business.
+
+use std::collections::BTreeSet;
+
+use crate::ledger::entry::Ledger;
+use crate::model::address::Name;
+use crate::model::schema::{Registry, Scope};
+use crate::model::snapshot::{Object, ObjectKey, Snapshot};
+use crate::plan::change::{Operation, Plan, ProjectOf};
+
+/// The projects that a stack is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reach {
+    projects: BTreeSet<Name>,
+}
+
+/// Where an object is, as seen from a stack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Side {
+    /// In a project that the stack is about.
+    Here,
+    /// In the account, and in no project.
+    Account,
+    /// In another project, or it is one.
+    Elsewhere(Option<Name>),
+}
+
+impl Reach {
+    /// Returns the reach of a stack: its own project, those that it owns, and those that it has or makes objects in.
+    #[must_use]
+    pub fn of(plan: &Plan, ledger: &Ledger) -> Self {
+        let mut projects: BTreeSet<Name> = plan.base.project.iter().cloned().collect();
+        for entry in ledger.entries.values() {
+            let all = || entry.current.iter().chain(&entry.deposed);
+            projects.extend(all().filter_map(|owned| owned.project.clone()));
+            projects.extend(all().filter(|_| entry.kind == PROJECT).map(|owned| owned.id.clone()));
+        }
+        projects.extend(plan.steps.iter().filter_map(|step| match &step.operation {
+            Operation::Create { project: ProjectOf::Id(id), .. } => Some(id.clone()),
+            _ => None,
+        }));
+        Self { projects }
+    }
+
+    /// Returns the project, where it is just one.
+    #[must_use]
+    pub fn only(&self) -> Option<&Name> {
+        self.projects.first().filter(|_| self.projects.len() == 1)
+    }
+
+    /// Returns where an object is. One that names no project is taken for one of this stack's.
+    #[must_use]
+    pub fn side(&self, registry: Registry, snapshot: &Snapshot, object: &Object) -> Side {
+        let inside = |project: &Name| {
+            let here = self.projects.contains(project);
+            if here { Side::Here } else { Side::Elsewhere(Some(project.clone())) }
+        };
+        let Some(kind) = registry.kind(&object.kind) else { return Side::Here };
+        match (kind.scope, &object.project, kind.child_of().zip(object.parent.as_ref())) {
+            (Scope::Account, ..) if kind.name == PROJECT => inside(&object.id),
+            (Scope::Account, ..) => Side::Account,
+            (_, _, Some(((of, _), parent))) => {
+                let key = ObjectKey { kind: Name::new_static(of), parent: None, id: parent.clone() };
+                let parent = snapshot.objects.get(&key);
+                parent.map_or(Side::Elsewhere(None), |parent| self.side(registry, snapshot, parent))
+            }
+            (_, Some(project), None) => inside(project),
+            (_, None, None) => Side::Here,
+        }
+    }
+}
+
+/// The kind whose objects are projects.
+pub(in crate::plan) const PROJECT: &str = "project";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::REGISTRY;
+
+    fn object(kind: &str, id: &str, project: Option<&str>, parent: Option<&str>) -> Object {
+        Object {
+            kind: kind.into(),
+            id: id.into(),
+            project: project.map(Into::into),
+            parent: parent.map(Into::into),
+            created_at: None,
+            attributes: std::collections::BTreeMap::new(),
+            detailed: false,
+        }
+    }
+
+    #[test]
+    fn other_projects_are_others_business() {
+        let reach = Reach { projects: ["ours".into(), "also".into()].into() };
+        let all = [
+            object("project", "ours", None, None),
+            object("project", "theirs", None, None),
+            object("vm", "1", Some("ours"), None),
+            object("vm", "2", Some("theirs"), None),
+            object("vm", "3", None, None),
+            object("ssh_key", "4", None, None),
+            object("database", "5", Some("also"), None),
+            object("database", "6", Some("theirs"), None),
+            object("database_user", "7", None, Some("5")),
+            object("database_user", "8", None, Some("6")),
+            object("database_user", "9", None, Some("nowhere")),
+        ];
+        let mut snapshot = Snapshot::default();
+        snapshot.objects.extend(all.iter().map(|object| (object.key(), object.clone())));
+        let theirs = || Side::Elsewhere(Some("theirs".into()));
+        let sides: Vec<Side> = all.iter().map(|object| reach.side(REGISTRY, &snapshot, object)).collect();
+        assert_eq!(
+            sides,
+            [
+                Side::Here,
+                theirs(),
+                Side::Here,
+                theirs(),
+                Side::Here,
+                Side::Account,
+                Side::Here,
+                theirs(),
+                Side::Here,
+                theirs(),
+                Side::Elsewhere(None),
+            ]
+        );
+        assert_eq!(reach.only(), None);
+    }
+}

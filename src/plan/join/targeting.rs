@@ -1,0 +1,65 @@
+//! `Scope`: which subjects a plan may touch, with targets and exclusions.
+
+use super::joined_state::Survey;
+use crate::model::address::Address;
+
+/// The subjects that the plan may touch.
+pub(in crate::plan) struct Scope {
+    inside: Vec<bool>,
+}
+
+impl Scope {
+    /// Follows the targets to what they need (and, to be deleted, to what holds them), then takes out
+    /// what is excluded, with what needs it and what it holds.
+    pub fn new(survey: &Survey<'_>) -> Self {
+        let options = survey.inputs.options;
+        let count = survey.subjects.len();
+        let among = |of: &std::collections::BTreeSet<Address>, n: &usize| {
+            of.iter().any(|address| survey.subjects[*n].address.is_within(address))
+        };
+        let mut inside = vec![options.targets.is_empty(); count];
+        if !options.targets.is_empty() {
+            let start = (0..count).filter(|n| among(&options.targets, n)).collect();
+            spread(start, &mut inside, true, |n, next| {
+                let subject = &survey.subjects[n];
+                next.extend(&subject.needs);
+                if subject.resource.is_none() {
+                    next.extend(&survey.holders[n]);
+                }
+            });
+        }
+        if !options.excluded.is_empty() {
+            let start = (0..count).filter(|n| among(&options.excluded, n)).collect();
+            spread(start, &mut inside, false, |n, next| {
+                next.extend(&survey.users[n]);
+                next.extend(
+                    survey.subjects[n]
+                        .held
+                        .iter()
+                        .filter(|held| survey.subjects[**held].resource.is_none()),
+                );
+            });
+        }
+        Self { inside }
+    }
+
+    /// Tells whether the plan may touch a subject.
+    pub fn contains(&self, n: usize) -> bool {
+        self.inside[n]
+    }
+}
+
+/// Marks `start` and everything that `follow` reaches, each once.
+fn spread(start: Vec<usize>, marks: &mut [bool], mark: bool, follow: impl Fn(usize, &mut Vec<usize>)) {
+    let mut seen = vec![false; marks.len()];
+    let mut queue: Vec<usize> = start;
+    let mut next = Vec::new();
+    while let Some(n) = queue.pop() {
+        if std::mem::replace(&mut seen[n], true) {
+            continue;
+        }
+        marks[n] = mark;
+        follow(n, &mut next);
+        queue.append(&mut next);
+    }
+}

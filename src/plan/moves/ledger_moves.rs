@@ -1,0 +1,101 @@
+//! Declarations over a ledger: which entries get which address, which objects are taken over, what
+//! becomes of objects whose block is gone; and which declarations have nothing left to do.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use crate::config::declarations::{Import, Moved, Removed};
+use crate::config::stack::Stack;
+use crate::ledger::entry::Ledger;
+use crate::model::address::{Address, Name};
+use crate::model::source::Span;
+use crate::plan::inputs::Options;
+
+/// Returns the options of a plan with the objects that declarations take over. What the command line
+/// says of an address is stronger.
+pub(in crate::plan) fn options<'o>(
+    stack: &Stack,
+    ledger: &Ledger,
+    options: &'o Options,
+) -> Cow<'o, Options> {
+    let open = |import: &&Import| !is_imported(ledger, import) && !options.adopt.contains_key(&import.to);
+    let imports = stack.declarations.imports.iter().filter(open);
+    let imports = imports.map(|import| (import.to.clone(), import.id.clone()));
+    let mut imports = imports.chain(taken_back(ledger, options)).peekable();
+    if options.destroy || imports.peek().is_none() {
+        return Cow::Borrowed(options);
+    }
+    let mut all = options.clone();
+    all.adopt.extend(imports);
+    Cow::Owned(all)
+}
+
+/// Returns what was let go of, stayed live and is to be taken back: with a resource, what is part of it.
+fn taken_back(ledger: &Ledger, options: &Options) -> impl Iterator<Item = (Address, Name)> {
+    let is_meant = |address: &Address| {
+        let within = options.taken_back.iter().any(|wanted| address.is_within(wanted));
+        within && !ledger.entries.contains_key(address) && !options.adopt.contains_key(address)
+    };
+    let kept = ledger.kept.iter().filter(move |(address, _)| is_meant(address));
+    kept.map(|(address, kept)| (address.clone(), kept.id.clone()))
+}
+
+fn is_imported(ledger: &Ledger, import: &Import) -> bool {
+    let current = ledger.entries.get(&import.to).and_then(|entry| entry.current.as_ref());
+    current.is_some_and(|owned| owned.id == import.id)
+}
+
+/// A declaration that has nothing left to do: it can go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done {
+    /// What is done: `import of database.main`.
+    pub text: String,
+    /// The entry.
+    pub span: Span,
+    /// A module says it: it stays for everyone who uses the module.
+    pub in_module: bool,
+}
+
+/// Returns the declarations that have nothing left to do in this environment.
+#[must_use]
+pub fn done(stack: &Stack, ledger: &Ledger) -> Vec<Done> {
+    // Where nothing was ever applied, nothing was moved, either.
+    if ledger.entries.is_empty() {
+        return Vec::new();
+    }
+    let declarations = &stack.declarations;
+    let is_left = |from: &Address| {
+        let first = ledger
+            .entries
+            .range::<str, _>((std::ops::Bound::Included(from.as_str()), std::ops::Bound::Unbounded));
+        first
+            .map(|(address, _)| address)
+            .take_while(|address| address.as_str().starts_with(from.as_str()))
+            .any(|address| address.is_within(from) && !stack.resources.contains_key(address))
+    };
+    let mut found = Vec::new();
+    // What a module says is done when it is for each of its instances; another entry, for each place of its module.
+    let key = |span: &Span, module: &Name, said: &Address| (*span, module.is_empty().then(|| said.clone()));
+    let moved = declarations.moved.iter().map(|Moved { from, to, span, module, .. }| {
+        let text = format!("move of {from} to {to}");
+        (from, key(span, module, to), Done { text, span: *span, in_module: !module.is_empty() })
+    });
+    let removed = declarations.removed.iter().map(|Removed { from, span, module, .. }| {
+        let text = format!("removal of {from}");
+        (from, key(span, module, from), Done { text, span: *span, in_module: !module.is_empty() })
+    });
+    let all: Vec<_> = moved.chain(removed).collect();
+    let open: HashSet<_> =
+        all.iter().filter(|(from, ..)| is_left(from)).map(|(_, key, _)| key.clone()).collect();
+    let mut told = HashSet::new();
+    found.extend(all.into_iter().filter_map(|(_, key, done)| {
+        let is_done = !open.contains(&key) && told.insert(key);
+        is_done.then_some(done)
+    }));
+    for import in declarations.imports.iter().filter(|import| is_imported(ledger, import)) {
+        let text = format!("import of {}", import.to);
+        found.push(Done { text, span: import.span, in_module: false });
+    }
+    found.sort_by_key(|done| (done.span.source, done.span.start));
+    found
+}

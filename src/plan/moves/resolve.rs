@@ -1,0 +1,407 @@
+//! `Movers`: which entry of a ledger gets which address, as `moved` entries say: one by one, parents first.
+//!
+//! What is said of a resource is stronger than what is said of the module that it is in, and that stronger
+//! than what is said of the one around it. A child goes with its parent.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Bound;
+
+use super::resolved::{Before, Declared, Impossible};
+use crate::config::declarations::{Moved, module_of};
+use crate::config::stack::Stack;
+use crate::ledger::entry::{Entry, Ledger};
+use crate::model::address::{Address, Name, places};
+use crate::model::schema::Registry;
+use crate::model::source::Span;
+
+/// Addresses that one message names.
+const MOST_TOLD: usize = 3;
+
+/// Moves entries one by one, parents first.
+pub(in crate::plan) struct Movers<'a, 'l> {
+    registry: Registry,
+    stack: &'a Stack,
+    ledger: &'l Ledger,
+    rules: HashMap<&'a str, &'a Moved>,
+    /// Modules that entries are directly in.
+    holding: HashSet<&'l str>,
+    /// Modules with keys that whole modules become: the addresses of what is in their instances, in there.
+    inside: HashMap<&'a str, HashSet<&'a str>>,
+    /// Modules that get a key, and still have what is to get it.
+    open: HashSet<&'a str>,
+}
+
+/// Where an entry goes.
+struct Way<'a> {
+    to: Address,
+    /// The last entry that says so; `None`: it goes with its parent.
+    span: Option<Span>,
+    /// The entry that takes a whole module along, if it is the first on the way.
+    module: Option<&'a Moved>,
+}
+
+/// Resolves the declarations of a stack against the entries of a ledger.
+pub(in crate::plan) fn resolve_moves<'a>(
+    registry: Registry,
+    stack: &'a Stack,
+    ledger: &Ledger,
+) -> Declared<'a> {
+    let mut declared = Declared::new(stack);
+    if !stack.declarations.moved.is_empty() {
+        Movers::new(registry, stack, ledger).all(&mut declared);
+    }
+    declared
+}
+
+/// Addresses of modules that are taken, by the entries that lead there.
+type Taken<'a> = BTreeMap<&'a Address, (&'a Moved, Vec<(Address, Address)>)>;
+
+impl<'a, 'l> Movers<'a, 'l> {
+    /// Returns the movers of a stack's entries.
+    pub fn new(registry: Registry, stack: &'a Stack, ledger: &'l Ledger) -> Self {
+        let moved = &stack.declarations.moved;
+        let rules = moved.iter().map(|moved| (moved.from.as_str(), moved)).collect();
+        let inside = inside(stack);
+        let holding = ledger.entries.keys().map(|entry| module_of(&registry, entry.as_str()).0).collect();
+        let mut movers = Self { registry, stack, ledger, rules, holding, inside, open: HashSet::new() };
+        movers.open = moved.iter().filter(|rule| gives_key(rule)).map(|rule| rule.from.as_str()).collect();
+        let open = movers.rules.values().filter(|rule| gives_key(rule) && movers.is_open(rule));
+        movers.open = open.map(|rule| rule.from.as_str()).collect();
+        movers
+    }
+
+    /// Finds all moves.
+    pub fn all(&self, declared: &mut Declared<'_>) {
+        let mut taken: HashSet<Address> = HashSet::new();
+        let mut modules: Taken<'_> = BTreeMap::new();
+        // Of a whole module it is said once.
+        let mut ambiguous: HashSet<Span> = HashSet::new();
+        // A parent's address is the beginning of its children's, so it comes before them.
+        for (address, entry) in &self.ledger.entries {
+            if let Some((rule, to)) = self.uncertain(address, entry) {
+                if ambiguous.insert(rule.span) {
+                    declared.impossible.push(like_a_key(address, rule, &to));
+                }
+                continue;
+            }
+            if self.stack.resources.contains_key(address) {
+                continue;
+            }
+            let way = match self.way(address, entry, declared) {
+                Ok(Some(way)) => way,
+                Ok(None) => continue,
+                Err(impossible) => {
+                    if impossible.span.is_none_or(|span| !self.is_module(span) || ambiguous.insert(span)) {
+                        declared.impossible.push(impossible);
+                    }
+                    continue;
+                }
+            };
+            if self.ledger.entries.contains_key(&way.to) || !taken.insert(way.to.clone()) {
+                match way.module {
+                    Some(rule) => {
+                        let (_, pairs) = modules.entry(&rule.from).or_insert((rule, Vec::new()));
+                        pairs.push((address.clone(), way.to));
+                    }
+                    None => declared.impossible.push(occupied(address, &way.to, way.span)),
+                }
+                continue;
+            }
+            let module = way.module.and_then(|rule| carried(rule, address, &way.to));
+            let module = module.or_else(|| self.with_parent(address, &way.to, entry, declared));
+            let before = Before { address: address.clone(), span: way.span, module };
+            declared.was.insert(way.to.clone(), before);
+            declared.moves.insert(address.clone(), way.to);
+        }
+        declared.impossible.extend(modules.into_values().map(|(rule, pairs)| crowded(rule, &pairs)));
+    }
+
+    /// Returns where an entry goes: as entries for it say, else with its parent, else with its module.
+    fn way(
+        &self,
+        address: &Address,
+        entry: &Entry,
+        declared: &Declared<'_>,
+    ) -> Result<Option<Way<'a>>, Impossible> {
+        let mut way = Way { to: address.clone(), span: None, module: None };
+        let mut moved = false;
+        if self.rule(&way.to, entry).is_none()
+            && let Some(parent) = &entry.parent
+            && let Some(new) = declared.moves.get(parent)
+        {
+            let rest = address.as_str().get(parent.as_str().len() + 1..).unwrap_or_default();
+            way.to = new.join(rest);
+            moved = true;
+        }
+        let mut made = Vec::new();
+        // Entries never lead round in a circle; the bound is for what comes of parents.
+        for _ in 0..=self.rules.len() {
+            if moved && self.stack.resources.contains_key(&way.to) {
+                break;
+            }
+            let Some((rule, to)) = self.step(&way.to, entry, &made)? else { break };
+            made.push(&rule.from);
+            if rule.kind.is_none() && !moved {
+                way.module = Some(rule);
+            }
+            (way.to, way.span, moved) = (to, Some(rule.span), true);
+        }
+        Ok(moved.then_some(way))
+    }
+
+    /// Returns the entry that takes an address further, and where to. Those that are `made` are made: what lost
+    /// its key may look as if it had another.
+    fn step(
+        &self,
+        at: &Address,
+        entry: &Entry,
+        made: &[&Address],
+    ) -> Result<Option<(&'a Moved, Address)>, Impossible> {
+        let Some((rule, key)) = self.rule(at, entry) else { return self.module_step(at, made) };
+        if rule.whole != key.is_some() && self.is_last(rule) {
+            return Err(ambiguous(at, rule, key));
+        }
+        Ok(Some((rule, key.map_or_else(|| rule.to.clone(), |key| rule.to.join(&key)))))
+    }
+
+    /// Returns the entry that moves an address, and the key, when it is one for a whole block.
+    fn rule(&self, at: &Address, entry: &Entry) -> Option<(&'a Moved, Option<Name>)> {
+        if let Some(rule) = self.rules.get(at.as_str()) {
+            return Some((rule, None));
+        }
+        let (block, key) = at.as_str().rsplit_once('.')?;
+        let of_kind = |rule: &&&Moved| rule.kind.is_some_and(|kind| kind.name == entry.kind);
+        let rule = self.rules.get(block).filter(of_kind)?;
+        // `vm.web` to `vm.web.a`: it is the one without a key that gets one.
+        (!rule.to.is_within(&rule.from)).then(|| (*rule, Some(Name::new(key))))
+    }
+
+    fn is_module(&self, span: Span) -> bool {
+        self.rules.values().any(|rule| rule.kind.is_none() && rule.span == span)
+    }
+
+    fn is_last(&self, rule: &Moved) -> bool {
+        !self.rules.contains_key(rule.to.as_str())
+    }
+
+    /// Tells whether an entry moves what stands at an address.
+    fn goes_on(&self, at: &Address) -> bool {
+        places(at.as_str()).filter_map(|place| self.rules.get(place)).any(|rule| rule.takes(at))
+    }
+
+    /// Returns the entry that moves the innermost module that an address is in, and where the address goes.
+    fn module_step(
+        &self,
+        at: &Address,
+        made: &[&Address],
+    ) -> Result<Option<(&'a Moved, Address)>, Impossible> {
+        let mut part = at.as_str();
+        while let Some((above, _)) = part.rsplit_once('.') {
+            part = above;
+            let rule = self.rules.get(above).copied();
+            let Some(rule) = rule.filter(|rule| rule.kind.is_none()) else { continue };
+            if !rule.takes(at) || made.contains(&&rule.from) {
+                continue;
+            }
+            // Where all that gets the key has it, what else is there has, or had, a key of its own.
+            if made.is_empty() && gives_key(rule) && !self.open.contains(rule.from.as_str()) {
+                continue;
+            }
+            let rest = &at.as_str()[above.len() + 1..];
+            let to = rule.to.join(rest);
+            let lives = self.stack.modules.contains_key(module_of(&self.registry, to.as_str()).0);
+            if rule.whole && self.is_in_an_instance(rule, &to, rest, lives) {
+                return Err(ambiguous(at, rule, None));
+            }
+            if lives || self.goes_on(&to) {
+                return Ok(Some((rule, to)));
+            }
+            // What has a key there already is no part of what gets one.
+            if rule.to.is_within(&rule.from) {
+                return Ok(None);
+            }
+            return self.keyed_alike(rule, at, rest).map(|()| Some((rule, to)));
+        }
+        Ok(None)
+    }
+
+    /// Refuses what has a key where a module has none, and the reverse.
+    fn keyed_alike(&self, rule: &Moved, at: &Address, rest: &str) -> Result<(), Impossible> {
+        if rule.whole {
+            let has_key = !module_of(&self.registry, rest).0.is_empty();
+            return if has_key { Ok(()) } else { Err(ambiguous(at, rule, None)) };
+        }
+        let inner = module_of(&self.registry, rest).0;
+        let Some(key) = inner.split('.').next().filter(|key| !key.is_empty()) else { return Ok(()) };
+        // A module without keys has something of its own, or still has the module that is in it.
+        if self.holding.contains(rule.from.as_str()) || self.is_module_place(&rule.to.join(key)) {
+            return Ok(());
+        }
+        Err(ambiguous(at, rule, Some(Name::new(key))))
+    }
+
+    /// Tells whether there is a module, or would be if no `when` left it out.
+    fn is_module_place(&self, place: &Address) -> bool {
+        let below = format!("{place}.");
+        let mut near = self.stack.modules.range::<str, _>((Bound::Included(&*below), Bound::Unbounded));
+        self.stack.modules.contains_key(place.as_str())
+            || self.stack.left_out.contains_key(place)
+            || near.next().is_some_and(|(name, _)| name.starts_with(&below))
+    }
+
+    /// Tells whether what has no place where a key would lead has one within an instance: then what looks like a
+    /// key was a module in the one that had none.
+    fn is_in_an_instance(&self, rule: &Moved, to: &Address, rest: &str, lives: bool) -> bool {
+        let Some(inside) = self.inside.get(rule.to.as_str()) else { return false };
+        let inner = module_of(&self.registry, rest).0;
+        let Some(first) = inner.split('.').next().filter(|first| !first.is_empty()) else { return false };
+        let has_place = self.stack.resources.contains_key(to);
+        !has_place && (inside.contains(rest) || !lives && inside.contains(first))
+    }
+
+    /// Refuses what stands at an address that may have its key already, or be in the module still that gets one
+    /// and only look as if it had it.
+    fn uncertain(&self, at: &Address, entry: &Entry) -> Option<(&'a Moved, Address)> {
+        // A child goes with its parent, and what is said of one resource is stronger.
+        if entry.parent.is_some() || self.rule(at, entry).is_some() {
+            return None;
+        }
+        let is_declared = self.stack.resources.contains_key(at);
+        let mut rules = places(at.as_str()).filter_map(|place| self.rules.get(place).copied());
+        rules.find_map(|rule| {
+            let may_be = gives_key(rule) && !rule.takes(at);
+            let may_be = may_be && (!is_declared || self.open.contains(rule.from.as_str()));
+            let rest = at.below(rule.from.as_str()).filter(|_| may_be)?;
+            let end = self.end(rule, rest, entry);
+            end.filter(|to| !self.ledger.entries.contains_key(to)).map(|to| (rule, to))
+        })
+    }
+
+    /// Returns where a move leads to, and others from there, if that is declared.
+    fn end(&self, rule: &'a Moved, rest: &str, entry: &Entry) -> Option<Address> {
+        let (mut at, mut made) = (rule.to.join(rest), vec![&rule.from]);
+        for _ in 0..=self.rules.len() {
+            if self.stack.resources.contains_key(&at) {
+                return Some(at);
+            }
+            let (rule, to) = self.step(&at, entry, &made).ok().flatten()?;
+            made.push(&rule.from);
+            at = to;
+        }
+        None
+    }
+
+    /// Tells whether a module still has what is to get its key.
+    fn is_open(&self, rule: &'a Moved) -> bool {
+        let from = rule.from.as_str();
+        let near = self.ledger.entries.range::<str, _>((Bound::Included(from), Bound::Unbounded));
+        let mut near = near.take_while(|(address, _)| address.as_str().starts_with(from));
+        near.any(|(address, entry)| {
+            let is_left = rule.takes(address) && !self.stack.resources.contains_key(address);
+            is_left && address.below(from).is_some_and(|rest| self.end(rule, rest, entry).is_some())
+        })
+    }
+
+    /// Returns the module that a child's parent goes with.
+    fn with_parent(
+        &self,
+        address: &Address,
+        to: &Address,
+        entry: &Entry,
+        declared: &Declared<'_>,
+    ) -> Option<(Name, Name)> {
+        let parent = self.ledger.entries.get_key_value(entry.parent.as_ref()?)?.0;
+        let (from, into) = declared.was.get(declared.moves.get(parent)?)?.module.clone()?;
+        (address.below(&from)? == to.below(&into)?).then_some((from, into))
+    }
+}
+
+/// Returns, of modules with keys that whole modules become, the addresses of what is in their instances, in there.
+fn inside(stack: &Stack) -> HashMap<&str, HashSet<&str>> {
+    let whole = stack.declarations.moved.iter().filter(|rule| rule.whole && rule.kind.is_none());
+    let mut inside: HashMap<&str, HashSet<&str>> =
+        whole.map(|rule| (rule.to.as_str(), HashSet::new())).collect();
+    if inside.is_empty() {
+        return inside;
+    }
+    let modules = stack.modules.keys().map(Name::as_str);
+    for address in stack.resources.keys().map(Address::as_str).chain(modules) {
+        for place in places(address) {
+            let rest = address[place.len()..].strip_prefix('.').and_then(|rest| rest.split_once('.'));
+            if let (Some((_, rest)), Some(found)) = (rest, inside.get_mut(place)) {
+                found.insert(rest);
+            }
+        }
+    }
+    inside
+}
+
+/// Tells whether a module without keys gets one.
+fn gives_key(rule: &Moved) -> bool {
+    rule.kind.is_none() && rule.to.is_within(&rule.from)
+}
+
+/// Returns the old and the new place of a module, where all that changes of an address is that place.
+fn carried(rule: &Moved, from: &Address, to: &Address) -> Option<(Name, Name)> {
+    let rest = from.below(rule.from.as_str())?;
+    let place = to.as_str().strip_suffix(rest)?.strip_suffix('.')?;
+    Some((Name::new(rule.from.as_str()), Name::new(place)))
+}
+
+fn occupied(address: &Address, to: &Address, span: Option<Span>) -> Impossible {
+    let help = format!(
+        "Remove the `moved` entry; then let go of what is not wanted: \
+         `removed: [{{ from: {address}, action: forget }}]` (or delete)."
+    );
+    let text = format!("{address} cannot become {to}: that has an object of its own already.");
+    Impossible { address: address.clone(), text, help, span }
+}
+
+/// Says once what is in the way of everything in a module.
+fn crowded(rule: &Moved, pairs: &[(Address, Address)]) -> Impossible {
+    let told: Vec<&str> = pairs.iter().take(MOST_TOLD).map(|(_, to)| to.as_str()).collect();
+    let more = pairs.len() - told.len();
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let has = if pairs.len() == 1 { "has an object of its own" } else { "have objects of their own" };
+    let text = format!("{} cannot become {}: {}{more} {has} already.", rule.from, rule.to, told.join(", "));
+    let help = format!(
+        "Remove the `moved` entry; then let go of what is not wanted: \
+         `removed: [{{ from: {}, action: forget }}]` (or delete).",
+        rule.from
+    );
+    let address = pairs.first().map_or_else(|| rule.from.clone(), |(from, _)| from.clone());
+    Impossible { address, text, help, span: Some(rule.span) }
+}
+
+/// Refuses what may have its key already, or stand in a module that is called like it.
+fn like_a_key(at: &Address, rule: &Moved, to: &Address) -> Impossible {
+    let text = format!(
+        "{at} may be in {} already, or in the module of {} that is called like the key.",
+        rule.to, rule.from
+    );
+    let help = format!(
+        "Where it is in that module, say so: `moved: [{{ from: {at}, to: {to} }}]`. Where all of {} has its key, \
+         remove the entry.",
+        rule.from
+    );
+    Impossible { address: at.clone(), text, help, span: Some(rule.span) }
+}
+
+fn ambiguous(at: &Address, rule: &Moved, key: Option<Name>) -> Impossible {
+    let (one, several) = match rule.kind {
+        Some(_) => ("one resource", "one of several"),
+        None => ("in one module", "in one of several modules"),
+    };
+    let single = if rule.kind.is_some() { "one resource" } else { "one module" };
+    let (text, help) = match key {
+        None => (
+            format!("{at} is {one}, and {} has `for_each`.", rule.to),
+            format!("Say which instance it becomes: `to: {}.KEY`.", rule.to),
+        ),
+        Some(key) => (
+            format!("{at} is {several}, and {} is {single}.", rule.to),
+            format!("Say which one it is: `from: {}.{key}`.", rule.from),
+        ),
+    };
+    Impossible { address: at.clone(), text, help, span: Some(rule.span) }
+}

@@ -1,0 +1,189 @@
+//! The calls that change an object in place: which, in which order, with what.
+
+use std::collections::BTreeMap;
+
+use crate::model::address::Name;
+use crate::model::expression::Expression;
+use crate::model::schema::{Attribute, Call, Kind, OnChange, Type};
+use crate::model::value::Value;
+use crate::plan::change::PlannedCall;
+use crate::plan::decide::reactivation;
+use crate::plan::decision::{Difference, Verdict};
+use crate::plan::diff::attributes::is_exclusive;
+use crate::plan::diff::compare::shielded;
+use crate::plan::diff::current_value::present;
+use crate::plan::join::joined_state::{Subject, Survey};
+
+/// The calls of one update, in the order of the kind's table.
+pub(in crate::plan) struct Calls {
+    planned: Vec<PlannedCall>,
+}
+
+/// Returns the calls that make a subject's differences go away. `released`: links that are undone
+/// before, in a step of their own.
+pub(in crate::plan) fn calls(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    released: &[&'static str],
+) -> Vec<PlannedCall> {
+    let first = verdict.revival.and_then(|revival| reactivation::call(subject, revival));
+    let mut calls = Calls { planned: first.into_iter().collect() };
+    let mut last = "";
+    for difference in &verdict.differences {
+        // The keys of a map travel together.
+        if std::mem::replace(&mut last, difference.attribute.name) != difference.attribute.name {
+            calls.add(survey, subject, verdict, difference, released);
+        }
+    }
+    // What an upload begins is waited for by itself: as the last call, it takes the place of what others began.
+    let mut planned = calls.planned;
+    planned.sort_by_key(|planned| delivers_upload(subject.kind, planned));
+    planned
+}
+
+/// Tells whether a call names an upload and begins a record whose end is waited for.
+fn delivers_upload(kind: &Kind, planned: &PlannedCall) -> bool {
+    let mut attributes = planned.attributes.keys().filter_map(|name| kind.attribute(name));
+    attributes.any(|attribute| matches!(attribute.change, OnChange::Upload { run: Some(_), .. }))
+}
+
+/// Returns the call that undoes a link, alone.
+pub(in crate::plan) fn release(attribute: &'static Attribute, before: Value) -> Option<PlannedCall> {
+    let OnChange::Link { unset, .. } = attribute.change else { return None };
+    let link = (before, Expression::Value(Value::Null));
+    Some(PlannedCall {
+        call: unset.name.into(),
+        attributes: BTreeMap::from([(attribute.name.into(), link)]),
+    })
+}
+
+impl Calls {
+    fn add(
+        &mut self,
+        survey: &Survey<'_>,
+        subject: &Subject<'_>,
+        verdict: &Verdict<'_>,
+        difference: &Difference<'_>,
+        released: &[&'static str],
+    ) {
+        let attribute = difference.attribute;
+        let before = before(survey, subject, verdict, attribute);
+        let after = target(survey, subject, verdict, attribute);
+        match attribute.change {
+            OnChange::Patch { call, .. } => {
+                self.call(call, attribute.name, before, after);
+                for name in call.always {
+                    self.along(survey, subject, verdict, call, name);
+                }
+            }
+            OnChange::Switch(choices) => {
+                let chosen = choices.iter().find(|(word, _)| difference.after.as_text() == Some(word));
+                if let Some((_, call)) = chosen {
+                    self.call(call, attribute.name, before, after);
+                }
+            }
+            OnChange::Link { set, unset, .. } => {
+                let linked = before != Value::Null && !released.contains(&attribute.name);
+                if linked {
+                    self.call(unset, attribute.name, before, Expression::Value(Value::Null));
+                }
+                if after != Expression::Value(Value::Null) {
+                    self.call(set, attribute.name, Value::Null, after);
+                }
+            }
+            OnChange::Upload { deliver, .. } => self.call(deliver, attribute.name, before, after),
+            OnChange::Replace | OnChange::Never => {}
+        }
+    }
+
+    fn call(&mut self, call: &Call, attribute: &str, before: Value, after: Expression) {
+        let change = (attribute.into(), (before, after));
+        if let Some(found) = self.planned.iter_mut().find(|planned| planned.call == call.name) {
+            found.attributes.extend([change]);
+        } else {
+            let attributes = BTreeMap::from([change]);
+            self.planned.push(PlannedCall { call: call.name.into(), attributes });
+        }
+    }
+
+    /// Adds an attribute that the call carries even when it does not change.
+    fn along(
+        &mut self,
+        survey: &Survey<'_>,
+        subject: &Subject<'_>,
+        verdict: &Verdict<'_>,
+        call: &Call,
+        name: &str,
+    ) {
+        let Some(attribute) = subject.kind.attribute(name) else { return };
+        let there = self.planned.iter().any(|p| p.call == call.name && p.attributes.contains_key(name));
+        if there {
+            return;
+        }
+        let before = before(survey, subject, verdict, attribute);
+        let after = match verdict.want(name) {
+            Some(_) => target(survey, subject, verdict, attribute),
+            None => Expression::Value(before.clone()),
+        };
+        self.call(call, name, before, after);
+    }
+}
+
+/// Returns the value that an attribute has now, sealed where a secret takes its place or was, and where it may be
+/// somebody else's.
+fn before(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    attribute: &Attribute,
+) -> Value {
+    let written = verdict.want(attribute.name).map(|want| &want.value);
+    let applied = subject.entry.and_then(|entry| entry.applied.get(attribute.name));
+    shielded(attribute, [written, applied], &present(subject, attribute), survey.key())
+}
+
+/// Returns the whole new value of an attribute; for a map, with the live keys that nobody manages. Of what may be
+/// somebody's secret it has the seal: whoever makes the call takes the value from the object.
+fn target(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    attribute: &Attribute,
+) -> Expression {
+    let Some(want) = verdict.want(attribute.name) else { return Expression::Value(Value::Null) };
+    let after = want.expression(survey.key());
+    let Type::Map(_) = attribute.ty else { return after };
+    let before = before(survey, subject, verdict, attribute);
+    let (Value::Map(live), false) = (before, attribute.secret) else { return after };
+    let written: BTreeMap<Name, Expression> = match after {
+        Expression::Map(map) => map,
+        Expression::Value(Value::Map(map)) => {
+            map.into_iter().map(|(key, value)| (key, Expression::Value(value))).collect()
+        }
+        other => return other,
+    };
+    let applied = subject.entry.and_then(|entry| match entry.applied.get(attribute.name)? {
+        Value::Map(map) => Some(map),
+        _ => None,
+    });
+    let exclusive = is_exclusive(want);
+    let managed = |key: &Name| exclusive || applied.is_some_and(|map| map.contains_key(key));
+    let extra = live.into_iter().filter(|(key, _)| !managed(key) && !written.contains_key(key));
+    let mut all: BTreeMap<Name, Expression> =
+        extra.map(|(key, value)| (key, Expression::Value(value))).collect();
+    all.extend(written);
+    whole(all)
+}
+
+/// Returns a map of known values as a value.
+fn whole(map: BTreeMap<Name, Expression>) -> Expression {
+    if map.values().all(|part| part.known().is_some()) {
+        let known = map.into_iter().filter_map(|(key, part)| match part {
+            Expression::Value(value) => Some((key, value)),
+            _ => None,
+        });
+        return Expression::Value(Value::Map(known.collect()));
+    }
+    Expression::Map(map)
+}

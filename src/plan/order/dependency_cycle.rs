@@ -1,0 +1,176 @@
+//! A dependency cycle among the steps of a plan: which step waits for which, with the lines of their blocks, and a way
+//! out that was tried by planning again. In: the cycle and the inputs of the plan; out: one blocker.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use super::steps::Waiting;
+use crate::config::stack::Stack;
+use crate::model::address::Address;
+use crate::model::expression::Expression;
+use crate::model::schema::ReplaceOrder;
+use crate::model::source::Span;
+use crate::model::value::Value;
+use crate::plan::blockers::Blocks;
+use crate::plan::change::{Block, POLICY, Plan};
+use crate::plan::decide::conflicts::name_conflicts::unique;
+use crate::plan::decision::{Act, Verdict};
+use crate::plan::inputs::Inputs;
+use crate::plan::join::joined_state::Survey;
+
+/// The code of the blocker.
+pub(in crate::plan) const CYCLE: &str = "cycle";
+
+/// Most steps of a cycle that a message names.
+const MOST: usize = 12;
+/// Most plans that are made to find a way out.
+const TRIES: usize = 24;
+
+/// A change of what the plan is made from, which may have no cycle.
+enum Way {
+    /// The block says in which order its object is replaced.
+    Order(Address, ReplaceOrder),
+    /// A first apply leaves the resource out.
+    Exclude(Address),
+    /// A first apply gives an attribute that no two may share another value.
+    Value(Address, &'static str, String),
+}
+
+/// Adds the blocker of a plan whose steps wait for each other. `original` is what the plan is made from, before its
+/// declarations were carried out, and `plan_again` makes a plan without looking for ways out.
+pub(in crate::plan) fn block(
+    survey: &Survey<'_>,
+    verdicts: &[Verdict<'_>],
+    cycle: &[Waiting],
+    (original, plan_again): (&Inputs<'_>, &dyn Fn(&Inputs<'_>) -> Plan),
+    blocks: &mut Blocks<'_, '_>,
+) {
+    let known: BTreeSet<_> = blocks.all().iter().map(name).collect();
+    let ways = ways(survey, verdicts, cycle);
+    let found = ways.into_iter().take(TRIES).find(|way| leads_out(original, plan_again, way, &known));
+    let help = match &found {
+        Some(way) => describe_way(survey, way),
+        None => "No other order of a replacement and no resource left out ends it (tried). For a first apply, take \
+                 one of these changes back."
+            .to_owned(),
+    };
+    let span = cycle.first().and_then(|step| span(survey, step.n));
+    blocks.at_place(CYCLE, span, describe(survey, cycle), survey.spoken(span, &help));
+}
+
+fn name(block: &Block) -> (String, Option<Address>) {
+    (block.code.to_string(), block.address.clone())
+}
+
+/// Returns the cycle in a sentence.
+fn describe(survey: &Survey<'_>, cycle: &[Waiting]) -> String {
+    let step = |step: &Waiting| {
+        format!("{} `{}`{}", step.doing, survey.subjects[step.n].address, line(survey, step.n))
+    };
+    let mut text = "Dependency cycle: ".to_owned();
+    for (number, waiting) in cycle.iter().take(MOST).enumerate() {
+        let joint = match number {
+            0 => "",
+            1 => " waits for ",
+            _ => ", which waits for ",
+        };
+        let _ = write!(text, "{joint}{}", step(waiting));
+    }
+    match cycle.len().checked_sub(MOST).filter(|more| *more > 0) {
+        Some(more) => drop(write!(text, ", and so on over {more} more steps, back to the first.")),
+        None => text.push_str(", which waits for the first."),
+    }
+    text
+}
+
+fn span(survey: &Survey<'_>, n: usize) -> Option<Span> {
+    let subject = &survey.subjects[n];
+    let left_out = || survey.left_out(subject.address).map(|(_, span)| span);
+    subject.block.map(|block| block.span).or_else(left_out)
+}
+
+/// Returns where a block stands, in parentheses.
+fn line(survey: &Survey<'_>, n: usize) -> String {
+    let place = span(survey, n).and_then(|span| survey.inputs.stack.sources.place(span));
+    place.map_or_else(|| " (no block)".to_owned(), |place| format!(" ({}:{})", place.file, place.line))
+}
+
+/// Returns the ways out that are worth trying: those that need one apply come first.
+fn ways(survey: &Survey<'_>, verdicts: &[Verdict<'_>], cycle: &[Waiting]) -> Vec<Way> {
+    let members: BTreeSet<usize> = cycle.iter().map(|step| step.n).collect();
+    let members: Vec<usize> = members.into_iter().filter(|n| survey.subjects[*n].block.is_some()).collect();
+    let address = |n: usize| survey.subjects[n].address.clone();
+    let mut ways = Vec::new();
+    for &n in &members {
+        if let Act::Replace { create_first } = verdicts[n].act {
+            let other = if create_first { ReplaceOrder::DeleteFirst } else { ReplaceOrder::CreateFirst };
+            ways.push(Way::Order(address(n), other));
+        }
+    }
+    let orders = ways.len();
+    for &n in &members {
+        let alone: Vec<&str> = unique(survey.subjects[n].kind).flatten().copied().collect();
+        let handed_over = verdicts[n].differences.iter().filter(|d| alone.contains(&d.attribute.name));
+        ways.extend(handed_over.filter_map(|difference| {
+            let text = difference.after.as_text()?;
+            Some(Way::Value(address(n), difference.attribute.name, format!("{text}-2")))
+        }));
+    }
+    // What is left out keeps the name that another one waits for.
+    if ways.len() == orders {
+        ways.extend(members.iter().map(|n| Way::Exclude(address(*n))));
+    }
+    ways
+}
+
+/// Plans with a way, and tells whether that has no cycle and nothing else against it.
+fn leads_out(
+    original: &Inputs<'_>,
+    plan_again: &dyn Fn(&Inputs<'_>) -> Plan,
+    way: &Way,
+    known: &BTreeSet<(String, Option<Address>)>,
+) -> bool {
+    let (mut stack, mut options): (Stack, _) = (original.stack.clone(), original.options.clone());
+    match way {
+        Way::Order(address, order) => {
+            let Some(resource) = stack.resources.get_mut(address) else { return false };
+            resource.lifecycle.replace = Some(*order);
+        }
+        Way::Exclude(address) => drop(options.excluded.insert(address.clone())),
+        Way::Value(address, attribute, value) => {
+            let resource = stack.resources.get_mut(address);
+            let Some(setting) = resource.and_then(|one| one.attributes.get_mut(*attribute)) else {
+                return false;
+            };
+            setting.expression = Expression::Value(Value::text(value));
+        }
+    }
+    let plan = plan_again(&Inputs { stack: &stack, options: &options, ..*original });
+    let counts = |block: &&Block| block.code != POLICY;
+    !plan.steps.is_empty() && plan.blocks.iter().filter(counts).all(|block| known.contains(&name(block)))
+}
+
+fn describe_way(survey: &Survey<'_>, way: &Way) -> String {
+    let line = |address: &Address| survey.index.get(address).map_or_else(String::new, |n| line(survey, *n));
+    match way {
+        Way::Order(address, order) => {
+            let word = match order {
+                ReplaceOrder::CreateFirst => "create_first",
+                _ => "delete_first",
+            };
+            format!(
+                "Write `lifecycle: {{ replace: {word} }}` in {address}{}: the plan has no cycle then (tried).",
+                line(address)
+            )
+        }
+        Way::Exclude(address) => format!(
+            "Apply in two runs: `stead apply --exclude {address}` has no cycle (tried); then `stead apply` does \
+             the rest."
+        ),
+        Way::Value(address, attribute, value) => format!(
+            "Apply in two runs: with `{attribute}: {value}` in {address}{} the plan has no cycle (tried); then \
+             write what it is to be.",
+            line(address)
+        ),
+    }
+}

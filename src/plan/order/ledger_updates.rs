@@ -1,0 +1,125 @@
+//! Ledger corrections that need no request: found gone, let go, adopted, remembered otherwise.
+
+use super::steps::remember;
+use crate::ledger::entry::{Entry, Owned};
+use crate::model::address::Name;
+use crate::model::value::{Attributes, Value};
+use crate::plan::change::Bookkeeping;
+use crate::plan::decision::{Act, Verdict};
+use crate::plan::diff::attributes::Diff;
+use crate::plan::diff::compare::{same, sealed};
+use crate::plan::diff::confirmation;
+use crate::plan::join::joined_state::{Adoption, Live, Subject, Survey, certificate, is_gone};
+
+/// Returns the corrections of one subject.
+pub(in crate::plan) fn bookkeeping(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+) -> Vec<Bookkeeping> {
+    let mut found = Vec::new();
+    if verdict.act == Act::Frozen {
+        return found;
+    }
+    let address = subject.address;
+    let gone = gone(survey, subject).map(|owned| Bookkeeping::Gone(address.clone(), owned.id.clone()));
+    found.extend(gone);
+    if is_over(survey, subject) {
+        return found;
+    }
+    if verdict.act == Act::Forget {
+        let is_there = !matches!(subject.live, Live::Gone(_));
+        found.extend(is_there.then(|| Bookkeeping::Forget(address.clone())));
+        return found;
+    }
+    if subject.resource.is_some() && matches!(verdict.act, Act::Keep | Act::Update) {
+        found.extend(remembered(survey, subject, verdict));
+    }
+    found
+}
+
+/// Tells whether nothing is left of a removed resource: every object of it is proven gone.
+fn is_over(survey: &Survey<'_>, subject: &Subject<'_>) -> bool {
+    let owned = subject.entry.map(|entry| entry.current.iter().len() + entry.deposed.len());
+    subject.resource.is_none() && owned.is_some_and(|owned| owned == gone(survey, subject).count())
+}
+
+/// Returns the owned objects that are proven gone.
+fn gone<'s>(survey: &'s Survey<'_>, subject: &'s Subject<'_>) -> impl Iterator<Item = &'s Owned> {
+    let absent = |owned: &&Owned| is_gone(&survey.inputs, subject.kind, owned);
+    let current = match subject.live {
+        Live::Gone(owned) => Some(owned),
+        _ => None,
+    };
+    let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
+    deposed.filter(absent).chain(current)
+}
+
+/// Returns what is to be remembered otherwise although the object does not change. An update
+/// remembers by itself in the end, so only an adoption comes before it.
+fn remembered(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<Bookkeeping> {
+    let object = subject.object()?;
+    let update = verdict.act == Act::Update;
+    if update && subject.adoption.is_none() {
+        return None;
+    }
+    let diff = Diff::new(survey, subject)?;
+    let remember = remember(survey, subject);
+    let current = match subject.adoption {
+        Some(Adoption::Asked | Adoption::Confirmed) => certificate(object, false),
+        Some(Adoption::Recovered(_)) => certificate(object, true),
+        None => subject.owned()?.clone(),
+    };
+    let entry = Entry {
+        kind: subject.kind.name.into(),
+        current: Some(current),
+        deposed: subject.entry.map(|entry| entry.deposed.clone()).unwrap_or_default(),
+        parent: subject.parent().cloned(),
+        applied: applied(survey, verdict, &diff),
+        depends_on: remember.depends_on,
+        protect: remember.protect,
+        keep_on_remove: remember.keep_on_remove,
+        delete_on_remove: remember.delete_on_remove,
+        unfinished: update,
+        secret_lost: subject.entry.is_some_and(|entry| entry.secret_lost),
+        final_snapshot: remember.final_snapshot,
+        verified: confirmation::renewed(subject, verdict, |want| diff.shows(want)),
+    };
+    let same = subject.entry.is_some_and(|before| is_same(before, &entry) && !is_renewed(before, &entry));
+    (!same).then(|| Bookkeeping::Remember(subject.address.clone(), Box::new(entry)))
+}
+
+/// Tells whether an entry would not change. That a reading confirms a value is written down with the next change
+/// only, but a value that the service keeps by now must not count as one that it does not keep.
+fn is_same(before: &Entry, entry: &Entry) -> bool {
+    let verified = before.verified.clone();
+    let not_kept = |entry: &Entry| entry.verified.as_ref().map(|v| v.not_kept.clone()).unwrap_or_default();
+    not_kept(before) == not_kept(entry) && *before == Entry { verified, ..entry.clone() }
+}
+
+/// Tells whether a short fingerprint gives way to a whole one, which is equal to it.
+fn is_renewed(before: &Entry, entry: &Entry) -> bool {
+    let is_legacy = |name: &Name| before.applied.get(name).is_some_and(Value::has_legacy_fingerprint);
+    entry.applied.iter().any(|(name, value)| is_legacy(name) && !value.has_legacy_fingerprint())
+}
+
+/// Returns the written attributes that are as they should be. What was applied in other words, but
+/// means the same, stays in its words.
+fn applied(survey: &Survey<'_>, verdict: &Verdict<'_>, diff: &Diff<'_, '_>) -> Attributes {
+    let differs =
+        |name: &str| verdict.differences.iter().any(|difference| difference.attribute.name == name);
+    let settled =
+        verdict.wants.iter().filter(|want| want.setting.is_some() && !differs(want.attribute.name));
+    settled
+        .map(|want| {
+            let value = sealed(want.stored(), survey.key());
+            let before = diff.applied(want.attribute);
+            // A short fingerprint of an earlier version gives way to the whole one.
+            let is_current = |before: &&Value| {
+                same(&want.attribute.ty, before, &value) && !before.has_legacy_fingerprint()
+            };
+            let kept = before.filter(is_current).cloned();
+            (want.attribute.name.into(), kept.unwrap_or(value))
+        })
+        .collect()
+}

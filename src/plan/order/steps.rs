@@ -1,0 +1,535 @@
+//! Steps and their order: what is made comes after what it needs; what goes comes after everything
+//! that held it has let go.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::calls;
+use super::nodes::{Deposed, Nodes};
+use super::parents::Parents;
+use crate::config::stack::OnRemove;
+use crate::ledger::entry::Owned;
+use crate::model::address::Name;
+use crate::model::expression::Expression;
+use crate::model::graph::{Graph, NodeId};
+use crate::model::schema::{Attribute, Check, Effect, Kind, OnChange, Rule};
+use crate::model::snapshot::Object;
+use crate::model::value::Value;
+use crate::plan::change::{CriticalPath, Operation, PlannedCall, Remember, Step};
+use crate::plan::decide::checks::catalog_rules;
+use crate::plan::decide::deposed::Leftovers;
+use crate::plan::decide::final_snapshot;
+use crate::plan::decide::name_handover::successors;
+use crate::plan::decision::{Act, Verdict, Want};
+use crate::plan::diff::attributes::ignores;
+use crate::plan::join::joined_state::{Adoption, Live, Subject, Survey, is_adopted, is_leaving, referred};
+
+/// The shortest time that a step is given, in seconds.
+const PATIENCE: u32 = 300;
+/// What a call takes that only writes something down, in seconds.
+const AT_ONCE: u32 = 1;
+/// How many times its usual duration a step is given.
+const SLACK: u32 = 20;
+
+/// Steps in order, and the numbers of each subject's own.
+pub(in crate::plan) struct Ordered {
+    /// The steps; each comes after those that it waits for.
+    pub steps: Vec<Step>,
+    /// By subject.
+    pub of: Vec<Vec<usize>>,
+    /// Steps that wait for each other, each for the one after it and the last for the first: there are no others
+    /// then.
+    pub cycle: Vec<Waiting>,
+}
+
+/// A step of a cycle.
+pub(in crate::plan) struct Waiting {
+    /// Whose it is.
+    pub n: usize,
+    /// What it does: `creating`.
+    pub doing: &'static str,
+}
+
+/// Returns all steps in order.
+pub(in crate::plan) fn order<'a>(
+    survey: &Survey<'a>,
+    verdicts: &[Verdict<'a>],
+    leftovers: &Leftovers<'a>,
+) -> Ordered {
+    let mut work =
+        Work { survey, verdicts, graph: Graph::default(), drafts: Vec::new(), nodes: Vec::new() };
+    work.nodes.resize(survey.subjects.len(), Nodes::default());
+    for n in 0..survey.subjects.len() {
+        work.add_steps(n);
+    }
+    for n in 0..survey.subjects.len() {
+        work.nodes[n].delete = work.parents().deletion_of(&work.nodes, n);
+    }
+    work.make_room(leftovers);
+    for n in 0..survey.subjects.len() {
+        work.make_after_needs(n);
+        work.replace_in_order(n);
+        work.delete_after_holders(n);
+        work.follow_all(work.parents().deletions_after_update(&work.nodes, n));
+    }
+    work.follow_all(work.parents().growth_before_shrinking(&work.nodes));
+    work.wait_for_the_end();
+    for (old, new) in successors(survey, verdicts) {
+        let (old, new) = (&work.nodes[old], &work.nodes[new]);
+        work.follow(old.delete.or(old.update), new.create.or(new.update));
+    }
+    work.number()
+}
+
+struct Work<'s, 'a> {
+    survey: &'s Survey<'a>,
+    verdicts: &'s [Verdict<'a>],
+    graph: Graph<usize>,
+    drafts: Vec<Option<Step>>,
+    nodes: Vec<Nodes<'a>>,
+}
+
+impl<'a> Work<'_, 'a> {
+    fn add_steps(&mut self, n: usize) {
+        let (subject, verdict) = (&self.survey.subjects[n], &self.verdicts[n]);
+        if verdict.act != Act::Frozen {
+            for owned in subject.entry.into_iter().flat_map(|entry| &entry.deposed) {
+                let absent = self.survey.inputs.snapshot.absent.contains(&owned.key(subject.kind.name));
+                if !absent && self.parents().goes_with(n, owned).is_none() {
+                    let release = self.release_deposed(n, owned);
+                    let node = self.add(n, delete(owned, true));
+                    self.follow(release, Some(node));
+                    let copy = self.add_copy(n, owned);
+                    self.follow(copy, Some(node));
+                    self.nodes[n].deposed.push(Deposed { id: &owned.id, node, early: false });
+                }
+            }
+        }
+        match verdict.act {
+            // Refused: what is adopted is never replaced at once.
+            Act::Replace { .. } if is_adopted(subject) => {}
+            Act::Create => {
+                let create = self.create(n, false);
+                self.nodes[n].create = Some(self.add(n, create));
+            }
+            // The step of its parent stands for its own deletion.
+            Act::Replace { create_first } if self.parents().goes_along(n) => {
+                let create = self.create(n, create_first);
+                self.nodes[n].create = Some(self.add(n, create));
+            }
+            Act::Replace { create_first } => {
+                self.add_release(n);
+                let create = self.create(n, create_first);
+                self.nodes[n].create = Some(self.add(n, create));
+                self.nodes[n].delete = subject
+                    .owned()
+                    .map(|owned| self.add(n, delete(&consented(subject, owned), create_first)));
+                self.copy_first(n);
+            }
+            Act::Update => self.add_update(n),
+            Act::Delete if self.parents().goes_along(n) => {}
+            Act::Delete => {
+                self.add_release(n);
+                self.nodes[n].delete =
+                    subject.owned().map(|owned| self.add(n, delete(&consented(subject, owned), false)));
+                self.copy_first(n);
+            }
+            Act::Keep | Act::Frozen | Act::Forget => {}
+        }
+    }
+
+    /// Copies the data of an object before anything is done to let it go.
+    fn copy_first(&mut self, n: usize) {
+        let Some(copy) = self.survey.subjects[n].owned().and_then(|owned| self.add_copy(n, owned)) else {
+            return;
+        };
+        let own = self.nodes[n].clone();
+        self.follow(Some(copy), own.release);
+        self.follow(Some(copy), own.delete);
+    }
+
+    /// Adds the step that copies the data of an object which goes, where that is wanted.
+    fn add_copy(&mut self, n: usize, owned: &Owned) -> Option<NodeId> {
+        let step = final_snapshot::step(self.survey, &self.survey.subjects[n], owned)?;
+        self.drafts.push(Some(step));
+        Some(self.graph.add(n))
+    }
+
+    /// What an older object still has comes anew once that object has gone.
+    fn make_room(&mut self, leftovers: &Leftovers<'a>) {
+        let new = (0..self.verdicts.len()).filter(|n| self.verdicts[*n].is_new());
+        for n in new {
+            for leftover in leftovers.in_the_way(self.survey, n, &self.verdicts[n]) {
+                let used = leftovers.is_used(leftover);
+                let deposed = self.nodes[leftover.n].deposed.iter_mut().find(|d| d.id == leftover.id);
+                // What others still use goes first only for its own address: they let go of it then.
+                let Some(deposed) = deposed.filter(|_| !used || leftover.n == n) else { continue };
+                deposed.early = !used;
+                let node = deposed.node;
+                self.follow(Some(node), self.nodes[n].create);
+            }
+        }
+    }
+
+    /// What is forbidden in a state that another change ends comes after that change.
+    fn wait_for_the_end(&mut self) {
+        let waits = |rule: &&Rule| matches!(rule.check, Check::NotWhile { .. });
+        for kind in self.survey.inputs.registry.kinds {
+            for rule in kind.rules.iter().filter(waits) {
+                let ends: Vec<usize> = catalog_rules::ends(self.survey, self.verdicts, rule).collect();
+                let waiting = (0..self.survey.subjects.len())
+                    .filter(|n| !ends.is_empty() && self.survey.subjects[*n].kind.name == kind.name);
+                for n in waiting.filter(|n| catalog_rules::rolls_out(&self.verdicts[*n])) {
+                    for end in &ends {
+                        let end = self.nodes[*end].update.or(self.nodes[*end].delete);
+                        self.follow(end, self.nodes[n].create);
+                        self.follow(end, self.nodes[n].update);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds a step that undoes links, and returns their names: in an update those whose other end is
+    /// deleted before it is made anew, else those that stand in the way of the deletion.
+    fn add_release(&mut self, n: usize) -> Vec<&'static str> {
+        let subject = &self.survey.subjects[n];
+        let links: Vec<&'static Attribute> = match self.verdicts[n].act {
+            Act::Update => self.links_to_release(n),
+            _ => standing_links(subject),
+        };
+        let names: Vec<&'static str> = links.iter().map(|attribute| attribute.name).collect();
+        let undo = |link: &&'static Attribute| {
+            calls::release(link, crate::plan::diff::current_value::present(subject, link))
+        };
+        let undone: Vec<_> = links.iter().filter_map(undo).collect();
+        if !undone.is_empty() {
+            let mut desired = remembered(subject);
+            desired.extend(names.iter().map(|name| ((*name).into(), Expression::Value(Value::Null))));
+            let object = subject.object().map(Object::key);
+            // It undoes links and nothing else: what differs besides is not its business, and stops no deletion.
+            let others = desired.keys().filter(|name| !names.contains(&name.as_str())).cloned().collect();
+            let remember = Remember { unverified: others, ..as_before(subject) };
+            let release = Operation::Update { object, calls: undone, desired, remember };
+            self.nodes[n].release = Some(self.add(n, release));
+        }
+        names
+    }
+
+    /// Adds a step that undoes the links of an older object which stand in the way of its deletion. The
+    /// entry tells nothing of it: only what it shows counts.
+    fn release_deposed(&mut self, n: usize, owned: &Owned) -> Option<NodeId> {
+        let subject = &self.survey.subjects[n];
+        let key = owned.key(subject.kind.name);
+        let object = self.survey.inputs.snapshot.objects.get(&key);
+        let object = object.filter(|object| !is_leaving(subject.kind, object))?;
+        let links = subject.kind.attributes.iter().filter(|attribute| attribute.undone_before_delete);
+        let standing = links.map(|link| (link, crate::plan::diff::current_value::shown(object, link)));
+        let standing = standing.filter(|(_, value)| *value != Value::Null);
+        let undone: Vec<_> = standing.filter_map(|(link, value)| calls::release(link, value)).collect();
+        if undone.is_empty() {
+            return None;
+        }
+        let (desired, remember) = (BTreeMap::new(), as_before(subject));
+        Some(self.add(n, Operation::Update { object: Some(key), calls: undone, desired, remember }))
+    }
+
+    /// An update is one step, or two when a link must be undone before its other end goes.
+    fn add_update(&mut self, n: usize) {
+        let names = self.add_release(n);
+        let subject = &self.survey.subjects[n];
+        let calls = calls::calls(self.survey, subject, &self.verdicts[n], &names);
+        let object = subject.object().map(Object::key);
+        let (desired, remember) = (self.desired(n), self.remember(n));
+        self.nodes[n].update = Some(self.add(n, Operation::Update { object, calls, desired, remember }));
+    }
+
+    /// Returns the links that change and whose present other end is deleted before it is made anew.
+    fn links_to_release(&self, n: usize) -> Vec<&'static Attribute> {
+        let held = &self.survey.subjects[n].held;
+        let released = |link: &&'static Attribute| held.iter().any(|held| self.releases(n, link, *held));
+        self.changed_links(n).filter(released).collect()
+    }
+
+    fn changed_links(&self, n: usize) -> impl Iterator<Item = &'static Attribute> {
+        let changed = self.verdicts[n].differences.iter().map(|difference| difference.attribute);
+        changed.filter(|attribute| matches!(attribute.change, OnChange::Link { .. }))
+    }
+
+    /// Tells whether a link that changes leads to an object which goes before the link can be made anew: one
+    /// that is deleted before it is made again, or one that goes while the new other end waits for another
+    /// deletion.
+    fn releases(&self, n: usize, link: &Attribute, held: usize) -> bool {
+        let (subject, going) = (&self.survey.subjects[n], &self.verdicts[held]);
+        let early = going.deletes_first() || going.removes() && self.verdicts[n].downstream;
+        let other = &self.survey.subjects[held];
+        let deposed = other.entry.into_iter().flat_map(|entry| &entry.deposed);
+        let mut ids = other.object().map(|object| &object.id).into_iter().chain(deposed.map(|o| &o.id));
+        early
+            && ids.any(|id| {
+                Some(id.as_str()) == crate::plan::diff::current_value::present(subject, link).as_text()
+            })
+    }
+
+    /// Tells whether the live object of one subject refers to an object of another.
+    fn refers(&self, n: usize, held: usize) -> bool {
+        let (subject, other) = (&self.survey.subjects[n], &self.survey.subjects[held]);
+        let deposed = other.entry.into_iter().flat_map(|entry| &entry.deposed);
+        let ids: Vec<_> = other.owned().into_iter().chain(deposed).map(|owned| &owned.id).collect();
+        let mut keys = subject.object().into_iter().flat_map(|object| referred(subject.kind, object));
+        keys.any(|key| key.kind == other.kind.name && ids.contains(&&key.id))
+    }
+
+    fn create(&self, n: usize, deposes: bool) -> Operation {
+        Operation::Create {
+            desired: self.desired(n),
+            project: self.verdicts[n].project.clone(),
+            parent: self.survey.subjects[n].resource.and_then(|resource| resource.parent.clone()),
+            remember: self.remember(n),
+            deposes,
+        }
+    }
+
+    fn desired(&self, n: usize) -> BTreeMap<Name, Expression> {
+        let key = self.survey.key();
+        let written = |want: &&Want<'a>| want.setting.is_some();
+        let wants = self.verdicts[n].wants.iter().filter(written);
+        wants.map(|want| (want.attribute.name.into(), want.expression(key))).collect()
+    }
+
+    fn remember(&self, n: usize) -> Remember {
+        remember(self.survey, &self.survey.subjects[n])
+    }
+
+    fn add(&mut self, n: usize, operation: Operation) -> NodeId {
+        let subject = &self.survey.subjects[n];
+        let (seconds, timeout_seconds) = durations(subject, &operation);
+        let step = Step {
+            address: subject.address.clone(),
+            kind: subject.kind.name.into(),
+            operation,
+            after: Vec::new(),
+            seconds,
+            timeout_seconds,
+        };
+        self.drafts.push(Some(step));
+        self.graph.add(n)
+    }
+
+    fn parents(&self) -> Parents<'_, 'a> {
+        Parents { survey: self.survey, verdicts: self.verdicts }
+    }
+
+    fn follow_all(&mut self, dependencies: Vec<(NodeId, NodeId)>) {
+        for (before, after) in dependencies {
+            self.follow(Some(before), Some(after));
+        }
+    }
+
+    fn follow(&mut self, before: Option<NodeId>, after: Option<NodeId>) {
+        if let (Some(before), Some(after)) = (before, after)
+            && before != after
+        {
+            self.graph.order(before, after);
+        }
+    }
+
+    fn make_after_needs(&mut self, n: usize) {
+        let own = self.nodes[n].clone();
+        for need in &self.survey.subjects[n].needs {
+            let ready = self.nodes[*need].create.or(self.nodes[*need].update);
+            self.follow(ready, own.create);
+            self.follow(ready, own.update);
+        }
+    }
+
+    fn replace_in_order(&mut self, n: usize) {
+        let own = self.nodes[n].clone();
+        // The ledger remembers the release of the old object, so the new one comes after it.
+        for next in [own.update, own.delete, own.create] {
+            self.follow(own.release, next);
+        }
+        match self.verdicts[n].act {
+            Act::Replace { create_first: true } => self.follow(own.create, own.delete),
+            Act::Replace { create_first: false } => self.follow(own.delete, own.create),
+            _ => {}
+        }
+    }
+
+    fn delete_after_holders(&mut self, n: usize) {
+        let own = self.nodes[n].clone();
+        for held in &self.survey.subjects[n].held {
+            let released = |link: &Attribute| self.releases(n, link, *held);
+            // What only remembers the other one, and waits itself for what goes, keeps nobody.
+            let remembers = self.verdicts[n].downstream && !self.refers(n, *held);
+            let first = self.verdicts[*held].deletes_first()
+                || own.update.is_some() && (remembers || self.changed_links(n).any(released));
+            let going = self.nodes[*held].delete;
+            self.follow(own.delete, going);
+            self.follow(own.release, going);
+            if !first {
+                self.follow(own.update, going);
+            }
+            own.deposed.iter().for_each(|deposed| self.follow(Some(deposed.node), going));
+            let waiting = self.nodes[*held].deposed.iter().filter(|deposed| !deposed.early);
+            for deposed in waiting.map(|deposed| deposed.node).collect::<Vec<_>>() {
+                self.follow(own.delete, Some(deposed));
+                self.follow(own.release, Some(deposed));
+                self.follow(own.update.filter(|_| !first), Some(deposed));
+                own.deposed.iter().for_each(|older| self.follow(Some(older.node), Some(deposed)));
+            }
+        }
+    }
+
+    /// Numbers the steps so that each comes after those that it waits for.
+    fn number(mut self) -> Ordered {
+        let mut of = vec![Vec::new(); self.survey.subjects.len()];
+        let sorted = match self.graph.sorted() {
+            Ok(sorted) => sorted,
+            Err(knots) => return Ordered { steps: Vec::new(), of, cycle: self.cycle(&knots) },
+        };
+        let mut numbers = vec![0; sorted.len()];
+        let mut steps = Vec::with_capacity(sorted.len());
+        for (number, node) in sorted.into_iter().enumerate() {
+            numbers[node.index()] = number;
+            let mut after: Vec<usize> = self.graph.before(node).map(|b| numbers[b.index()]).collect();
+            after.sort_unstable();
+            after.dedup();
+            let draft = self.drafts.get_mut(node.index()).and_then(Option::take);
+            let Some((n, mut step)) = self.graph.get(node).copied().zip(draft) else { continue };
+            step.after = after;
+            of[n].push(number);
+            steps.push(step);
+        }
+        Ordered { steps, of, cycle: Vec::new() }
+    }
+
+    /// Returns the steps of a shortest cycle, each before the one that it waits for.
+    fn cycle(&self, knots: &[Vec<NodeId>]) -> Vec<Waiting> {
+        let smallest = knots.iter().min_by_key(|knot| (knot.len(), knot.iter().min().copied()));
+        let steps = smallest.map(|knot| self.graph.cycle(knot)).unwrap_or_default();
+        let waiting = |node: NodeId| {
+            let step = self.drafts.get(node.index())?.as_ref()?;
+            Some(Waiting { n: *self.graph.get(node)?, doing: doing(&step.operation) })
+        };
+        steps.into_iter().rev().filter_map(waiting).collect()
+    }
+}
+
+/// Returns what a step does, as a gerund.
+fn doing(operation: &Operation) -> &'static str {
+    match operation {
+        Operation::Create { remember, .. } if remember.let_go => "copying",
+        Operation::Create { .. } => "creating",
+        Operation::Update { .. } => "changing",
+        Operation::Delete { deposed: true, .. } => "deleting the older object of",
+        Operation::Delete { .. } => "deleting",
+    }
+}
+
+/// Returns what the ledger is to remember of a wanted subject.
+pub(in crate::plan) fn remember(survey: &Survey<'_>, subject: &Subject<'_>) -> Remember {
+    let depends_on = subject.needs.iter().map(|need| survey.subjects[*need].address.clone()).collect();
+    let lifecycle = subject.resource.map(|resource| &resource.lifecycle);
+    Remember {
+        depends_on,
+        protect: lifecycle.is_some_and(|lifecycle| lifecycle.protect),
+        keep_on_remove: lifecycle.is_some_and(|lifecycle| lifecycle.on_remove == OnRemove::Keep),
+        delete_on_remove: lifecycle.is_some_and(|lifecycle| lifecycle.on_remove == OnRemove::Delete),
+        final_snapshot: lifecycle.is_some_and(|lifecycle| lifecycle.final_snapshot),
+        unverified: unverified(survey, subject),
+        let_go: false,
+    }
+}
+
+/// Returns the attributes whose live values are not compared with what is sent.
+fn unverified(survey: &Survey<'_>, subject: &Subject<'_>) -> BTreeSet<Name> {
+    let ignored = |attribute: &&Attribute| ignores(survey, subject, attribute.name);
+    subject.kind.attributes.iter().filter(ignored).map(|attribute| attribute.name.into()).collect()
+}
+
+/// Returns the links without which the object cannot be deleted.
+fn standing_links(subject: &Subject<'_>) -> Vec<&'static Attribute> {
+    let all = subject.kind.attributes.iter().filter(|attribute| attribute.undone_before_delete);
+    let stands = |attribute: &&Attribute| {
+        crate::plan::diff::current_value::present(subject, attribute) != Value::Null
+    };
+    all.filter(stands).filter(|_| matches!(subject.live, Live::Present(_))).collect()
+}
+
+/// Returns what the ledger remembers, unchanged.
+fn as_before(subject: &Subject<'_>) -> Remember {
+    let remember = subject.entry.map(|entry| Remember {
+        depends_on: entry.depends_on.clone(),
+        protect: entry.protect,
+        keep_on_remove: entry.keep_on_remove,
+        delete_on_remove: entry.delete_on_remove,
+        final_snapshot: entry.final_snapshot,
+        unverified: BTreeSet::new(),
+        let_go: false,
+    });
+    remember.unwrap_or_default()
+}
+
+fn remembered(subject: &Subject<'_>) -> BTreeMap<Name, Expression> {
+    let applied = subject.entry.into_iter().flat_map(|entry| &entry.applied);
+    applied.map(|(name, value)| (name.clone(), Expression::Value(value.clone()))).collect()
+}
+
+/// Returns the certificate, with a human's word that the object is this resource's.
+fn consented(subject: &Subject<'_>, owned: &Owned) -> Owned {
+    let confirmed = matches!(subject.adoption, Some(Adoption::Confirmed));
+    Owned { provisional: owned.provisional && !confirmed, ..owned.clone() }
+}
+
+fn delete(owned: &Owned, deposed: bool) -> Operation {
+    Operation::Delete { object: owned.clone(), deposed }
+}
+
+/// Returns how long a step usually takes and how long it may take.
+fn durations(subject: &Subject<'_>, operation: &Operation) -> (u32, u32) {
+    let estimate = subject.kind.estimate;
+    let timeouts = subject.block.map(|block| block.lifecycle.timeouts).unwrap_or_default();
+    let (seconds, allowed) = match operation {
+        Operation::Create { .. } => (estimate.create, timeouts.create),
+        Operation::Update { calls, .. } => {
+            // A roll-out takes the place of the one before it: only the last is waited for.
+            let (rolls_out, others): (Vec<_>, Vec<_>) =
+                calls.iter().partition(|call| rolls_out(subject.kind, call));
+            let seconds = |call: &&PlannedCall| lasts(subject.kind, call);
+            let last = rolls_out.iter().map(seconds).max().unwrap_or(0);
+            (others.iter().map(seconds).fold(last, u32::saturating_add), timeouts.update)
+        }
+        Operation::Delete { .. } => (estimate.delete, timeouts.delete),
+    };
+    let allowed = allowed.map(|limit: Duration| u32::try_from(limit.as_secs()).unwrap_or(u32::MAX));
+    (seconds, allowed.unwrap_or_else(|| seconds.saturating_mul(SLACK).max(PATIENCE)))
+}
+
+/// Tells whether a call begins a roll-out of an object that runs.
+fn rolls_out(kind: &Kind, call: &PlannedCall) -> bool {
+    let mut attributes = call.attributes.keys().filter_map(|name| kind.attribute(name));
+    attributes.any(|attribute| attribute.effects.contains(&Effect::Deploys))
+}
+
+/// Returns how long a call usually takes; one that only writes something down takes no time.
+fn lasts(kind: &Kind, call: &PlannedCall) -> u32 {
+    let changed = call.attributes.iter().filter(|(_, (before, after))| after.known() != Some(before));
+    let mut changed = changed.filter_map(|(name, _)| kind.attribute(name)).peekable();
+    let at_once = changed.peek().is_some() && changed.all(|attribute| attribute.at_once);
+    if at_once { kind.estimate.update.min(AT_ONCE) } else { kind.estimate.update }
+}
+
+/// Returns the longest chain of steps.
+pub(in crate::plan) fn critical_path(steps: &[Step]) -> CriticalPath {
+    let mut best: Vec<(u32, Option<usize>)> = Vec::with_capacity(steps.len());
+    for step in steps {
+        let before = step.after.iter().max_by_key(|n| (best[**n].0, std::cmp::Reverse(**n)));
+        let seconds = before.map_or(0, |n| best[*n].0).saturating_add(step.seconds);
+        best.push((seconds, before.copied()));
+    }
+    let last = (0..steps.len()).max_by_key(|n| (best[*n].0, std::cmp::Reverse(*n)));
+    let mut path: Vec<usize> = std::iter::successors(last, |n| best[*n].1).collect();
+    path.reverse();
+    CriticalPath { seconds: last.map_or(0, |n| best[n].0), steps: path }
+}

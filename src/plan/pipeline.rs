@@ -1,0 +1,216 @@
+//! `make`: the whole way from stack, ledger and snapshot to a `Plan`.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::annotate::change_lines::{Facts, line};
+use super::annotate::cost::Bill;
+use super::annotate::effects::{Linked, effects};
+use super::annotate::{generated_secrets, policy, rename_hints, secret_sinks, unread_values};
+use super::blockers::Blocks;
+use super::change::{Action, Base, Block, Bookkeeping, Change, Drift, DriftClass, Note, Plan};
+use super::decide::checks::{catalog_rules, guards, kept_secrets, ledger_origin, lost_ledger};
+use super::decide::classify::{self, classify};
+use super::decide::conflicts::name_conflicts;
+use super::decide::deposed::Leftovers;
+use super::decide::project_assignment::Projects;
+use super::decide::{byproducts, replacement_order};
+use super::decision::{Verdict, sealed_expression};
+use super::diff::before_image::image;
+use super::diff::confirmation;
+use super::diff::drift::drift;
+use super::inputs::Inputs;
+use super::join::joined_state::Survey;
+use super::join::targeting::Scope;
+use super::moves::ledger_moves;
+use super::moves::resolve::resolve_moves;
+use super::order::dependency_cycle;
+use super::order::ledger_updates::bookkeeping;
+use super::order::steps::{Ordered, critical_path, order};
+use crate::model::address::Name;
+use crate::model::expression::Expression;
+use crate::model::schema::Effect;
+
+pub use super::refresh_request::wanted;
+
+/// Makes the plan. Problems that only the live world shows become `Block`s: the plan is always whole.
+#[must_use]
+pub fn make(inputs: &Inputs<'_>) -> Plan {
+    make_plan(inputs, true)
+}
+
+/// Makes the plan; `finds_ways` tells whether ways out of a dependency cycle are looked for.
+fn make_plan(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
+    let original = inputs;
+    let creating = lost_ledger::creating_options(inputs);
+    let creating = creating.map(|options| make(&Inputs { options: &options, ..*inputs }));
+    let lost = creating.and_then(|plan| lost_ledger::blocker(inputs.ledger, &plan));
+    let mut declared = resolve_moves(inputs.registry, inputs.stack, inputs.ledger);
+    let mut ledger = declared.ledger(inputs.ledger);
+    if let Some((extended, added)) = byproducts::adopt(inputs, &declared, &ledger) {
+        ledger = Cow::Owned(extended);
+        declared.added = added;
+    }
+    let options = ledger_moves::options(inputs.stack, &ledger, inputs.options);
+    let inputs = Inputs { ledger: &ledger, options: &options, ..*inputs };
+    let survey = Survey::new(inputs, &declared);
+    let mut blocks = Blocks::new(&survey);
+    crate::plan::decide::checks::declarations::block(&survey, &mut blocks);
+    let scope = Scope::new(&survey);
+    let projects = Projects::new(&survey, &mut blocks);
+    let leftovers = Leftovers::of(&survey);
+    let verdicts = classify(&survey, &scope, &projects, &leftovers, &mut blocks);
+    guards::check(&survey, &verdicts, &mut blocks);
+    blocks.extend(lost);
+    ledger_origin::check(&survey, &verdicts, &mut blocks);
+    kept_secrets::check(&survey, &verdicts, &mut blocks);
+    name_conflicts::collisions(&survey, &verdicts, &mut blocks);
+    name_conflicts::rules(&survey, &verdicts, &mut blocks);
+    catalog_rules::check(&survey, &verdicts, &mut blocks);
+    let ordered = order(&survey, &verdicts, &leftovers);
+    let rulings = policy::of_resources(&survey, &verdicts);
+    let mut notes = crate::plan::decide::checks::declarations::notes(&survey);
+    notes.extend(rename_hints::notes(&survey, &verdicts));
+    notes.extend(generated_secrets::notes(&survey, &verdicts));
+    notes.extend(classify::notes(&survey, &verdicts));
+    notes.extend(byproducts::notes(&survey));
+    notes.extend(guards::data::notes(&survey, &verdicts));
+    notes.extend(secret_sinks::check(&survey, &ordered.steps, &mut blocks));
+    notes.extend(kept_secrets::notes(&survey));
+    notes.extend(confirmation::notes(&survey, &verdicts));
+    notes.extend(unread_values::notes(&survey));
+    notes.extend(replacement_order::notes(&survey, &verdicts));
+    if let Some(first) = ordered.cycle.first() {
+        let plan_again = |inputs: &Inputs<'_>| make_plan(inputs, false);
+        if finds_ways {
+            dependency_cycle::block(
+                &survey,
+                &verdicts,
+                &ordered.cycle,
+                (original, &plan_again),
+                &mut blocks,
+            );
+        } else {
+            blocks.about(
+                dependency_cycle::CYCLE,
+                &survey.subjects[first.n],
+                None,
+                String::new(),
+                String::new(),
+            );
+        }
+    }
+    let base = base(&survey, &projects, &verdicts, &ordered);
+    let plan = assemble(&survey, verdicts, ordered, base, Said { blocks: blocks.finish(), notes, scope });
+    policy::judged(&survey, plan, rulings)
+}
+
+/// What is said of a plan besides its lines.
+struct Said {
+    blocks: Vec<Block>,
+    notes: Vec<Note>,
+    scope: Scope,
+}
+
+fn base(survey: &Survey<'_>, projects: &Projects, verdicts: &[Verdict<'_>], ordered: &Ordered) -> Base {
+    let Inputs { stack, ledger, snapshot, options, .. } = survey.inputs;
+    let touched = |n: &usize| !ordered.of[*n].is_empty() || survey.subjects[*n].adoption.is_some();
+    let key = options.image_key.as_ref().filter(|_| survey.key().is_none()).unwrap_or(survey.key());
+    let image = |n| image(&survey.subjects[n], &verdicts[n], key);
+    Base {
+        stack: stack.name.clone(),
+        environment: stack.environment.name.clone(),
+        account: snapshot.account.clone().unwrap_or_default(),
+        project: projects.id(survey),
+        lineage: ledger.identity.lineage,
+        serial: ledger.serial,
+        config: stack.digest.clone(),
+        reads: stack.reads.clone(),
+        objects: (0..survey.subjects.len()).filter(touched).filter_map(image).collect(),
+        made_at: survey.inputs.now,
+        nonce: survey.inputs.nonce,
+        destroy: options.destroy,
+        delete_data: options.delete_data.clone(),
+    }
+}
+
+fn assemble(
+    survey: &Survey<'_>,
+    verdicts: Vec<Verdict<'_>>,
+    ordered: Ordered,
+    base: Base,
+    said: Said,
+) -> Plan {
+    let linked = Linked::new(survey, &verdicts);
+    let outputs = outputs(survey);
+    let mut bill = Bill::new(survey);
+    let (mut changes, mut drifts, mut corrections) = (Vec::new(), Vec::new(), Vec::new());
+    let moves = &survey.declared.moves;
+    corrections.extend((!moves.is_empty()).then(|| Bookkeeping::Move(moves.clone())));
+    corrections.extend(kept_secrets::pin(survey));
+    let added = survey.declared.added.iter();
+    corrections
+        .extend(added.map(|(to, added)| Bookkeeping::Remember(to.clone(), Box::new(added.entry.clone()))));
+    let (mut unchanged, mut left_out) = (0, 0);
+    for (n, (verdict, steps)) in verdicts.into_iter().zip(ordered.of).enumerate() {
+        let subject = &survey.subjects[n];
+        drifts.extend(drift(survey, subject, &verdict).into_iter().map(|drift| kept_back(drift, &said)));
+        corrections.extend(bookkeeping(survey, subject, &verdict));
+        let cost = bill.add(subject, &verdict);
+        let facts = Facts { steps, effects: effects(survey, subject, &verdict, &linked, &cost), cost };
+        match line(survey, n, verdict, facts, &ordered.steps) {
+            Some(change) => changes.push(change),
+            None if said.scope.contains(n) => unchanged += usize::from(subject.resource.is_some()),
+            None => left_out += usize::from(subject.resource.is_some()),
+        }
+    }
+    changes.sort_by_key(danger);
+    Plan {
+        base,
+        changes,
+        critical_path: critical_path(&ordered.steps),
+        steps: ordered.steps,
+        drift: drifts,
+        cost: bill.finish(),
+        unchanged,
+        left_out,
+        blocks: said.blocks,
+        outputs,
+        bookkeeping: corrections,
+        policy: Vec::new(),
+        notes: said.notes,
+        requests: survey.inputs.snapshot.requests,
+        fingerprint: String::new(),
+    }
+}
+
+/// Adds to a difference that an apply would end what keeps that apply from it.
+fn kept_back(drift: Drift, said: &Said) -> Drift {
+    let ends = matches!(drift.class, DriftClass::Reverted | DriftClass::Gone | DriftClass::Replaced);
+    let counts = |block: &&Block| match &block.address {
+        Some(address) => *address == drift.address,
+        None => !block.only_freezes(),
+    };
+    let blocked_by = said.blocks.iter().filter(|_| ends).find(counts).map(|block| block.code.clone());
+    Drift { blocked_by, ..drift }
+}
+
+/// Returns what changes are ordered by: what ends objects comes first, and the worst of each sort before the
+/// rest of it.
+pub(super) fn danger(change: &Change) -> (Action, bool, Option<Effect>, Action) {
+    let sort = match change.action {
+        Action::Replace | Action::Delete => Action::Replace,
+        action => action,
+    };
+    let worst = change.effects.first().map(|effect| effect.code);
+    (sort, worst.is_none(), worst, change.action)
+}
+
+/// Returns the outputs, without the text of their secrets.
+fn outputs(survey: &Survey<'_>) -> BTreeMap<Name, Expression> {
+    if survey.inputs.options.destroy {
+        return BTreeMap::new();
+    }
+    let all = survey.inputs.stack.outputs.iter();
+    all.map(|(name, output)| (name.clone(), sealed_expression(&output.expression, survey.key()))).collect()
+}

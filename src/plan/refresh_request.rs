@@ -1,0 +1,293 @@
+//! `wanted`: what must be read from the live world before a plan can be made.
+
+use std::collections::BTreeSet;
+
+use super::annotate::generated_secrets;
+use super::decide::checks::lost_ledger;
+use super::inputs::Options;
+use super::join::project_scope::PROJECT;
+use super::moves::ledger_moves;
+use super::moves::resolve::resolve_moves;
+use crate::config::stack::{Resource, Stack};
+use crate::ledger::entry::{Entry, Ledger, Owned};
+use crate::model::address::Name;
+use crate::model::expression::{Expression, Reference};
+use crate::model::schema::{Check, Kind, OnChange, Price, Registry, Scope, Type};
+use crate::model::snapshot::{ObjectKey, Wanted};
+use crate::model::value::{Attributes, Value};
+
+/// Returns what must be read from the live world, and the catalog tables, before `make`.
+///
+/// Only kinds in use are listed. An id that was adopted is owned too, so that its absence is proven.
+#[must_use]
+pub fn wanted<'a>(
+    registry: Registry,
+    stack: &Stack,
+    ledger: &Ledger,
+    options: &Options,
+) -> (Wanted, BTreeSet<&'a str>) {
+    let ledger = &*resolve_moves(registry, stack, ledger).ledger(ledger);
+    let options = &*ledger_moves::options(stack, ledger, options);
+    let kinds = kinds_in_use(registry, stack, ledger, options);
+    let mut wanted = Wanted { projects: projects(stack, ledger, options), ..Wanted::default() };
+    let listed = kinds.iter().filter(|kind| kind.child_of().is_none());
+    wanted.kinds.extend(listed.map(|kind| Name::new(kind.name)));
+    // Who destroys looks nothing up, unless the names of a lost ledger's objects may depend on it.
+    let looks_up = !options.destroy || lost_ledger::may_be_lost(ledger, options);
+    let looked_up = stack.data.values().filter(|_| looks_up).map(|lookup| lookup.kind.name);
+    let looked_up: BTreeSet<Name> = looked_up.map(Name::new_static).collect();
+    wanted.kinds.extend(looked_up.iter().cloned());
+    if options.project.as_ref().is_some_and(|named| uuid::Uuid::parse_str(named).is_err()) {
+        wanted.kinds.insert(PROJECT.into());
+    }
+    for (address, entry) in &ledger.entries {
+        let Some(kind) = registry.kind(&entry.kind) else { continue };
+        for owned in entry.current.iter().chain(&entry.deposed) {
+            wanted.owned.push(owned.key(kind.name));
+            if kind.states_project && owned.project.is_none() {
+                wanted.homeless.insert(owned.key(kind.name));
+            }
+            wanted.parents.extend(owned.parent.clone().map(|parent| (kind.name.into(), parent)));
+        }
+        let current = entry.current.as_ref().zip(stack.resources.get(address));
+        let Some((owned, resource)) = current else { continue };
+        if needs_detail(resource) {
+            wanted.details.insert(owned.key(kind.name));
+        }
+        wanted.applied.insert(owned.key(kind.name), verified(resource, entry));
+        let chosen = |name: &&Name| kind.attribute(name).is_some_and(|a| a.choices.is_some());
+        let chosen = resource.attributes.keys().filter(chosen);
+        wanted.choices.extend(chosen.map(|name| (owned.key(kind.name), name.clone())));
+    }
+    for resource in stack.resources.values() {
+        let id = |parent| {
+            let owned = ledger.entries.get(parent).and_then(current).map(|owned| &owned.id);
+            owned.or_else(|| options.adopt.get(parent))
+        };
+        let parent = resource.parent.as_ref().and_then(id);
+        wanted.parents.extend(parent.map(|id| (resource.kind.name.into(), id.clone())));
+    }
+    for intent in ledger.intents.values().chain(ledger.watched.values()) {
+        wanted.parents.extend(intent.parent.clone().map(|parent| (intent.kind.clone(), parent)));
+    }
+    // What shows a generated secret again is read whole.
+    generated_secrets::look_for(&mut wanted, registry, ledger);
+    adopted(registry, stack, options, &mut wanted);
+    wanted.owned.sort();
+    wanted.owned.dedup();
+    wanted.everywhere = everywhere(stack, ledger, options, &kinds);
+    wanted.everywhere.extend(looked_up);
+    let mut tables = tables(&kinds);
+    tables.extend(self::tables(&copies(registry, stack, ledger)));
+    tables.extend(offers(stack));
+    (wanted, tables)
+}
+
+/// Returns the kinds that matter whatever project they are in: those whose networks must not overlap,
+/// those that may hold what goes, and those of which a new one must not be like any other.
+fn everywhere(
+    stack: &Stack,
+    ledger: &Ledger,
+    options: &Options,
+    kinds: &[&'static Kind],
+) -> BTreeSet<Name> {
+    let going = going(stack, ledger, options);
+    let is_new = |resource: &&Resource| ledger.entries.get(&resource.address).and_then(current).is_none();
+    let made: BTreeSet<&str> =
+        stack.resources.values().filter(is_new).map(|resource| resource.kind.name).collect();
+    let mut found = BTreeSet::new();
+    for kind in kinds {
+        for rule in kind.rules {
+            match rule.check {
+                Check::NoOverlap { .. } => drop(found.insert(kind.name)),
+                Check::NotUsed { by } if going.contains(kind.name) => {
+                    found.extend(by.iter().map(|(kind, _)| *kind));
+                }
+                Check::UniqueOverall { .. } if made.contains(kind.name) => {
+                    found.insert(kind.name);
+                    found.extend(kind.child_of().map(|(of, _)| of));
+                }
+                _ => {}
+            }
+        }
+    }
+    found.into_iter().map(Name::new_static).collect()
+}
+
+/// Returns the kinds of which something is not wanted any more.
+fn going<'l>(stack: &Stack, ledger: &'l Ledger, options: &Options) -> BTreeSet<&'l str> {
+    let goes = |(address, entry): &(&_, &Entry)| {
+        options.destroy || !stack.resources.contains_key(*address) || !entry.deposed.is_empty()
+    };
+    ledger.entries.iter().filter(goes).map(|(_, entry)| entry.kind.as_str()).collect()
+}
+
+/// Returns the tables that tell what may be written in some attribute that is written.
+fn offers<'a>(stack: &Stack) -> BTreeSet<&'a str> {
+    let of = |resource: &Resource| {
+        resource
+            .kind
+            .rules
+            .iter()
+            .filter_map(|rule| match rule.check {
+                Check::Offered { attribute, table, .. } => {
+                    resource.attributes.contains_key(attribute).then_some(table)
+                }
+                _ => None,
+            })
+            .collect::<Vec<_>>()
+    };
+    stack.resources.values().flat_map(of).collect()
+}
+
+/// Kinds with a block or an entry, and kinds whose objects can be linked to one that goes: what stays
+/// behind is to be told.
+fn kinds_in_use(
+    registry: Registry,
+    stack: &Stack,
+    ledger: &Ledger,
+    options: &Options,
+) -> Vec<&'static Kind> {
+    let mut used: BTreeSet<&str> = stack.resources.values().map(|resource| resource.kind.name).collect();
+    used.extend(ledger.entries.values().map(|entry| entry.kind.as_str()));
+    let sent = ledger.intents.values().chain(ledger.watched.values());
+    used.extend(sent.map(|intent| intent.kind.as_str()));
+    let going = going(stack, ledger, options);
+    let links_to_going = |kind: &Kind| {
+        kind.attributes.iter().any(|attribute| {
+            matches!((attribute.change, attribute.ty), (OnChange::Link { .. }, Type::Reference(of)) if going.contains(of))
+        })
+    };
+    let copies_what_goes = |kind: &Kind| {
+        let sources = kind.copy_of.iter().filter_map(|name| kind.attribute(name));
+        sources.into_iter().any(|a| matches!(a.ty, Type::Reference(of) if going.contains(of)))
+    };
+    let claims = |of: &&str| Some(registry.kind(of)?.claims?.0);
+    let claimed: BTreeSet<&str> = going.iter().filter(|_| options.destroy).filter_map(claims).collect();
+    let told = judged(registry, &used, &going);
+    let all = registry.kinds.iter().copied();
+    let listed = |kind: &Kind| {
+        let told = told.contains(kind.name) || claimed.contains(kind.name);
+        links_to_going(kind) || copies_what_goes(kind) || told
+    };
+    all.filter(|kind| used.contains(kind.name) || (kind.child_of().is_none() && listed(kind))).collect()
+}
+
+/// Returns the kinds that a rule of a kind in use looks at.
+fn judged(registry: Registry, used: &BTreeSet<&str>, going: &BTreeSet<&str>) -> BTreeSet<&'static str> {
+    let mut kinds = BTreeSet::new();
+    for kind in registry.kinds.iter().filter(|kind| used.contains(kind.name)) {
+        for rule in kind.rules {
+            match rule.check {
+                Check::NotWhile { kind, .. } => drop(kinds.insert(kind)),
+                Check::NotFilled if going.contains(kind.name) => {
+                    let inside = registry.top_level().filter(|kind| kind.scope == Scope::Project);
+                    kinds.extend(inside.map(|kind| kind.name));
+                }
+                Check::NotUsed { by } if going.contains(kind.name) => {
+                    kinds.extend(by.iter().map(|(kind, _)| *kind));
+                }
+                _ => {}
+            }
+        }
+    }
+    kinds
+}
+
+/// Returns the kinds of the final copies that something is to leave.
+fn copies(registry: Registry, stack: &Stack, ledger: &Ledger) -> Vec<&'static Kind> {
+    let declared = stack.resources.values().filter(|one| one.lifecycle.final_snapshot);
+    let remembered = ledger.entries.values().filter(|entry| entry.final_snapshot);
+    let names: BTreeSet<&str> = declared
+        .map(|resource| resource.kind.name)
+        .chain(remembered.map(|entry| entry.kind.as_str()))
+        .collect();
+    let copies = names.into_iter().filter_map(|name| registry.kind(registry.kind(name)?.final_copy?.kind));
+    copies.collect()
+}
+
+fn needs_detail(resource: &Resource) -> bool {
+    let unlisted =
+        |name: &Name| resource.kind.attribute(name).is_some_and(|a| !a.listed && a.is_readable());
+    resource.attributes.keys().any(unlisted)
+}
+
+/// Returns what was last applied of what a block writes, as far as it can be compared with what a list shows: no
+/// secrets, which only the ledger's key compares, and nothing whose drift is left alone.
+fn verified(resource: &Resource, entry: &Entry) -> Attributes {
+    let left_alone = |name: &Name| {
+        resource.lifecycle.ignore_drift.iter().any(|one| one.attribute == *name && one.until.is_none())
+    };
+    let compared = entry.applied.iter().filter(|(name, value)| {
+        resource.attributes.contains_key(*name) && !value.is_secret() && !left_alone(name)
+    });
+    compared.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+fn current(entry: &Entry) -> Option<&Owned> {
+    entry.current.as_ref()
+}
+
+fn adopted(registry: Registry, stack: &Stack, options: &Options, wanted: &mut Wanted) {
+    for (address, id) in &options.adopt {
+        let Some(resource) = stack.resources.get(address) else { continue };
+        if registry.kind(resource.kind.name).is_none_or(|kind| kind.child_of().is_some()) {
+            continue;
+        }
+        let key = ObjectKey { kind: resource.kind.name.into(), parent: None, id: id.clone() };
+        // What is taken over is written or planned from what a by-id read shows.
+        if resource.kind.api.read.is_some() {
+            wanted.details.insert(key.clone());
+        }
+        wanted.adopted.insert(key.clone());
+        if resource.kind.states_project {
+            wanted.homeless.insert(key.clone());
+        }
+        wanted.owned.push(key);
+    }
+}
+
+/// Returns the projects to read, where all of them are known.
+fn projects(stack: &Stack, ledger: &Ledger, options: &Options) -> Option<Vec<Name>> {
+    let id = |address| ledger.entries.get(address).and_then(current).map(|owned| owned.id.clone());
+    let mut found = BTreeSet::new();
+    found.insert(match (&stack.project, &options.project) {
+        (Some(address), _) => id(address)?,
+        (None, Some(named)) => uuid::Uuid::parse_str(named).ok().map(|_| named.clone())?,
+        (None, None) => ledger.identity.account.clone()?,
+    });
+    for entry in ledger.entries.values() {
+        found.extend(entry.current.iter().chain(&entry.deposed).filter_map(|owned| owned.project.clone()));
+    }
+    // What is in a project matters when it goes.
+    let own = ledger.entries.values().filter(|entry| entry.kind == PROJECT);
+    found
+        .extend(own.flat_map(|entry| entry.current.iter().chain(&entry.deposed)).map(|own| own.id.clone()));
+    let sent = ledger.intents.values().chain(ledger.watched.values());
+    found.extend(sent.filter_map(|intent| intent.project.clone()));
+    for resource in stack.resources.values().filter(|resource| resource.kind.scope == Scope::Project) {
+        found.extend(match &resource.project {
+            None => None,
+            Some(Expression::Reference(Reference { address, attribute: None })) => Some(id(address)?),
+            Some(Expression::Value(Value::Text(named))) if uuid::Uuid::parse_str(named).is_ok() => {
+                Some(named.clone())
+            }
+            Some(_) => return None,
+        });
+    }
+    Some(found.into_iter().collect())
+}
+
+fn tables<'a>(kinds: &[&'static Kind]) -> BTreeSet<&'a str> {
+    let mut found = BTreeSet::new();
+    for kind in kinds {
+        found.extend(kind.attributes.iter().filter_map(|attribute| match attribute.ty {
+            Type::Catalog(table) => Some(table),
+            _ => None,
+        }));
+        if let Price::Sum(terms) = kind.price {
+            found.extend(terms.iter().map(|term| term.table));
+        }
+    }
+    found
+}
