@@ -27,7 +27,7 @@ use super::event::StepError;
 use super::session::{Scope, Session, read_failed};
 use super::wire;
 use crate::cloud::exchange::Cloud;
-use crate::ledger::entry::Ledger;
+use crate::ledger::state::Ledger;
 use crate::ledger::store::Store;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ledger::entry::Ledger;
+use crate::ledger::state::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::schema::Registry;
 use crate::model::value::Value;

@@ -18,7 +18,8 @@ use crate::cloud::change::Changes;
 use crate::cloud::client::Mutation;
 use crate::cloud::exchange::Cloud;
 use crate::ledger::entry::Intent;
-use crate::ledger::store::{Store, StoreError};
+use crate::ledger::error::StoreError;
+use crate::ledger::store::Store;
 use crate::model::clock::{Clock, Random};
 
 /// A lease must outlast a request by so much: what the two machines' clocks may differ in pace.

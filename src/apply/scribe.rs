@@ -8,9 +8,10 @@ use std::task::Poll;
 use futures_util::lock::Mutex;
 
 use super::event::StepError;
+use crate::ledger::error::StoreError;
 use crate::ledger::journal::Journal;
 use crate::ledger::record::Record;
-use crate::ledger::store::{Store, StoreError};
+use crate::ledger::store::Store;
 
 /// The queue in front of a journal.
 #[derive(Debug, Default)]

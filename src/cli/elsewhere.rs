@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::backend;
-use super::books;
-use super::books::Shelf;
+use super::books::{self, Shelf};
 use super::exit::Exit;
 use super::failure::Failure;
 use super::files::{self, Shared, Trust};
@@ -16,7 +15,7 @@ use crate::config::load::{self, Peek, Rejected};
 use crate::config::settle::{self, Read};
 use crate::config::stack::{OtherStack, Stack};
 use crate::kinds::REGISTRY;
-use crate::ledger::entry::Ledger;
+use crate::ledger::state::Ledger;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::snapshot::Snapshot;

@@ -5,8 +5,7 @@ use crate::apply::event::StepError;
 use crate::cloud::client::{ReadError, Refusal};
 use crate::cloud::send::has_sent_changes;
 use crate::config::load::Rejected;
-use crate::ledger::seal::SealError;
-use crate::ledger::store::StoreError;
+use crate::ledger::error::{SealError, StoreError};
 use crate::report::outcome::{self, Occasion};
 
 /// Why a command ends badly.

@@ -3,19 +3,18 @@
 
 use std::cell::OnceCell;
 
-use super::awaited;
 use super::books::Book;
 use super::exit::Exit;
 use super::failure::Failure;
-use super::identity;
 use super::project::Project;
 use super::session::Session;
 use super::settings::Settings;
 use super::ui::Ui;
+use super::{awaited, identity};
 use crate::ledger::age_file::{AgeFileError, Identity};
-use crate::ledger::entry::Ledger;
 use crate::ledger::kept_secrets::{KeptVersion, RotationStep, VARS};
 use crate::ledger::record::Record;
+use crate::ledger::state::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::secret::Secret;
 use crate::plan::change::{Bookkeeping, Plan};

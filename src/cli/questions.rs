@@ -1,8 +1,8 @@
 //! Open questions, told by every command that reads the ledger.
 
 use super::session::Session;
-use crate::ledger::entry::Ledger;
 use crate::ledger::question;
+use crate::ledger::state::Ledger;
 use crate::report::escape;
 
 /// Says each open question in one line, with the ways to answer it; and what may become one.

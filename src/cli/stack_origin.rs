@@ -4,17 +4,16 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use super::backend;
 use super::exit::Exit;
 use super::failure::Failure;
 use super::files::{self, Shared, Trust};
-use super::origin;
 use super::project::{self, Project};
 use super::settings::Settings;
+use super::{backend, origin};
 use crate::config::load;
 use crate::kinds::REGISTRY;
-use crate::ledger::entry::Ledger;
 use crate::ledger::origins::{Here, StackOrigin, repository_of};
+use crate::ledger::state::Ledger;
 use crate::model::address::Name;
 
 /// Returns where a stack is planned from; `None` where its ledger is not on a shared backend.

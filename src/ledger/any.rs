@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::entry::{Identity, Ledger};
+use super::entry::Identity;
+use super::error::StoreError;
 use super::file::{self, FileStore};
 use super::http::{self, HttpStore};
 use super::lease::{Held, Holder, Process};
@@ -21,7 +22,8 @@ use super::seal::SealKey;
 use super::shared;
 #[cfg(feature = "s3")]
 use super::shared::SharedStore;
-use super::store::{Store, StoreError};
+use super::state::Ledger;
+use super::store::Store;
 use super::trail::Trail;
 use crate::model::address::is_legal_segment;
 use crate::model::clock::Clock;
@@ -47,8 +49,8 @@ pub struct Opening<'a> {
 impl<'a> Opening<'a> {
     /// Returns the same for a shared place.
     #[must_use]
-    pub fn shared(&self) -> shared::Opening<'a> {
-        shared::Opening {
+    pub fn shared(&self) -> shared::judge::Opening<'a> {
+        shared::judge::Opening {
             identity: self.identity,
             holder: self.holder.clone(),
             effect: self.effect,

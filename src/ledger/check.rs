@@ -1,13 +1,12 @@
 //! Checks of a ledger's bytes without a place: what a summary and the journal after it say, or what is
 //! wrong with them. Pure.
 
-use super::entry::Ledger;
-use super::line;
+use super::error::StoreError;
 use super::record::Record;
 use super::replay::load_ledger;
 use super::seal::Seals;
-use super::store::StoreError;
-use super::summary;
+use super::state::Ledger;
+use super::{line, summary};
 
 /// What bytes of a ledger say.
 #[derive(Debug)]
@@ -31,7 +30,7 @@ pub fn replay_bytes(summary: Option<&[u8]>, journal: &[u8]) -> Result<Replayed, 
                 .map_err(|reason| corrupt("the summary".to_owned(), reason))?;
             (vec![Record::Condensed(Box::new(ledger))], head)
         }
-        None => (Vec::new(), line::first_head()),
+        None => (Vec::new(), crate::ledger::chain::first_head()),
     };
     let lines = line::read(journal, head, &mut seals)
         .map_err(|damage| corrupt(format!("the journal, line {}", damage.line), damage.reason))?;
@@ -45,7 +44,7 @@ pub fn replay_bytes(summary: Option<&[u8]>, journal: &[u8]) -> Result<Replayed, 
 /// # Errors
 /// When a part of the ledger cannot be written as JSON.
 pub fn summary_bytes(ledger: &Ledger) -> std::io::Result<Vec<u8>> {
-    summary::write(Vec::new(), ledger, &line::first_head(), None)
+    summary::write(Vec::new(), ledger, &crate::ledger::chain::first_head(), None)
 }
 
 #[cfg(test)]
@@ -55,8 +54,8 @@ mod tests {
 
     #[test]
     fn a_summary_and_a_journal_say_the_same() {
-        let born = identity().birth();
-        let (first, head) = line::write(&[born], &line::first_head(), None).unwrap();
+        let born = Record::birth(&identity());
+        let (first, head) = line::write(&[born], &crate::ledger::chain::first_head(), None).unwrap();
         let (second, _) = line::write(&[adopted(1, "vm-1")], &head, None).unwrap();
         let journal = [first, second].concat();
         let replayed = replay_bytes(None, &journal).unwrap();

@@ -3,23 +3,18 @@
 //! It is a summary without a journal before it. It holds the key of the secrets' fingerprints, and no
 //! secret.
 
-use super::entry::Ledger;
-use super::line;
+use super::error::StoreError;
 use super::seal::{SealKey, Seals, check_ledger};
-use super::soundness;
-use super::store::StoreError;
-use super::summary;
+use super::state::Ledger;
+use super::{soundness, summary};
 
 /// Returns the document of a ledger.
 ///
 /// # Errors
 /// When it cannot be written as JSON.
 pub fn write(ledger: &Ledger, key: Option<&SealKey>) -> Result<Vec<u8>, StoreError> {
-    summary::write(Vec::new(), ledger, &line::first_head(), key).map_err(|source| StoreError::Io {
-        action: "write",
-        place: "the document".to_owned(),
-        source,
-    })
+    summary::write(Vec::new(), ledger, &crate::ledger::chain::first_head(), key)
+        .map_err(|source| StoreError::Io { action: "write", place: "the document".to_owned(), source })
 }
 
 /// Reads a document. One of a sealed ledger bears a MAC, which is checked where there is a key.

@@ -16,17 +16,19 @@ use jiff::Timestamp;
 use rustix::fs::OFlags;
 use tokio::runtime::Handle;
 
-use super::entry::{Identity, Ledger};
+use super::chain::Head;
+use super::entry::Identity;
+use super::error::StoreError;
 use super::guarded::{Folder, failed};
-use super::line::{self, Head};
-use super::lock;
+use super::line::{self};
+use super::lock::{self, place};
 use super::record::Record;
 use super::replay::{check_owner, here, load_ledger, same_owner};
 use super::seal::{self, SealKey, Seals, check_readable};
-use super::store::{Store, StoreError};
+use super::state::Ledger;
+use super::store::Store;
 use super::summary;
 use super::trail::Trail;
-use crate::model::address::is_legal_segment;
 
 /// Summaries that are kept, with their journals.
 const KEPT: usize = 10;
@@ -110,7 +112,7 @@ impl FileStore {
         };
         directory.sync().map_err(failed("write", &place))?;
         let mut records = state.records.take().unwrap_or_default();
-        let birth = records.is_empty().then(|| opening.identity.birth());
+        let birth = records.is_empty().then(|| Record::birth(opening.identity));
         let first: Vec<Record> = birth.into_iter().chain(seal::begin(&records, opening.seal)).collect();
         if !first.is_empty() {
             let line = state.begin(&first)?;
@@ -308,17 +310,6 @@ fn reserve(_: &File, _: u64, _: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the directory of an environment's ledger.
-pub(super) fn place(directory: &Path, environment: &str) -> Result<PathBuf, StoreError> {
-    let place = directory.join(environment);
-    if is_legal_segment(environment) {
-        return Ok(place);
-    }
-    let source =
-        io::Error::new(io::ErrorKind::InvalidInput, "an environment's name holds a-z, 0-9, _ and -");
-    Err(failed("use", &place)(source))
-}
-
 /// Opens the journal for appending; `whole` cuts off a torn end.
 fn open_journal(directory: &Folder, name: &str, whole: Option<u64>) -> Result<File, StoreError> {
     let path = &directory.path().join(name);
@@ -351,7 +342,7 @@ fn read_content(directory: &Folder, key: Option<&SealKey>) -> Result<Content, St
             let (ledger, head) = read_summary(directory, serial, &mut seals)?;
             (vec![Record::Condensed(Box::new(ledger))], head)
         }
-        None => (Vec::new(), line::first_head()),
+        None => (Vec::new(), crate::ledger::chain::first_head()),
     };
     let mut trail = Trail::new(serial, head);
     let name = journal_name(serial);

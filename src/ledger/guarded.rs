@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawMode, Stat};
 
-use super::store::StoreError;
+use super::error::StoreError;
 
 /// What stead makes for itself stands below this part of a path: from it on, no part is a link, and
 /// nobody else may write.

@@ -12,21 +12,21 @@ mod settings;
 use std::cell::RefCell;
 use std::time::Duration;
 
-use super::entry::{Identity, Ledger};
+use super::entry::Identity;
+use super::error::StoreError;
+use super::http::server::LARGEST;
 use super::lease::{Held, Holder, Process, RENEWED_EVERY, Standing};
 use super::record::Record;
 use super::replay::{check_owner, load_ledger, same_owner};
 use super::seal::{self, SealKey, check_readable};
-use super::store::{Store, StoreError};
+use super::state::Ledger;
+use super::store::Store;
 use super::trail::Trail;
 use crate::model::clock::Clock;
 
 use self::document::{Content, Document};
 use self::server::{LockAnswer, LockInfo, Server};
 pub use self::settings::{Settings, variables};
-
-/// The largest document, as the server takes it and gives it.
-const LARGEST: usize = 16 << 20;
 
 /// What opening a ledger on a state server needs to know.
 pub struct Opening<'a> {
@@ -110,7 +110,7 @@ impl<K: Clock> HttpStore<K> {
             proven: ledger.as_ref().is_none_or(|ledger| is_silent(ledger, opening)),
             reason: reason.map(str::to_owned),
         };
-        let birth = ledger.is_none().then(|| opening.identity.birth());
+        let birth = ledger.is_none().then(|| Record::birth(opening.identity));
         let sealed = seal::begin(&content.records, opening.seal);
         let records: Vec<Record> = birth.into_iter().chain(sealed).chain([took]).collect();
         {

@@ -8,12 +8,13 @@ use jiff::Timestamp;
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
-use super::entry::Ledger;
+use super::error::StoreError;
 use super::history::{Happening, Incident};
 use super::record::{Answer, Record};
 use super::replay::load_ledger;
 use super::seal::SealKey;
-use super::store::{Store, StoreError};
+use super::state::Ledger;
+use super::store::Store;
 use super::trail::Trail;
 use crate::model::address::{Address, Name};
 

@@ -7,11 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::age_file::{AgeFileError, Identity, SecretPlace, decrypt, encrypt};
-use super::entry::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::recipient::MAX_RECIPIENTS;
-use crate::model::secret::Secret;
 
 /// What stands in front of a variable's name in an address of a secret.
 pub const VARS: &str = "vars.";
@@ -218,67 +215,6 @@ impl KeptSecrets {
             generation: self.generation,
             values: addresses.iter().filter_map(known).collect(),
             rotating: self.rotating.clone(),
-        }
-    }
-}
-
-impl Ledger {
-    /// Returns where a value of an address belongs.
-    #[must_use]
-    pub fn secret_place(&self, address: &str, version: u64) -> SecretPlace {
-        let owner = Address::parse(address).ok().filter(|_| !address.starts_with(VARS));
-        let entry = owner.and_then(|address| self.entries.get(&address));
-        SecretPlace {
-            lineage: self.identity.lineage,
-            environment: self.identity.environment.clone(),
-            address: address.into(),
-            version,
-            object: entry.and_then(|entry| entry.current.as_ref()).map(|owned| owned.id.clone()),
-        }
-    }
-
-    /// Encrypts a value to the pinned recipients. `object`: whose value it is, where it is not bound yet.
-    ///
-    /// # Errors
-    /// When nobody is pinned, or the value is not at hand or too large.
-    pub fn encrypt_secret(
-        &self,
-        address: &str,
-        version: u64,
-        object: Option<&str>,
-        secret: &Secret,
-    ) -> Result<KeptVersion, AgeFileError> {
-        let mut place = self.secret_place(address, version);
-        if let Some(id) = object {
-            place.object = Some(id.into());
-        }
-        let kept = &self.secrets;
-        let ciphertext = encrypt(&kept.recipients, &place, secret)?;
-        let fingerprint = secret.fingerprint(&self.identity.key).ok_or(AgeFileError::Value)?;
-        let generation = kept.generation;
-        Ok(KeptVersion { version, fingerprint, ciphertext, generation, was: None, former: BTreeSet::new() })
-    }
-
-    /// Decrypts a value of an address.
-    ///
-    /// # Errors
-    /// When none of the identities opens it, or it is not the one that belongs there.
-    pub fn decrypt_secret(
-        &self,
-        identities: &[Identity],
-        address: &str,
-        version: &KeptVersion,
-    ) -> Result<Secret, AgeFileError> {
-        let mut place = self.secret_place(address, version.version);
-        if let Some(was) = version.was.as_ref().filter(|_| place.object.is_some()) {
-            place.address.clone_from(was);
-        }
-        let secret = decrypt(identities, &place, &version.ciphertext)?;
-        let print = secret.fingerprint(&self.identity.key);
-        if print.as_ref() == Some(&version.fingerprint) {
-            Ok(secret)
-        } else {
-            Err(AgeFileError::Fingerprint)
         }
     }
 }

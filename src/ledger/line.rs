@@ -4,14 +4,10 @@
 //! A line holds all records of one append, so that they are durable together or not at all. JSON has
 //! no raw line break; so a break ends a line, and what follows the last one was torn off.
 
-use sha2::{Digest, Sha256};
-
+use super::chain::{Head, digest};
 use super::record::Record;
 use super::seal::{self, SealKey, Seals};
 use crate::model::hex::hex;
-
-/// The digest of everything up to a line.
-pub(super) type Head = [u8; 32];
 
 /// Characters before the JSON: length, space, digest, space.
 pub(super) const PREFIX: usize = 8 + 1 + 64 + 1;
@@ -36,11 +32,6 @@ pub(super) struct Damage {
     pub line: usize,
     /// What does not fit.
     pub reason: &'static str,
-}
-
-/// The digest that the first journal of a ledger starts with.
-pub(super) fn first_head() -> Head {
-    Sha256::digest(b"stead journal 1").into()
 }
 
 /// Returns the line of one append, and the digest after it.
@@ -124,11 +115,6 @@ pub(super) fn split(line: &[u8]) -> Option<(usize, &[u8], &[u8])> {
     let lower = length.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     let length = usize::from_str_radix(std::str::from_utf8(length).ok()?, 16).ok()?;
     (spaced && lower).then_some((length, digest, json))
-}
-
-/// Returns the digest after a line.
-pub(super) fn digest(before: &Head, json: &[u8]) -> Head {
-    Sha256::new().chain_update(before).chain_update(json).finalize().into()
 }
 
 #[cfg(test)]

@@ -4,18 +4,18 @@
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use rustix::fs::OFlags;
 use uuid::Uuid;
 
-use super::file;
+use super::error::StoreError;
 use super::guarded::{Folder, failed};
 use super::lease::{Held, Holder, Standing};
 use super::process;
-use super::store::StoreError;
+use crate::model::address::is_legal_segment;
 
 /// The file's name.
 const NAME: &str = "lock";
@@ -60,7 +60,7 @@ fn sign(who: &str, now: Timestamp) -> String {
 /// # Errors
 /// When the lock file is there and cannot be read.
 pub fn held(directory: &Path, environment: &str) -> Result<Option<Held>, StoreError> {
-    let place = file::place(directory, environment)?;
+    let place = place(directory, environment)?;
     let path = place.join(NAME);
     let opened = Folder::ours(&place).and_then(|folder| folder.open(NAME, OFlags::RDONLY));
     let lock = match opened {
@@ -94,6 +94,17 @@ fn read(lock: &File) -> io::Result<String> {
     let mut text = String::new();
     lock.take(LONGEST).read_to_string(&mut text)?;
     Ok(text)
+}
+
+/// Returns the directory of an environment's ledger.
+pub(super) fn place(directory: &Path, environment: &str) -> Result<PathBuf, StoreError> {
+    let place = directory.join(environment);
+    if is_legal_segment(environment) {
+        return Ok(place);
+    }
+    let source =
+        io::Error::new(io::ErrorKind::InvalidInput, "an environment's name holds a-z, 0-9, _ and -");
+    Err(failed("use", &place)(source))
 }
 
 #[cfg(test)]

@@ -2,10 +2,12 @@
 
 use std::cell::{Cell, RefCell};
 
-use super::entry::{Identity, Ledger};
+use super::entry::Identity;
+use super::error::StoreError;
 use super::record::Record;
 use super::seal::SealKey;
-use super::store::{Store, StoreError};
+use super::state::Ledger;
+use super::store::Store;
 
 /// How an append fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +31,7 @@ impl MemoryStore {
     /// Returns the store of a ledger that is born now.
     #[must_use]
     pub fn new(identity: &Identity) -> Self {
-        Self::with(vec![identity.birth()])
+        Self::with(vec![Record::birth(&identity)])
     }
 
     /// Returns a store with durable records.

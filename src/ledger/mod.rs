@@ -38,8 +38,11 @@ pub mod trail;
 pub mod verification;
 pub mod verify;
 
+mod chain;
+pub mod error;
 mod line;
 mod pieces;
+pub mod state;
 mod summary;
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 //! digest, or, where that is what was damaged, by the next line's; and a line after a lost one is
 //! proven by the digest that still stands in the lost one.
 
-use super::line::{self, Head, PREFIX};
+use super::chain::Head;
+use super::line::{self, PREFIX};
 use super::record::Record;
 use super::seal::{self, SealKey, Seals};
 use crate::model::hex::hex;
@@ -75,7 +76,8 @@ pub(super) fn read(bytes: &[u8], before: Head, mut seals: PieceSeals<'_>) -> Pie
 fn cut<'a>(bytes: &'a [u8], before: Option<&Head>) -> (&'a [u8], &'a [u8]) {
     let by_length = line::split(bytes).and_then(|(length, digest, rest)| {
         let json = rest.get(..length)?;
-        let proven = before.is_some_and(|head| digest == hex(&line::digest(head, json)).as_bytes());
+        let proven =
+            before.is_some_and(|head| digest == hex(&crate::ledger::chain::digest(head, json)).as_bytes());
         let after = rest.get(length..).unwrap_or_default();
         let mac = if after.first() == Some(&b' ') { after.len().min(1 + seal::LENGTH) } else { 0 };
         let ends = after.get(mac).is_none_or(|byte| *byte == b'\n');
@@ -108,7 +110,7 @@ fn judge(
             stored_head,
         );
     };
-    let head = line::digest(&before, json);
+    let head = crate::ledger::chain::digest(&before, json);
     let fits = hex(&head);
     let exact = stored == fits.as_bytes();
     let proven = exact || near(stored, fits.as_bytes()) || proves(after, &head);
@@ -170,8 +172,9 @@ impl<'k> PieceSeals<'k> {
 
 fn next_is_sealed(after: &[u8], head: &Head, key: &SealKey) -> bool {
     let (text, _) = cut(after, Some(head));
-    let sealed =
-        |(_, _, json, mac): Parts<'_>| mac == Some(key.of_line(&line::digest(head, json)).as_bytes());
+    let sealed = |(_, _, json, mac): Parts<'_>| {
+        mac == Some(key.of_line(&crate::ledger::chain::digest(head, json)).as_bytes())
+    };
     split_loosely(text).is_some_and(sealed)
 }
 
@@ -182,6 +185,7 @@ fn near(stored: &[u8], digest: &[u8]) -> bool {
 /// Tells whether the next line was made over this digest.
 fn proves(next: &[u8], head: &Head) -> bool {
     let (text, _) = cut(next, Some(head));
-    split_loosely(text)
-        .is_some_and(|(_, stored, json, _)| stored == hex(&line::digest(head, json)).as_bytes())
+    split_loosely(text).is_some_and(|(_, stored, json, _)| {
+        stored == hex(&crate::ledger::chain::digest(head, json)).as_bytes()
+    })
 }

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use uuid::Uuid;
 
-use super::entry::{Intent, IntentAction, Ledger};
+use super::entry::{Intent, IntentAction};
+use super::state::Ledger;
 use crate::model::address::Name;
 use crate::model::diagnostic::nearest;
 

@@ -6,11 +6,12 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::entry::{Delivery, Entry, Generated, Intent, Ledger, Owned, Question};
+use super::entry::{Delivery, Entry, Generated, Identity, Intent, Owned, Question, key_as_hex};
 use super::history::{Incident, Origin, Tally};
 use super::kept_secrets::{KeptVersion, RotationStep};
 use super::lease::Holder;
 use super::origins::StackOrigin;
+use super::state::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::value::Attributes;
 
@@ -216,6 +217,19 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outputs: Option<Attributes>,
     },
+}
+
+impl Record {
+    /// Returns the record with which the ledger of an identity begins.
+    #[must_use]
+    pub fn birth(identity: &Identity) -> Self {
+        Self::Born {
+            lineage: identity.lineage,
+            stack: identity.stack.clone(),
+            environment: identity.environment.clone(),
+            key: key_as_hex::text(&identity.key),
+        }
+    }
 }
 
 /// What a human said became of a request.

@@ -8,17 +8,17 @@ use std::path::Path;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::entry::{Ledger, Sealing};
+use super::entry::Sealing;
+use super::error::{SealError, StoreError};
 use super::file::{self, journal_name, summary_name};
 use super::guarded::{Folder, failed};
 use super::history::{Happening, Incident};
-use super::line;
 use super::lock;
 use super::pieces::{self, Piece, PieceSeals};
 use super::record::Record;
 use super::replay::{load_ledger, same_owner};
-use super::seal::{SealError, SealKey, check_ledger, check_writable};
-use super::store::StoreError;
+use super::seal::{SealKey, check_ledger, check_writable};
+use super::state::Ledger;
 use super::verify::{Material, Point};
 use crate::model::address::Address;
 
@@ -28,7 +28,7 @@ pub struct Repair {
     /// Held, not used.
     _lock: File,
     ledger: Ledger,
-    head: line::Head,
+    head: crate::ledger::chain::Head,
     seal: Option<SealKey>,
     /// What cannot be got back.
     pub lost: Vec<Lost>,
@@ -69,7 +69,7 @@ impl Repair {
     /// # Errors
     /// When someone else has the lock, or nothing at all is proven.
     pub fn prepare(repairing: &Repairing<'_>) -> Result<Self, StoreError> {
-        let place = file::place(repairing.directory, repairing.environment)?;
+        let place = lock::place(repairing.directory, repairing.environment)?;
         let folder = Folder::ours(&place).map_err(failed("read", &place))?;
         let lock = lock::take(&folder, repairing.who, repairing.now)?;
         let material = Material::read(&folder, repairing.seal)?;
@@ -171,7 +171,7 @@ impl Salvaging {
             Some((ledger, head)) if ledger.serial == serial => *head,
             // After a gap, the journal's own digests prove it from its second line on.
             Some((_, head)) => *head,
-            None => line::first_head(),
+            None => crate::ledger::chain::first_head(),
         };
         let begun = self.point.as_ref().is_some_and(|(ledger, _)| ledger.sealed.is_some());
         let found = pieces::read(bytes, before, PieceSeals::new(material.key, begun));
@@ -212,7 +212,7 @@ impl Salvaging {
     fn follow(&mut self, records: &[Record]) -> Result<(), String> {
         let Some((ledger, _)) = &mut self.point else {
             let ledger = load_ledger(records.iter().cloned()).map_err(|error| error.to_string())?;
-            self.point = Some((ledger, line::first_head()));
+            self.point = Some((ledger, crate::ledger::chain::first_head()));
             return Ok(());
         };
         let mut trial = ledger.excerpt(records);

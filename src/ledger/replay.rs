@@ -5,30 +5,20 @@ mod legal;
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use thiserror::Error;
 use uuid::Uuid;
 
-use super::entry::{Entry, Identity, Intent, IntentAction, Ledger, Owned, Sealing, Tombstone, key_as_hex};
+use super::entry::{Entry, Identity, Intent, IntentAction, Owned, Sealing, Tombstone, key_as_hex};
+use super::error::{IllegalRecord, StoreError};
 use super::history::{End, Happening, Incident, REMEMBERED, Run};
 use super::kept_secrets::{RotationStep, VARS};
 use super::record::{Answer, ClosedOutcome, Record};
 use super::seal::{SealKey, check_writable};
-use super::store::StoreError;
+use super::state::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::value::{Attributes, Value};
 
 /// How long a deleted object is remembered: longer than any list could show its ghost.
 const BURIED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
-
-/// A record that is no legal move from where the ledger stands.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("record {serial} is no legal move: {reason}")]
-pub struct IllegalRecord {
-    /// Its number.
-    pub serial: u64,
-    /// Why not.
-    pub reason: &'static str,
-}
 
 /// Replays records into a ledger. The first one says whose it is.
 ///

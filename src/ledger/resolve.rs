@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::entry::{Intent, IntentAction, Ledger};
+use super::entry::{Intent, IntentAction};
+use super::state::Ledger;
 use crate::model::address::Name;
 use crate::model::meaning;
 use crate::model::reading::{Reading, told_part};

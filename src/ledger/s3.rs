@@ -31,14 +31,11 @@ use uuid::Uuid;
 
 use self::connector::{Refused, ServerTime};
 use self::settings::Bucket;
+use super::error::StoreError;
 use super::https::{innermost, shown};
 use super::lease::Lease;
 use super::shelf::{Mark, Shelf, ShelfError, Stored};
-use super::store::StoreError;
 use crate::model::address::is_legal_segment;
-
-/// For how long a read is repeated.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How often a write is tried.
 const TRIES: u32 = 5;

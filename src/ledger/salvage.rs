@@ -1,7 +1,7 @@
 //! Salvage: facts that an earlier run could not record, put in once the ledger can be written. Pure.
 
-use super::entry::Ledger;
 use super::record::{Answer, ClosedOutcome, Record};
+use super::state::Ledger;
 
 /// Returns what of the kept facts the ledger does not hold yet, as records that are legal now.
 ///

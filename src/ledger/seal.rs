@@ -11,10 +11,10 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use super::entry::Ledger;
-use super::line::Head;
+use super::chain::Head;
+use super::error::{SealError, StoreError};
 use super::record::Record;
-use super::store::StoreError;
+use super::state::Ledger;
 use crate::model::address::Name;
 use crate::model::hex::hex;
 
@@ -41,25 +41,6 @@ pub struct SealKey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("it has {0} bytes, and a key is made of {SHORTEST} at least")]
 pub struct TooShort(usize);
-
-/// Why a sealed ledger cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum SealError {
-    /// It would be written without seals.
-    #[error("the ledger's lines bear MACs, and the key that makes them is not given")]
-    Keyless,
-    /// The key is another one.
-    #[error("the ledger's lines bear MACs of the key {found}, and the one that is given is {given}")]
-    Other {
-        /// The ledger's.
-        found: Name,
-        /// The one at hand.
-        given: Name,
-    },
-    /// There is a key, and the ledger has no MACs.
-    #[error("the ledger has no MACs, so nothing proves who wrote it, and `STEAD_LEDGER_KEY` is set")]
-    Unsealed,
-}
 
 impl SealKey {
     /// Makes a key of the bytes of a file. A line break that an editor leaves at the end of a text does not count.

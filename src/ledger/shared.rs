@@ -13,20 +13,24 @@ use tokio::sync::Mutex;
 
 use self::content::{Content, summarise};
 use self::judge::{is_silent, takeable};
-use super::entry::{Identity, Ledger};
+use super::chain::Head;
+use super::error::StoreError;
 use super::lease::{Held, Holder, LASTS, Lease, Process, RENEWED_EVERY, standing};
-use super::line::{self, Head};
+use super::line::{self};
 use super::record::Record;
 use super::replay::{check_owner, here, load_ledger, same_owner};
 use super::seal::{self, SealKey, check_readable};
+use super::shared::content::failed;
+use super::shared::judge::Opening;
 use super::shelf::{Mark, Shelf, ShelfError, Stored};
-use super::store::{Store, StoreError};
+use super::state::Ledger;
+use super::store::Store;
 use super::summary;
 use super::trail::Trail;
 use crate::model::clock::Clock;
 
 mod content;
-mod judge;
+pub(super) mod judge;
 
 /// How often a write is tried that someone else's write came before.
 const TRIES: usize = 20;
@@ -40,22 +44,6 @@ const SOON: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(4), Dur
 /// Time in which nobody takes over, writes and sums up so often that the number a holder counts on is
 /// removed again. After more of it the lease is looked at once a line is written.
 const UNSEEN: Duration = Duration::from_secs(5);
-
-/// What opening a shared ledger for writing needs to know.
-pub struct Opening<'a> {
-    /// Whose ledger it is, if it is not there yet; else stack and environment must agree.
-    pub identity: &'a Identity,
-    /// Who opens it.
-    pub holder: Holder,
-    /// The bound within which a request of a displaced holder has its effect.
-    pub effect: Duration,
-    /// Says of a process that it is proven dead.
-    pub is_dead: &'a dyn Fn(&Process) -> bool,
-    /// Takes the lease from whoever has it, for this reason.
-    pub force: Option<&'a str>,
-    /// The key that seals it.
-    pub seal: Option<&'a SealKey>,
-}
 
 /// A shared ledger, its lease held until it is released or lost.
 pub struct SharedStore<H, K> {
@@ -107,7 +95,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
             renewed: Some(renewed),
             seen: renewed,
             number: 0,
-            head: line::first_head(),
+            head: crate::ledger::chain::first_head(),
             trail: Trail::default(),
             seal: opening.seal.cloned(),
             poisoned: false,
@@ -138,7 +126,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
             check_owner(&content.records, opening.identity, opening.seal)?;
             let is_new = content.records.is_empty();
             let sealed = seal::begin(&content.records, opening.seal);
-            let mut records = if is_new { vec![opening.identity.birth()] } else { Vec::new() };
+            let mut records = if is_new { vec![Record::birth(opening.identity)] } else { Vec::new() };
             let known = if is_new { records.clone() } else { content.records };
             let mut ledger = load_ledger(known)?;
             if let Some(sealed) = sealed {
@@ -562,10 +550,6 @@ fn write_line<H: Shelf>(
 
 fn unwritable<H: Shelf>(shelf: &H, error: &dyn std::error::Error) -> StoreError {
     StoreError::Shared { action: "write", place: shelf.place(), reason: error.to_string() }
-}
-
-fn failed<H: Shelf>(shelf: &H, action: &'static str, error: &ShelfError) -> StoreError {
-    StoreError::Shared { action, place: shelf.place(), reason: error.to_string() }
 }
 
 /// Tells who has a shelf's lease, without taking anything; `None` when nobody has.

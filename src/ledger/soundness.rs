@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use uuid::Uuid;
 
-use super::entry::{Intent, IntentAction, Ledger};
+use super::entry::{Intent, IntentAction};
+use super::state::Ledger;
 use crate::model::address::Address;
 use crate::model::snapshot::ObjectKey;
 

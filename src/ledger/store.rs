@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use thiserror::Error;
-
-use super::entry::Ledger;
+use super::error::StoreError;
 use super::record::Record;
-use super::replay::IllegalRecord;
-use super::seal::{SealError, SealKey};
+use super::seal::SealKey;
+use super::state::Ledger;
 use super::trail::Trail;
 
 /// A journal's place. Opening one for writing takes its lock; dropping it gives the lock back.
@@ -59,81 +57,4 @@ pub trait Store {
     fn is_strict(&self) -> bool {
         false
     }
-}
-
-/// Why a store cannot be used.
-#[derive(Debug, Error)]
-pub enum StoreError {
-    /// Someone else is writing.
-    #[error("the ledger is locked by {holder}")]
-    Locked {
-        /// `user@host, process 123, since 12:01:02`.
-        holder: String,
-    },
-    /// What is there is not what was written.
-    #[error("{place} is damaged: {reason}")]
-    Corrupt {
-        /// File and record.
-        place: String,
-        /// What does not fit.
-        reason: String,
-    },
-    /// It is another stack's or environment's ledger.
-    #[error("the ledger belongs to {found}, not to {wanted}")]
-    Foreign {
-        /// `stack/environment` found.
-        found: String,
-        /// `stack/environment` expected.
-        wanted: String,
-    },
-    /// Reading or writing failed.
-    #[error("cannot {action} {place}")]
-    Io {
-        /// `read`, `write`, `lock` …
-        action: &'static str,
-        /// The file.
-        place: String,
-        /// Why.
-        #[source]
-        source: std::io::Error,
-    },
-    /// The records are no legal move from where the ledger stands; nothing was written.
-    #[error(transparent)]
-    Illegal(#[from] IllegalRecord),
-    /// A shared place did not do as it was told.
-    #[error("cannot {action} {place}: {reason}")]
-    Shared {
-        /// `read`, `write`, `lock` …
-        action: &'static str,
-        /// The place.
-        place: String,
-        /// Why.
-        reason: String,
-    },
-    /// Its lines bear MACs, and not the key at hand's.
-    #[error(transparent)]
-    Sealed(#[from] SealError),
-    /// Someone else took the place over.
-    #[error("the ledger was taken over by {by}; nothing more is recorded or sent")]
-    Displaced {
-        /// Who, as far as is known.
-        by: String,
-    },
-    /// It is kept elsewhere now.
-    #[error("the ledger was moved to {to}; nothing is read or recorded here any more")]
-    Moved {
-        /// Where.
-        to: String,
-    },
-    /// The place lets two write at the same time: it is not used.
-    #[error("{place} does not keep its word: {what}")]
-    Lax {
-        /// The place.
-        place: String,
-        /// What it did.
-        what: &'static str,
-    },
-    /// An earlier write failed: nothing is certain any more.
-    #[error("an earlier write to the ledger failed; nothing more is recorded")]
-    Poisoned,
 }

@@ -6,9 +6,10 @@ use std::io::{self, BufWriter, Write};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::entry::{Ledger, key_as_hex};
-use super::line::Head;
+use super::chain::Head;
+use super::entry::key_as_hex;
 use super::seal::{SealKey, Seals};
+use super::state::Ledger;
 use crate::model::hex::hex;
 
 /// The form of a summary.

@@ -1,7 +1,8 @@
 //! `Trail`: the digest of all lines up to a record, for those records that a store knows it of: where a line ends.
 //! In: what a store read and wrote. Out: whether a ledger goes on from a version that was seen earlier. Pure.
 
-use super::line::{Head, Lines};
+use super::chain::Head;
+use super::line::Lines;
 use super::record::Record;
 use crate::model::hex::hex;
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::entry::Entry;
+use super::entry::attribute_of;
 use crate::model::address::Name;
 use crate::model::value::{Attributes, Value};
 
@@ -52,25 +52,6 @@ impl Verification {
         let of_attribute = not_kept.filter(|(path, _)| attribute_of(path) == attribute);
         self.not_kept.extend(of_attribute.map(|(path, shown)| (path.clone(), shown.clone())));
     }
-}
-
-impl Entry {
-    /// Returns what is known of the last applied value of an attribute, or of one key of it.
-    #[must_use]
-    pub fn confirmation(&self, path: &str) -> Confirmation<'_> {
-        let Some(verified) = &self.verified else { return Confirmation::Unknown };
-        let attribute = attribute_of(path);
-        match verified.not_kept.get(path) {
-            Some(shown) => Confirmation::NotKept(shown),
-            None if verified.not_shown.contains(attribute) => Confirmation::Unknown,
-            None => Confirmation::Shown,
-        }
-    }
-}
-
-/// Returns the attribute that a path is of.
-fn attribute_of(path: &str) -> &str {
-    path.split_once('.').map_or(path, |(attribute, _)| attribute)
 }
 
 #[cfg(test)]

@@ -4,16 +4,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::entry::Ledger;
-use super::file::{self, journal_name, serial_of, summary_name};
+use super::chain::Head;
+use super::error::StoreError;
+use super::file::{journal_name, serial_of, summary_name};
 use super::guarded::{Folder, failed};
-use super::line::{self, Head};
+use super::line::{self};
 use super::record::Record;
 use super::replay::load_ledger;
 use super::seal::{SealKey, Seals, check_ledger};
-use super::soundness;
-use super::store::StoreError;
-use super::summary;
+use super::state::Ledger;
+use super::{soundness, summary};
 
 /// What a check found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub(super) type Point = (Ledger, Head);
 /// # Errors
 /// When it cannot be read at all.
 pub fn check(directory: &Path, environment: &str, key: Option<&SealKey>) -> Result<Report, StoreError> {
-    let place = file::place(directory, environment)?;
+    let place = crate::ledger::lock::place(directory, environment)?;
     match Folder::ours(&place) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Report::default()),
         folder => Ok(Material::read(&folder.map_err(failed("read", &place))?, key)?.check()),
@@ -154,7 +154,7 @@ impl<'k> Material<'k> {
         let Some(bytes) = self.journals.get(&serial) else { return base };
         let (ledger, before) = match base {
             Some((ledger, head)) => (Some(ledger), head),
-            None if serial == 0 => (None, line::first_head()),
+            None if serial == 0 => (None, crate::ledger::chain::first_head()),
             None => return None,
         };
         let name = journal_name(serial);

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
 use crate::config::stack::Stack;
-use crate::ledger::entry::Ledger;
 use crate::ledger::origins::Here;
+use crate::ledger::state::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::schema::Registry;

@@ -6,8 +6,8 @@ use std::fmt;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use stead::ledger::entry::Ledger;
 use stead::ledger::file::FileStore;
+use stead::ledger::state::Ledger;
 use tempfile::TempDir;
 
 use super::chance::Chance;

@@ -11,7 +11,7 @@ use ring::signature::{Ed25519KeyPair, KeyPair};
 use serde_json::{Value, json};
 use stead::kinds::REGISTRY;
 use stead::ledger::document;
-use stead::ledger::entry::Ledger;
+use stead::ledger::state::Ledger;
 use stead::model::expression::Expression;
 use stead::plan::artifact::saved_plan::SavedPlan;
 use stead::plan::artifact::signature::Signed;

@@ -5,13 +5,15 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use stead::config::stack::Stack;
-use stead::ledger::entry::Ledger;
+use stead::ledger::error::StoreError;
 use stead::ledger::lease::{Holder, Lease, Process};
 use stead::ledger::memory_shelf::MemoryShelf;
 use stead::ledger::record::Record;
-use stead::ledger::shared::{Opening, SharedStore};
+use stead::ledger::shared::SharedStore;
+use stead::ledger::shared::judge::Opening;
 use stead::ledger::shelf::{Mark, Shelf, ShelfError, Stored};
-use stead::ledger::store::{Store, StoreError};
+use stead::ledger::state::Ledger;
+use stead::ledger::store::Store;
 use stead::model::clock::Random;
 
 use super::disaster::Outside;

@@ -8,11 +8,13 @@ use std::process::Command;
 
 use futures_util::FutureExt;
 use jiff::Timestamp;
-use stead::ledger::entry::{Entry, Identity, Ledger, Owned};
+use stead::ledger::entry::{Entry, Identity, Owned};
+use stead::ledger::error::StoreError;
 use stead::ledger::file::{FileStore, Opening};
 use stead::ledger::journal::Journal;
 use stead::ledger::record::Record;
-use stead::ledger::store::{Store, StoreError};
+use stead::ledger::state::Ledger;
+use stead::ledger::store::Store;
 use stead::model::address::Address;
 use stead::model::value::Attributes;
 

@@ -12,11 +12,12 @@ use stead::cloud::client::Client;
 use stead::config::stack::Stack;
 use stead::emulator::world::{self, Setup, Tier, World, handle};
 use stead::kinds::REGISTRY;
-use stead::ledger::entry::{Identity, Ledger};
+use stead::ledger::entry::Identity;
 use stead::ledger::history::Origin;
 use stead::ledger::journal::Journal;
 use stead::ledger::origins::Here;
 use stead::ledger::replay::load_ledger;
+use stead::ledger::state::Ledger;
 use stead::model::address::{Address, Name};
 use stead::model::catalog::Catalog;
 use stead::model::clock::{Clock, Random};
@@ -128,7 +129,7 @@ fn setup() -> Setup {
 pub fn beginning(stack: &Stack) -> Outside {
     let world = World::new(&setup(), wall(Duration::ZERO));
     let identity = identity(stack);
-    Outside::new(Machine::at(Duration::ZERO), world, vec![identity.birth()])
+    Outside::new(Machine::at(Duration::ZERO), world, vec![Record::birth(&identity)])
 }
 
 /// Runs the program: recover, plan, apply. `None` when it was killed.

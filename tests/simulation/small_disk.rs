@@ -7,8 +7,9 @@ use std::process::Command;
 
 use jiff::Timestamp;
 use stead::ledger::entry::{Entry, Intent, IntentAction, Owned};
+use stead::ledger::error::StoreError;
 use stead::ledger::record::Record;
-use stead::ledger::store::{Store, StoreError};
+use stead::ledger::store::Store;
 use stead::model::address::{Address, Name};
 use stead::model::value::Attributes;
 use uuid::Uuid;

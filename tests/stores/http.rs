@@ -4,11 +4,12 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use stead::ledger::entry::Ledger;
+use stead::ledger::error::StoreError;
 use stead::ledger::http::{HttpStore, Opening, Settings, held};
 use stead::ledger::record::Record;
 use stead::ledger::replay::load_ledger;
-use stead::ledger::store::{Store, StoreError};
+use stead::ledger::state::Ledger;
+use stead::ledger::store::Store;
 
 use crate::people::{self, TestClock, identity};
 use crate::state_server::{Laxity, Mishap, StateServer};

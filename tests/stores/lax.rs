@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use stead::cloud::system::{SystemClock, SystemRandom};
 use stead::ledger::entry::Identity;
+use stead::ledger::error::StoreError;
 use stead::ledger::lease::Holder;
 use stead::ledger::postgres::PostgresShelf;
-use stead::ledger::shared::{Opening, SharedStore};
-use stead::ledger::store::{Store, StoreError};
+use stead::ledger::shared::SharedStore;
+use stead::ledger::shared::judge::Opening;
+use stead::ledger::store::Store;
 use stead::model::clock::{Clock, Random};
 
 use crate::postgres::{administer, ask};

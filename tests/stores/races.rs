@@ -10,13 +10,15 @@ use std::time::Duration;
 
 use stead::cloud::system::{SystemClock, SystemRandom};
 use stead::ledger::any::{AnyStore, Opening};
-use stead::ledger::entry::{Identity, Ledger};
+use stead::ledger::entry::Identity;
+use stead::ledger::error::StoreError;
 use stead::ledger::history::Origin;
 use stead::ledger::lease::Holder;
 use stead::ledger::place::Place;
 use stead::ledger::process;
 use stead::ledger::record::Record;
-use stead::ledger::store::{Store, StoreError};
+use stead::ledger::state::Ledger;
+use stead::ledger::store::Store;
 use stead::model::clock::{Clock, Random};
 
 use crate::server::{Bouncer, Database};

@@ -4,12 +4,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use stead::ledger::error::StoreError;
 use stead::ledger::lease::Holder;
 use stead::ledger::record::Record;
 use stead::ledger::s3::S3Shelf;
-use stead::ledger::shared::{Opening, SharedStore};
+use stead::ledger::shared::SharedStore;
+use stead::ledger::shared::judge::Opening;
 use stead::ledger::shelf::Shelf;
-use stead::ledger::store::{Store, StoreError};
+use stead::ledger::store::Store;
 
 use crate::contract;
 use crate::people::{self, TestClock};

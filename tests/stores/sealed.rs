@@ -8,8 +8,9 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 
 use stead::ledger::document;
-use stead::ledger::entry::{Entry, Identity, Ledger, Owned};
+use stead::ledger::entry::{Entry, Identity, Owned};
 use stead::ledger::record::Record;
+use stead::ledger::state::Ledger;
 use stead::model::address::Address;
 use stead::model::secret::FingerprintKey;
 use stead::model::value::Attributes;

@@ -1,15 +1,14 @@
 //! To what an action is done: a resource of the stack, an object by its id, or a kind as a whole.
 
-use crate::cli::addresses;
-use crate::cli::books;
 use crate::cli::connect::{Chance, Connection, Http, Link, Time};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::project::Project;
 use crate::cli::session::Session;
+use crate::cli::{addresses, books};
 use crate::cloud::client::Client;
 use crate::kinds::REGISTRY;
-use crate::ledger::entry::Ledger;
+use crate::ledger::state::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::nearest;
 use crate::model::schema::Kind;

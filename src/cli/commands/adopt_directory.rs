@@ -14,10 +14,11 @@ use crate::cli::session::Session;
 use crate::cli::waterline::Marks;
 use crate::cli::{backend, repository_walk, stack_origin};
 use crate::cloud::system::SystemRandom;
-use crate::ledger::entry::{Identity, Ledger};
+use crate::ledger::entry::Identity;
 use crate::ledger::origins::{Here, OriginMatch};
 use crate::ledger::place::Place;
 use crate::ledger::record::Record;
+use crate::ledger::state::Ledger;
 use crate::model::address::Name;
 
 /// A ledger, and the directory that would be one of its origins.

@@ -11,9 +11,9 @@ use crate::cli::failure::Failure;
 use crate::cli::project::Project;
 use crate::cli::session::Session;
 use crate::cli::settings::Cloud;
-use crate::ledger::entry::Ledger;
 use crate::ledger::place::Place;
 use crate::ledger::record::Record;
+use crate::ledger::state::Ledger;
 
 /// Moves the ledger.
 ///

@@ -8,10 +8,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::ledger::entry::{Ledger, key_as_hex};
-use crate::ledger::line::{self, Head};
+use crate::ledger::chain::Head;
+use crate::ledger::entry::key_as_hex;
+use crate::ledger::line::{self};
 use crate::ledger::record::Record;
 use crate::ledger::seal::{SealKey, Seals};
+use crate::ledger::state::Ledger;
 use crate::ledger::summary;
 use crate::ledger::trail::Trail;
 use crate::model::hex::hex;
@@ -64,7 +66,13 @@ struct Body {
 
 impl Default for Document {
     fn default() -> Self {
-        Self { serial: 0, lineage: Uuid::nil(), head: line::first_head(), summary: None, lines: Vec::new() }
+        Self {
+            serial: 0,
+            lineage: Uuid::nil(),
+            head: crate::ledger::chain::first_head(),
+            summary: None,
+            lines: Vec::new(),
+        }
     }
 }
 
@@ -72,10 +80,15 @@ impl Default for Document {
 pub(super) fn parse(body: Option<&[u8]>, lineage: Uuid, key: Option<&SealKey>) -> Result<Content, String> {
     let Some(body) = body else {
         let document = Document { lineage, ..Document::default() };
-        return Ok(Content { document, records: Vec::new(), trail: Trail::new(0, line::first_head()) });
+        return Ok(Content {
+            document,
+            records: Vec::new(),
+            trail: Trail::new(0, crate::ledger::chain::first_head()),
+        });
     };
     let document = envelope(body)?;
-    let (mut records, mut head, mut seals) = (Vec::new(), line::first_head(), Seals::new(key));
+    let (mut records, mut head, mut seals) =
+        (Vec::new(), crate::ledger::chain::first_head(), Seals::new(key));
     let mut trail = Trail::new(0, head);
     if let Some(text) = &document.summary {
         let (ledger, after) = summary::parse(text.as_bytes(), &mut seals)

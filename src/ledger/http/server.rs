@@ -13,12 +13,12 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{LARGEST, Settings};
+use super::Settings;
 use crate::ledger::entry::Identity;
+use crate::ledger::error::StoreError;
 use crate::ledger::https::{self, Way, innermost, shown};
 use crate::ledger::lease::Holder;
 use crate::ledger::place::without_password;
-use crate::ledger::store::StoreError;
 use crate::model::redact::SentSecrets;
 
 /// Time allowed for a small request.
@@ -293,6 +293,9 @@ impl Server {
 fn why(error: &reqwest::Error) -> String {
     if error.is_timeout() { "no answer in time".to_owned() } else { innermost(error) }
 }
+
+/// The largest document, as the server takes it and gives it.
+pub(super) const LARGEST: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {

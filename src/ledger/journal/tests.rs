@@ -6,9 +6,10 @@ use futures_util::FutureExt;
 use proptest::prelude::*;
 
 use super::*;
+use crate::ledger::error::IllegalRecord;
 use crate::ledger::fixture::*;
 use crate::ledger::memory::{Fault, MemoryStore};
-use crate::ledger::replay::{IllegalRecord, tests::any_record};
+use crate::ledger::replay::tests::any_record;
 
 /// Runs a future that never waits.
 fn now<T>(future: impl Future<Output = T>) -> T {
@@ -118,7 +119,7 @@ struct Borrowed {
 
 impl Store for Borrowed {
     async fn load(&self) -> Result<Vec<Record>, StoreError> {
-        Ok(vec![identity().birth()])
+        Ok(vec![Record::birth(&identity())])
     }
 
     async fn append(&self, _records: &[Record]) -> Result<(), StoreError> {

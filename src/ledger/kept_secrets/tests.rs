@@ -29,7 +29,8 @@ fn value(ledger: &Ledger, identity: &Identity, address: &str) -> Result<String, 
 }
 
 fn ledger(of: &[&Identity]) -> Ledger {
-    let mut ledger = load_ledger([identity().birth(), adopted(1, "vm-1"), adopted(2, "vm-2")]).unwrap();
+    let mut ledger =
+        load_ledger([Record::birth(&identity()), adopted(1, "vm-1"), adopted(2, "vm-2")]).unwrap();
     ledger.record(&pin(of)).unwrap();
     ledger
 }

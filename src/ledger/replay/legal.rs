@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
-use super::super::entry::{Intent, IntentAction, Ledger, Owned};
+use super::super::entry::{Intent, IntentAction, Owned};
 use super::super::kept_secrets::KeptSecrets;
 use super::super::record::{Answer, ClosedOutcome, Record};
+use super::super::state::Ledger;
 use super::owns;
 use crate::model::address::Address;
 

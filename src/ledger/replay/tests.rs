@@ -172,7 +172,7 @@ fn illegal_moves() {
             "a question about the address is open",
         ),
         (vec![create(1, 1, false)], asked(&create(1, 2, false)), "the question is about another request"),
-        (vec![], identity().birth(), "only the first record says whose ledger it is"),
+        (vec![], Record::birth(&identity()), "only the first record says whose ledger it is"),
         (
             vec![Record::Account { account: "a".into() }],
             Record::Account { account: "b".into() },
@@ -336,7 +336,7 @@ fn applied_and_merged_keep_the_objects() {
 fn a_ledger_begins_with_its_birth() {
     assert!(matches!(load_ledger(vec![]), Err(StoreError::Corrupt { .. })));
     assert!(matches!(load_ledger(vec![adopted(1, "x")]), Err(StoreError::Corrupt { .. })));
-    let ledger = load_ledger(vec![identity().birth(), adopted(1, "x")]).unwrap();
+    let ledger = load_ledger(vec![Record::birth(&identity()), adopted(1, "x")]).unwrap();
     assert_eq!((ledger.serial, &ledger.identity), (2, &identity()));
     let condensed = Record::Condensed(Box::new(ledger.clone()));
     assert_eq!(load_ledger(vec![condensed]).unwrap(), ledger);

@@ -4,6 +4,7 @@
 use object_store::RetryConfig;
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, S3ConditionalPut};
 use reqwest::Url;
+use std::time::Duration;
 
 use super::connector::Connector;
 use crate::ledger::https;
@@ -70,7 +71,7 @@ impl Bucket {
             .with_bucket_name(name)
             .with_conditional_put(S3ConditionalPut::ETagMatch)
             .with_http_connector(Connector::new(endpoint.as_ref().is_some_and(https::is_loopback)));
-        let some = RetryConfig { max_retries: 3, retry_timeout: super::PATIENCE, ..RetryConfig::default() };
+        let some = RetryConfig { max_retries: 3, retry_timeout: PATIENCE, ..RetryConfig::default() };
         let none = RetryConfig { max_retries: 0, ..RetryConfig::default() };
         let patient = build(builder.clone().with_retry(some))?;
         let shared = patient.credentials().clone();
@@ -125,3 +126,6 @@ fn source(builder: &AmazonS3Builder) -> Result<Source, String> {
     let exchanged = given(Key::ContainerCredentialsRelativeUri);
     Ok(if exchanged { Source::Exchange } else { Source::Machine })
 }
+
+/// For how long a read is repeated.
+const PATIENCE: Duration = Duration::from_secs(30);

@@ -67,13 +67,13 @@ fn apart(text: &str) -> Vec<Apart> {
 
 /// Puts lines together with lengths and digests that fit: whoever has not the key can do that.
 fn forged(lines: &[Apart]) -> String {
-    forged_after(line::first_head(), lines)
+    forged_after(crate::ledger::chain::first_head(), lines)
 }
 
 fn forged_after(mut head: Head, lines: &[Apart]) -> String {
     let mut text = String::new();
     for (json, mac) in lines {
-        head = line::digest(&head, json.as_bytes());
+        head = crate::ledger::chain::digest(&head, json.as_bytes());
         let mac = mac.as_ref().map(|mac| format!(" {mac}")).unwrap_or_default();
         writeln!(text, "{:08x} {} {json}{mac}", json.len(), hex(&head)).unwrap();
     }
@@ -90,7 +90,7 @@ fn every_flipped_bit_is_seen() {
     for bit in 0..bytes.len() * 8 {
         bytes[bit / 8] ^= 1 << (bit % 8);
         let key = key(1);
-        let read = line::read(&bytes, line::first_head(), &mut Seals::new(Some(&key)));
+        let read = line::read(&bytes, crate::ledger::chain::first_head(), &mut Seals::new(Some(&key)));
         assert!(read.is_err(), "bit {bit} of {}", bytes.len() * 8);
         bytes[bit / 8] ^= 1 << (bit % 8);
     }
@@ -374,7 +374,7 @@ proptest! {
         drop(journal);
         let files = || fs::read_dir(root.path().join("prod")).unwrap().map(|entry| entry.unwrap().path());
         let newest = files().find(|path| path.to_string_lossy().contains("ledger-"));
-        let head = newest.map_or(line::first_head(), |path| {
+        let head = newest.map_or(crate::ledger::chain::first_head(), |path| {
             summary::parse(&fs::read(path).unwrap(), &mut Seals::new(Some(&own))).unwrap().1
         });
         let wanted = if summed_up && summary { "ledger-" } else { "journal-" };

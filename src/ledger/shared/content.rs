@@ -1,13 +1,13 @@
 //! What a shelf holds: the newest summary and the lines after it.
 
-use super::super::line::{self, Head};
+use super::super::chain::Head;
+use super::super::error::StoreError;
+use super::super::line::{self};
 use super::super::record::Record;
 use super::super::seal::{SealKey, Seals};
 use super::super::shelf::{Shelf, ShelfError};
-use super::super::store::StoreError;
 use super::super::summary;
 use super::super::trail::Trail;
-use super::failed;
 
 /// Summaries that are kept, with their lines.
 const KEPT: usize = 10;
@@ -50,8 +50,8 @@ impl Content {
             records: Vec::new(),
             number: 0,
             lines: 0,
-            head: line::first_head(),
-            trail: Trail::new(0, line::first_head()),
+            head: crate::ledger::chain::first_head(),
+            trail: Trail::new(0, crate::ledger::chain::first_head()),
         };
         if let Some(number) = newest {
             let at = || format!("summary {number}");
@@ -111,4 +111,8 @@ async fn prune<H: Shelf>(shelf: &H) {
     {
         let _ = shelf.prune(summaries[at]).await;
     }
+}
+
+pub(super) fn failed<H: Shelf>(shelf: &H, action: &'static str, error: &ShelfError) -> StoreError {
+    StoreError::Shared { action, place: shelf.place(), reason: error.to_string() }
 }

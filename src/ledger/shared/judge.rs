@@ -1,10 +1,14 @@
 //! Who may take a lease, and what is known of the holder before. Pure.
 
-use super::super::entry::Ledger;
+use std::time::Duration;
+
+use super::super::error::StoreError;
 use super::super::lease::{Holder, Standing, standing};
 use super::super::shelf::Stored;
-use super::super::store::StoreError;
-use super::Opening;
+use super::super::state::Ledger;
+use crate::ledger::entry::Identity;
+use crate::ledger::lease::Process;
+use crate::ledger::seal::SealKey;
 
 /// Says whether a lease may be taken; `true`: only because it is forced.
 pub(super) fn takeable(found: Option<&Stored>, opening: &Opening<'_>) -> Result<bool, StoreError> {
@@ -28,4 +32,20 @@ pub(super) fn is_silent(ledger: &Ledger, before: Option<&Stored>, opening: &Open
     let gave_back =
         before.is_some_and(|before| before.lease.holder.is_none() && before.lease.epoch == ledger.epoch);
     gave_back || holder.process.as_ref().is_some_and(opening.is_dead)
+}
+
+/// What opening a shared ledger for writing needs to know.
+pub struct Opening<'a> {
+    /// Whose ledger it is, if it is not there yet; else stack and environment must agree.
+    pub identity: &'a Identity,
+    /// Who opens it.
+    pub holder: Holder,
+    /// The bound within which a request of a displaced holder has its effect.
+    pub effect: Duration,
+    /// Says of a process that it is proven dead.
+    pub is_dead: &'a dyn Fn(&Process) -> bool,
+    /// Takes the lease from whoever has it, for this reason.
+    pub force: Option<&'a str>,
+    /// The key that seals it.
+    pub seal: Option<&'a SealKey>,
 }

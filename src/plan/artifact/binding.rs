@@ -8,7 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::config::stack::Stack;
-use crate::ledger::entry::{Ledger, key_as_hex};
+use crate::ledger::entry::key_as_hex;
+use crate::ledger::state::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::digest::{JsonDigest, json_digest};
 use crate::model::secret::FingerprintKey;

@@ -5,7 +5,7 @@
 
 use sha2::{Digest, Sha256};
 use stead::ledger::check::{Replayed, replay_bytes, summary_bytes};
-use stead::ledger::entry::Ledger;
+use stead::ledger::state::Ledger;
 
 /// Bits that are flipped in one input.
 const FLIPS: usize = 12;

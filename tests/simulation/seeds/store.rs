@@ -3,10 +3,11 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use stead::ledger::entry::Ledger;
+use stead::ledger::error::StoreError;
 use stead::ledger::record::Record;
 use stead::ledger::shared::SharedStore;
-use stead::ledger::store::{Store, StoreError};
+use stead::ledger::state::Ledger;
+use stead::ledger::store::Store;
 
 use super::process::{Process, Watch};
 use super::schedule::{Fault, Writing};

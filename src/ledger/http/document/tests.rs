@@ -11,7 +11,7 @@ fn birth() -> Record {
         key: FingerprintKey([3; 32]),
         ..Identity::unborn("shop", "prod")
     };
-    identity.birth()
+    Record::birth(&identity)
 }
 
 fn account(name: &str) -> Record {

@@ -162,7 +162,7 @@ fn watch(shelf: &MemoryShelf, seen: &mut BTreeMap<u64, Vec<u8>>) {
 
 /// Every record of every line, from the first.
 fn all_records(lines: &BTreeMap<u64, Vec<u8>>) -> Vec<Record> {
-    let mut head = line::first_head();
+    let mut head = crate::ledger::chain::first_head();
     let mut records = Vec::new();
     for (number, (at, text)) in (1..).zip(lines) {
         assert_eq!(*at, number, "a gap");

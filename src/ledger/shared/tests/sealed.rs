@@ -1,8 +1,8 @@
 //! A shared ledger whose lines bear MACs.
 
 use super::*;
+use crate::ledger::error::SealError;
 use crate::ledger::journal::Journal;
-use crate::ledger::seal::SealError;
 
 fn open(world: &World, n: u8, key: Option<&SealKey>) -> Result<Kept, StoreError> {
     let opening = Opening {
