@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use serde_json::json;
-use stead::ledger::entry::Identity;
-use stead::ledger::file::{FileStore, Opening};
-use stead::ledger::record::Record;
-use stead::ledger::store::Store;
+use stead::ledger::journal::record::Record;
+use stead::ledger::journal::store::Store;
+use stead::ledger::state::entry::Identity;
+use stead::ledger::stores::file::store::{FileStore, Opening};
 use stead::model::clock::Random;
 use uuid::Uuid;
 

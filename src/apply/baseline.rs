@@ -27,8 +27,8 @@ use super::event::StepError;
 use super::session::{Scope, Session, read_failed};
 use super::wire;
 use crate::cloud::exchange::Cloud;
-use crate::ledger::state::Ledger;
-use crate::ledger::store::Store;
+use crate::ledger::journal::store::Store;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::Kind;
@@ -218,7 +218,7 @@ fn distinguished(kind: &Kind, attributes: &Attributes) -> String {
 mod tests {
     use super::*;
     use crate::kinds::REGISTRY;
-    use crate::ledger::entry::{Entry, Identity, Owned, Tombstone};
+    use crate::ledger::state::entry::{Entry, Identity, Owned, Tombstone};
     use crate::model::address::Address;
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::schema::Registry;
 use crate::model::value::Value;
@@ -49,7 +49,7 @@ impl Dependants {
 mod tests {
     use super::*;
     use crate::kinds::REGISTRY;
-    use crate::ledger::entry::{Entry, Identity, Owned};
+    use crate::ledger::state::entry::{Entry, Identity, Owned};
     use crate::model::secret::FingerprintKey;
     use crate::model::value::Attributes;
 

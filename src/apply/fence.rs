@@ -17,9 +17,9 @@ use super::session::{Job, Session};
 use crate::cloud::change::Changes;
 use crate::cloud::client::Mutation;
 use crate::cloud::exchange::Cloud;
-use crate::ledger::entry::Intent;
-use crate::ledger::error::StoreError;
-use crate::ledger::store::Store;
+use crate::ledger::journal::error::StoreError;
+use crate::ledger::journal::store::Store;
+use crate::ledger::state::entry::Intent;
 use crate::model::clock::{Clock, Random};
 
 /// A lease must outlast a request by so much: what the two machines' clocks may differ in pace.

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use super::event::StepError;
 use super::session::Session;
 use crate::cloud::exchange::Cloud;
-use crate::ledger::entry::Intent;
-use crate::ledger::question;
-use crate::ledger::record::ClosedOutcome;
-use crate::ledger::resolve::is_watched;
-use crate::ledger::store::Store;
+use crate::ledger::journal::intent_candidates::is_watched;
+use crate::ledger::journal::record::ClosedOutcome;
+use crate::ledger::journal::store::Store;
+use crate::ledger::state::ambiguous_intent;
+use crate::ledger::state::entry::Intent;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::expression::Expression;
@@ -43,7 +43,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// Returns every open question, with the ways to answer it.
     pub(super) fn questions(&self) -> Vec<String> {
         let ledger = self.context.journal.ledger();
-        ledger.questions.keys().filter_map(|op| question::told(&ledger, *op)).collect()
+        ledger.questions.keys().filter_map(|op| ambiguous_intent::told(&ledger, *op)).collect()
     }
 
     /// Returns the outputs whose values are known now.

@@ -133,7 +133,7 @@ fn followers(steps: &[Step]) -> (Vec<usize>, Vec<usize>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::entry::Owned;
+    use crate::ledger::state::entry::Owned;
     use crate::model::address::Address;
     use crate::plan::change::Operation;
     use proptest::prelude::*;

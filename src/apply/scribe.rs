@@ -8,10 +8,10 @@ use std::task::Poll;
 use futures_util::lock::Mutex;
 
 use super::event::StepError;
-use crate::ledger::error::StoreError;
-use crate::ledger::journal::Journal;
-use crate::ledger::record::Record;
-use crate::ledger::store::Store;
+use crate::ledger::journal::error::StoreError;
+use crate::ledger::journal::handle::Journal;
+use crate::ledger::journal::record::Record;
+use crate::ledger::journal::store::Store;
 
 /// The queue in front of a journal.
 #[derive(Debug, Default)]

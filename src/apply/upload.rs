@@ -19,7 +19,7 @@ use super::wait::{TICK, has_failed, is_leaving};
 use crate::cloud::client::Mutation;
 use crate::cloud::exchange::Cloud;
 use crate::cloud::upload::{Grant, Upload, UploadError};
-use crate::ledger::store::Store;
+use crate::ledger::journal::store::Store;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::meaning::is_unset;

@@ -6,7 +6,7 @@ use super::event::StepError;
 use super::session::{Job, Session, Target, read_failed};
 use crate::cloud::exchange::Cloud;
 use crate::cloud::settle::Unsettled;
-use crate::ledger::store::Store;
+use crate::ledger::journal::store::Store;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::Kind;
 use crate::model::snapshot::Object;

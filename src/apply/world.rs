@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ledger::entry::Entry;
-use crate::ledger::state::Ledger;
+use crate::ledger::state::entry::Entry;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Address;
 use crate::model::expression::{Expression, Lookup, Reference};
 use crate::model::schema::Registry;

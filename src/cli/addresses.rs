@@ -3,7 +3,7 @@
 use super::exit::Exit;
 use super::failure::Failure;
 use super::project::Project;
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::nearest;
 use crate::plan::inputs::Options;

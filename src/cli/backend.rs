@@ -6,7 +6,7 @@ use super::exit::Exit;
 use super::failure::Failure;
 use super::settings::{Cloud, Settings};
 use crate::config::stack::Stack;
-use crate::ledger::place::Place;
+use crate::ledger::stores::location::Place;
 
 /// Returns the place of a stack's ledger. The embedded cloud's is always beside the embedded cloud.
 ///

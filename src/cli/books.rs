@@ -19,15 +19,15 @@ use super::{elsewhere, local, repository_walk};
 use crate::cloud::system::{SystemClock, SystemRandom};
 use crate::config::lock;
 use crate::kinds::REGISTRY;
-use crate::ledger::any::{self, AnyStore, Opening};
-use crate::ledger::entry::{Entry, Identity};
-use crate::ledger::error::{SealError, StoreError};
-use crate::ledger::journal::Journal;
-use crate::ledger::lease::Holder;
-use crate::ledger::place::Place;
-use crate::ledger::process;
-use crate::ledger::seal::SealKey;
-use crate::ledger::state::Ledger;
+use crate::ledger::journal::error::{SealError, StoreError};
+use crate::ledger::journal::handle::Journal;
+use crate::ledger::journal::mac::SealKey;
+use crate::ledger::state::entry::{Entry, Identity};
+use crate::ledger::state::ledger::Ledger;
+use crate::ledger::stores::any_store::{self, AnyStore, Opening};
+use crate::ledger::stores::file::process;
+use crate::ledger::stores::location::Place;
+use crate::ledger::stores::shared::lease::Holder;
 use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::catalog::Catalog;
 use crate::model::clock::{Clock, Random};
@@ -272,7 +272,7 @@ pub(super) async fn foreign(
         owned.extend(ledger.iter().flat_map(belongings));
     }
     if !project.settings.untrusted {
-        for (name, environment) in any::beside(place, (&stack.name, own)).await? {
+        for (name, environment) in any_store::beside(place, (&stack.name, own)).await? {
             if name != stack.name.as_str() {
                 let ledger = Shelf::read(place, &name, &environment, None).await?;
                 owned.extend(ledger.iter().flat_map(belongings));

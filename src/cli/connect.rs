@@ -7,16 +7,11 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::backend;
 use super::exit::Exit;
 use super::failure::Failure;
-use super::files;
-use super::keys;
-use super::learned;
 use super::limiter_file::LimiterFile;
-use super::local;
-use super::offers;
 use super::settings::{Cloud, Settings};
+use super::{backend, files, keys, learned, local, offers};
 use crate::apply::run::Bounds;
 use crate::cloud::account::Account;
 use crate::cloud::client::Client;
@@ -26,7 +21,7 @@ use crate::cloud::transport::{HttpCloud, Options, Roots};
 use crate::config::stack::Stack;
 use crate::emulator::server::Running;
 use crate::kinds::REGISTRY;
-use crate::ledger::place::Place;
+use crate::ledger::stores::location::Place;
 use crate::model::secret::Secret;
 
 /// The transport of every command.

@@ -13,7 +13,7 @@ use super::failure::Failure;
 use super::files;
 use super::profile::DEFAULT;
 use super::settings::Variables;
-use crate::ledger::guarded::{Folder, read_bounded};
+use crate::ledger::stores::file::dir_handle::{Folder, read_bounded};
 use crate::model::address::Name;
 use crate::model::secret::Secret;
 

@@ -16,9 +16,9 @@ use crate::cli::rescue::Rescue;
 use crate::cli::{awaited, files};
 use crate::config::sinks::target_of;
 use crate::config::stack::{SecretSink, SinkUse};
-use crate::ledger::entry::{Delivery, Entry};
-use crate::ledger::record::Record;
-use crate::ledger::state::Ledger;
+use crate::ledger::journal::record::Record;
+use crate::ledger::state::entry::{Delivery, Entry};
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Random;
 use crate::model::diagnostic::nearest;
@@ -289,7 +289,7 @@ fn with_variable(old: &str, variable: &str, value: &str) -> anyhow::Result<Strin
 mod tests {
     use super::*;
     use crate::cloud::system::SystemRandom;
-    use crate::ledger::entry::Identity;
+    use crate::ledger::state::entry::Identity;
 
     #[test]
     fn sets_one_variable_and_keeps_the_rest() {

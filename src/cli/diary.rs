@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::files;
 use super::project::Project;
 use super::session::Session;
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ledger::Ledger;
 use crate::plan::artifact::drift_history::Sightings;
 
 /// The file of one ledger.

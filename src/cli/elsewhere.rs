@@ -15,7 +15,7 @@ use crate::config::load::{self, Peek, Rejected};
 use crate::config::settle::{self, Read};
 use crate::config::stack::{OtherStack, Stack};
 use crate::kinds::REGISTRY;
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::snapshot::Snapshot;

@@ -15,7 +15,7 @@ use crate::cloud::ask::Ask;
 use crate::cloud::client::ReadError;
 use crate::cloud::path::fill_all;
 use crate::kinds::REGISTRY;
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::schema::{Attribute, Kind, Method};
 use crate::model::snapshot::{Object, ObjectKey, Snapshot, Wanted};

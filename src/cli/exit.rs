@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use crate::apply::event::{Outcome, StepError};
 use crate::cloud::client::{ReadError, Refusal};
-use crate::ledger::error::StoreError;
+use crate::ledger::journal::error::StoreError;
 use crate::plan::change::Plan;
 
 /// How a command ended. The numbers are an interface: scripts branch on them.

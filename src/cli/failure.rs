@@ -5,7 +5,7 @@ use crate::apply::event::StepError;
 use crate::cloud::client::{ReadError, Refusal};
 use crate::cloud::send::has_sent_changes;
 use crate::config::load::Rejected;
-use crate::ledger::error::{SealError, StoreError};
+use crate::ledger::journal::error::{SealError, StoreError};
 use crate::report::outcome::{self, Occasion};
 
 /// Why a command ends badly.

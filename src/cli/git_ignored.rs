@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::ledger::guarded::Folder;
+use crate::ledger::stores::file::dir_handle::Folder;
 use crate::model::address::Name;
 
 /// Bytes of an ignore file that are read, at most.

@@ -15,7 +15,7 @@ use sha2::Sha256;
 
 use crate::cloud::limiter::{LimiterState, SharedSlots};
 use crate::cloud::transport::origin;
-use crate::ledger::guarded::Folder;
+use crate::ledger::stores::file::dir_handle::Folder;
 use crate::model::clock::Random;
 use crate::model::secret::Secret;
 

@@ -8,10 +8,10 @@ use super::exit::Exit;
 use super::failure::Failure;
 use super::project::Project;
 use crate::kinds::REGISTRY;
-use crate::ledger::entry::{Entry, Owned};
-use crate::ledger::kept_secrets::RotationStep;
-use crate::ledger::record::Record;
-use crate::ledger::state::Ledger;
+use crate::ledger::journal::record::Record;
+use crate::ledger::state::entry::{Entry, Owned};
+use crate::ledger::state::kept_secrets::RotationStep;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 
 /// An object whose secret is lost.

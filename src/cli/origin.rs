@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::files;
 use super::who::is_commit;
-use crate::ledger::history::Origin;
+use crate::ledger::state::run_history::Origin;
 use crate::model::address::Name;
 use crate::plan::change::Plan;
 use crate::plan::decide::conflicts::competing_writers;

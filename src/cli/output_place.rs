@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::FileType;
 
-use crate::ledger::guarded::Folder;
+use crate::ledger::stores::file::dir_handle::Folder;
 
 /// What becomes of directories that are missing on the way to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

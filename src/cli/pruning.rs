@@ -10,7 +10,7 @@ use super::{backend, books, files, rewriting};
 use crate::config::declarations::Declarations;
 use crate::config::edit::{Edit, File, edit, entry_at};
 use crate::kinds::REGISTRY;
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::source::{Source, SourceId, Span};
 use crate::plan::moves::ledger_moves;
 

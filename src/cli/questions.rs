@@ -1,16 +1,16 @@
 //! Open questions, told by every command that reads the ledger.
 
 use super::session::Session;
-use crate::ledger::question;
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ambiguous_intent;
+use crate::ledger::state::ledger::Ledger;
 use crate::report::escape;
 
 /// Says each open question in one line, with the ways to answer it; and what may become one.
 pub(super) fn remind(session: &Session, ledger: &Ledger) {
-    for text in ledger.questions.keys().filter_map(|op| question::told(ledger, *op)) {
+    for text in ledger.questions.keys().filter_map(|op| ambiguous_intent::told(ledger, *op)) {
         session.ui.say(&format!("question: {}", session.to_copy(&escape::line(&text))));
     }
-    for text in question::expected(ledger) {
+    for text in ambiguous_intent::expected(ledger) {
         session.ui.say(&format!("note: {}", session.to_copy(&escape::line(&text))));
     }
 }

@@ -16,7 +16,7 @@ use crate::config::load::Rejected;
 use crate::config::lock;
 use crate::config::stack::{Resource, Stack};
 use crate::kinds::REGISTRY;
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::catalog::Catalog;
 use crate::model::clock::{Clock, Random};

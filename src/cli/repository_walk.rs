@@ -10,7 +10,7 @@ use super::project;
 use super::settings::Settings;
 use crate::config::discover::is_stack_file;
 use crate::config::load::Peek;
-use crate::ledger::guarded::Folder;
+use crate::ledger::stores::file::dir_handle::Folder;
 
 /// Levels of directories that are looked into.
 const DEEPEST: usize = 32;

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::files;
 use super::ui::Ui;
-use crate::ledger::record::Record;
+use crate::ledger::journal::record::Record;
 use crate::model::address::Address;
 use crate::model::secret::Secret;
 

@@ -14,7 +14,7 @@ use super::telling::{Telling, waiting};
 use super::ui::Ui;
 use crate::cloud::system::SystemClock;
 use crate::config::configured::configured;
-use crate::ledger::place::Place;
+use crate::ledger::stores::location::Place;
 use crate::model::address::Name;
 use crate::model::clock::Clock;
 use crate::model::expression::Expression;

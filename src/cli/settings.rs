@@ -8,12 +8,11 @@ use clap::ValueEnum;
 use thiserror::Error;
 
 use super::args::{CloudChoice, ColorChoice, Global, Output};
-use super::credentials;
 use super::identity_source::{IdentitySource, age_identity};
 use super::profile::{ProfileError, Profiles, Words};
 use super::program::{self, Program};
-use super::said;
-use crate::ledger::place::without_password;
+use super::{credentials, said};
+use crate::ledger::stores::location::without_password;
 use crate::model::address::Name;
 use crate::model::redact::redact_address;
 use crate::model::secret::Secret;

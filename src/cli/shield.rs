@@ -1,8 +1,8 @@
 //! Live attributes as they may be shown: the service shows a secret as any other text.
 
 use crate::kinds::REGISTRY;
-use crate::ledger::entry::Entry;
-use crate::ledger::state::Ledger;
+use crate::ledger::state::entry::Entry;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::secret::FingerprintKey;
 use crate::model::snapshot::Object;

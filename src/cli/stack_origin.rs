@@ -12,8 +12,8 @@ use super::settings::Settings;
 use super::{backend, origin};
 use crate::config::load;
 use crate::kinds::REGISTRY;
-use crate::ledger::origins::{Here, StackOrigin, repository_of};
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ledger::Ledger;
+use crate::ledger::state::origins::{Here, StackOrigin, repository_of};
 use crate::model::address::Name;
 
 /// Returns where a stack is planned from; `None` where its ledger is not on a shared backend.

@@ -10,12 +10,12 @@ use uuid::Uuid;
 
 use super::files;
 use super::settings::{Cloud, Settings};
-use crate::ledger::any;
-use crate::ledger::history::Run;
-use crate::ledger::place::Place;
-use crate::ledger::seal::SealKey;
-use crate::ledger::state::Ledger;
-use crate::ledger::trail::Trail;
+use crate::ledger::journal::mac::SealKey;
+use crate::ledger::journal::trail::Trail;
+use crate::ledger::state::ledger::Ledger;
+use crate::ledger::state::run_history::Run;
+use crate::ledger::stores::any_store;
+use crate::ledger::stores::location::Place;
 use crate::model::address::Name;
 use crate::model::hex::hex;
 
@@ -170,7 +170,7 @@ impl Marks {
             Place::Directory(directory) => Place::Directory(files::full_path(directory)),
             place => place.clone(),
         };
-        let whose = format!("{}\n{}\n{}", any::normalized(&place), owner.0, owner.1);
+        let whose = format!("{}\n{}\n{}", any_store::normalized(&place), owner.0, owner.1);
         let whose = Some(whose).filter(|_| settings.cloud != Cloud::Local);
         Self { state: settings.state.clone(), key, whose }
     }
@@ -273,8 +273,8 @@ fn write(path: &Path, mark: &Waterline) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::entry::{Identity, Sealing};
-    use crate::ledger::history::{End, Origin, Tally};
+    use crate::ledger::state::entry::{Identity, Sealing};
+    use crate::ledger::state::run_history::{End, Origin, Tally};
 
     fn ledger(serial: u64, runs: &[(u128, i64)]) -> Ledger {
         let mut ledger = Ledger::new(Identity::unborn("shop", "prod"));
@@ -441,20 +441,20 @@ mod tests {
 
     /// The trail of a ledger of more than nine records.
     fn trail_of(directory: &Path, key: &SealKey) -> Trail {
-        use crate::ledger::record::Record;
-        use crate::ledger::store::Store;
+        use crate::ledger::journal::record::Record;
+        use crate::ledger::journal::store::Store;
         use futures_util::FutureExt;
 
         let identity = Identity::unborn("shop", "prod");
         let now = Timestamp::UNIX_EPOCH;
-        let opening = crate::ledger::file::Opening {
+        let opening = crate::ledger::stores::file::store::Opening {
             directory,
             identity: &identity,
             who: "ada@host",
             now,
             seal: Some(key),
         };
-        let store = crate::ledger::file::FileStore::open(&opening).unwrap();
+        let store = crate::ledger::stores::file::store::FileStore::open(&opening).unwrap();
         for _ in 0..9 {
             let record = Record::Account { account: "a".into() };
             store.append(&[record]).now_or_never().unwrap().unwrap();

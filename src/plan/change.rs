@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::ledger::entry::{Entry, Owned};
+use crate::ledger::state::entry::{Entry, Owned};
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
 use crate::model::schema::Effect;

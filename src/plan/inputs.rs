@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
 use crate::config::stack::Stack;
-use crate::ledger::origins::Here;
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ledger::Ledger;
+use crate::ledger::state::origins::Here;
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::schema::Registry;

@@ -6,8 +6,8 @@ use std::fmt;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use stead::ledger::file::FileStore;
-use stead::ledger::state::Ledger;
+use stead::ledger::state::ledger::Ledger;
+use stead::ledger::stores::file::store::FileStore;
 use tempfile::TempDir;
 
 use super::chance::Chance;

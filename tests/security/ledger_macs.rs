@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde_json::json;
-use stead::ledger::entry::{Entry, Identity, Owned};
-use stead::ledger::file::{FileStore, Opening};
-use stead::ledger::journal::Journal;
-use stead::ledger::record::Record;
+use stead::ledger::journal::handle::Journal;
+use stead::ledger::journal::record::Record;
+use stead::ledger::state::entry::{Entry, Identity, Owned};
+use stead::ledger::stores::file::store::{FileStore, Opening};
 use stead::model::address::Address;
 use stead::model::secret::FingerprintKey;
 use stead::model::value::{Attributes, Value};

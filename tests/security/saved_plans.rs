@@ -10,8 +10,8 @@ use jiff::SignedDuration;
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use serde_json::{Value, json};
 use stead::kinds::REGISTRY;
-use stead::ledger::document;
-use stead::ledger::state::Ledger;
+use stead::ledger::integrity::export;
+use stead::ledger::state::ledger::Ledger;
 use stead::model::expression::Expression;
 use stead::plan::artifact::saved_plan::SavedPlan;
 use stead::plan::artifact::signature::Signed;
@@ -298,7 +298,7 @@ fn a_ledger_with_short_fingerprints_plans_empty_and_gets_whole_ones() {
     };
     let ledger = || {
         with("canary-one", "state pull -o ledger.json");
-        document::parse(&fs::read(case.path("ledger.json")).unwrap(), "it", None).unwrap()
+        export::parse(&fs::read(case.path("ledger.json")).unwrap(), "it", None).unwrap()
     };
     let token = |ledger: &Ledger| {
         let applied = serde_json::to_value(&ledger.entries["app.web"].applied["env_vars"]).unwrap();
@@ -314,7 +314,7 @@ fn a_ledger_with_short_fingerprints_plans_empty_and_gets_whole_ones() {
     // Or it would be the same, and nothing would be written.
     old.history.clear();
     assert_eq!(token(&old), print[..16]);
-    case.write("old.json", document::write(&old, None).unwrap());
+    case.write("old.json", export::write(&old, None).unwrap());
     with("canary-one", "state push old.json --force --yes");
     with("canary-one", "plan").says(&["No changes"]);
     with("canary-two", "plan").says(&["app.web", "TOKEN"]);

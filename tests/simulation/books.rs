@@ -5,15 +5,15 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use stead::config::stack::Stack;
-use stead::ledger::error::StoreError;
-use stead::ledger::lease::{Holder, Lease, Process};
-use stead::ledger::memory_shelf::MemoryShelf;
-use stead::ledger::record::Record;
-use stead::ledger::shared::SharedStore;
-use stead::ledger::shared::judge::Opening;
-use stead::ledger::shelf::{Mark, Shelf, ShelfError, Stored};
-use stead::ledger::state::Ledger;
-use stead::ledger::store::Store;
+use stead::ledger::journal::error::StoreError;
+use stead::ledger::journal::record::Record;
+use stead::ledger::journal::store::Store;
+use stead::ledger::state::ledger::Ledger;
+use stead::ledger::stores::shared::backend::{Mark, Shelf, ShelfError, Stored};
+use stead::ledger::stores::shared::lease::{Holder, Lease, Process};
+use stead::ledger::stores::shared::lease_rules::Opening;
+use stead::ledger::stores::shared::memory_backend::MemoryShelf;
+use stead::ledger::stores::shared::store::SharedStore;
 use stead::model::clock::Random;
 
 use super::disaster::Outside;

@@ -9,8 +9,8 @@ use stead::cloud::exchange::{Answer, Cloud, ExchangeError, Request};
 use stead::cloud::upload::Upload;
 use stead::emulator::world::{self, World};
 use stead::kinds::REGISTRY;
-use stead::ledger::entry::{Intent, IntentAction};
-use stead::ledger::replay::load_ledger;
+use stead::ledger::journal::replay::load_ledger;
+use stead::ledger::state::entry::{Intent, IntentAction};
 use stead::model::redact::SentSecrets;
 use stead::model::schema::Method;
 

@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use serde_json::Value as Json;
 use stead::cloud::exchange::Request;
 use stead::emulator::world::{self, World, handle};
-use stead::ledger::memory_shelf::{Contents, MemoryShelf};
-use stead::ledger::record::Record;
+use stead::ledger::journal::record::Record;
+use stead::ledger::stores::shared::memory_backend::{Contents, MemoryShelf};
 
 use super::machine::Machine;
 

@@ -8,13 +8,13 @@ use std::process::Command;
 
 use futures_util::FutureExt;
 use jiff::Timestamp;
-use stead::ledger::entry::{Entry, Identity, Owned};
-use stead::ledger::error::StoreError;
-use stead::ledger::file::{FileStore, Opening};
-use stead::ledger::journal::Journal;
-use stead::ledger::record::Record;
-use stead::ledger::state::Ledger;
-use stead::ledger::store::Store;
+use stead::ledger::journal::error::StoreError;
+use stead::ledger::journal::handle::Journal;
+use stead::ledger::journal::record::Record;
+use stead::ledger::journal::store::Store;
+use stead::ledger::state::entry::{Entry, Identity, Owned};
+use stead::ledger::state::ledger::Ledger;
+use stead::ledger::stores::file::store::{FileStore, Opening};
 use stead::model::address::Address;
 use stead::model::value::Attributes;
 

@@ -4,8 +4,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use stead::apply::event::StepError;
-use stead::ledger::entry::Question;
-use stead::ledger::record::Answer;
+use stead::ledger::journal::record::Answer;
+use stead::ledger::state::entry::Question;
 
 use super::converge;
 use super::disaster::Outside;

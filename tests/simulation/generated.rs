@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use rust_decimal::{Decimal, RoundingStrategy};
 use stead::kinds::REGISTRY;
-use stead::ledger::replay::load_ledger;
+use stead::ledger::journal::replay::load_ledger;
 use stead::model::snapshot::ObjectKey;
 use stead::model::value::Value;
 use stead::plan::inputs::Options;

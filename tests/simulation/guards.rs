@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use stead::apply::event::StepError;
 use stead::apply::run::Bounds;
-use stead::ledger::record::{ClosedOutcome, Record};
+use stead::ledger::journal::record::{ClosedOutcome, Record};
 
 use super::cloud::deliver_late;
 use super::converge;

@@ -8,7 +8,7 @@ use serde_json::json;
 use stead::apply::event::{Event, StepError};
 use stead::apply::run::Bounds;
 use stead::emulator::world::Tier;
-use stead::ledger::replay::load_ledger;
+use stead::ledger::journal::replay::load_ledger;
 use stead::model::address::Address;
 use stead::model::schema::Method;
 

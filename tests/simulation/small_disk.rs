@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use jiff::Timestamp;
-use stead::ledger::entry::{Entry, Intent, IntentAction, Owned};
-use stead::ledger::error::StoreError;
-use stead::ledger::record::Record;
-use stead::ledger::store::Store;
+use stead::ledger::journal::error::StoreError;
+use stead::ledger::journal::record::Record;
+use stead::ledger::journal::store::Store;
+use stead::ledger::state::entry::{Entry, Intent, IntentAction, Owned};
 use stead::model::address::{Address, Name};
 use stead::model::value::Attributes;
 use uuid::Uuid;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use stead::apply::event::StepError;
-use stead::ledger::replay::load_ledger;
+use stead::ledger::journal::replay::load_ledger;
 use stead::model::schema::Method;
 use stead::plan::change::Action;
 

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 use stead::apply::event::{Event, StepError};
 use stead::cloud::exchange::Request;
-use stead::ledger::replay::load_ledger;
+use stead::ledger::journal::replay::load_ledger;
 use stead::model::redact::SentSecrets;
 use stead::model::schema::Method;
 use stead::model::value::Value;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use stead::ledger::lease::{Holder, Lease};
-use stead::ledger::memory_shelf::MemoryShelf;
-use stead::ledger::shelf::{Mark, Shelf, ShelfError};
+use stead::ledger::stores::shared::backend::{Mark, Shelf, ShelfError};
+use stead::ledger::stores::shared::lease::{Holder, Lease};
+use stead::ledger::stores::shared::memory_backend::MemoryShelf;
 use uuid::Uuid;
 
 /// A line, and a summary, that is larger than what a store may take in one piece.

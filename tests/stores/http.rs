@@ -4,12 +4,12 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use stead::ledger::error::StoreError;
-use stead::ledger::http::{HttpStore, Opening, Settings, held};
-use stead::ledger::record::Record;
-use stead::ledger::replay::load_ledger;
-use stead::ledger::state::Ledger;
-use stead::ledger::store::Store;
+use stead::ledger::journal::error::StoreError;
+use stead::ledger::journal::record::Record;
+use stead::ledger::journal::replay::load_ledger;
+use stead::ledger::journal::store::Store;
+use stead::ledger::state::ledger::Ledger;
+use stead::ledger::stores::http::store::{HttpStore, Opening, Settings, held};
 
 use crate::people::{self, TestClock, identity};
 use crate::state_server::{Laxity, Mishap, StateServer};
@@ -73,7 +73,7 @@ async fn another_stacks_ledger_is_left_alone() {
     let server = StateServer::new();
     open(&server, 1).await.unwrap().release().await.unwrap();
     let before = server.world().documents.clone();
-    let other = stead::ledger::entry::Identity { stack: "blog".into(), ..identity() };
+    let other = stead::ledger::state::entry::Identity { stack: "blog".into(), ..identity() };
     let opening = Opening {
         seal: None,
         identity: &other,

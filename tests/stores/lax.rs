@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use stead::cloud::system::{SystemClock, SystemRandom};
-use stead::ledger::entry::Identity;
-use stead::ledger::error::StoreError;
-use stead::ledger::lease::Holder;
-use stead::ledger::postgres::PostgresShelf;
-use stead::ledger::shared::SharedStore;
-use stead::ledger::shared::judge::Opening;
-use stead::ledger::store::Store;
+use stead::ledger::journal::error::StoreError;
+use stead::ledger::journal::store::Store;
+use stead::ledger::state::entry::Identity;
+use stead::ledger::stores::postgres::backend::PostgresShelf;
+use stead::ledger::stores::shared::lease::Holder;
+use stead::ledger::stores::shared::lease_rules::Opening;
+use stead::ledger::stores::shared::store::SharedStore;
 use stead::model::clock::{Clock, Random};
 
 use crate::postgres::{administer, ask};
@@ -75,7 +75,7 @@ async fn a_database_that_ignores_a_condition_is_refused() {
 async fn a_database_that_was_lax_from_the_beginning_is_refused() {
     let server = Database::shared();
     let address = server.database("lax_first");
-    administer(&address, &stead::ledger::postgres::tables::setup(None, "postgres")).await;
+    administer(&address, &stead::ledger::stores::postgres::tables::setup(None, "postgres")).await;
     administer(&address, &trigger("stead_leases", "update", "new.version := old.version;")).await;
     assert!(matches!(open(&address).await.err(), Some(StoreError::Lax { .. })));
 }

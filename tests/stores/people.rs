@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use stead::ledger::entry::Identity;
-use stead::ledger::lease::Holder;
+use stead::ledger::state::entry::Identity;
+use stead::ledger::stores::shared::lease::Holder;
 use stead::model::clock::Clock;
 use stead::model::secret::FingerprintKey;
 use uuid::Uuid;

@@ -1,8 +1,8 @@
 //! `PostgresShelf` against a real PostgreSQL, and through a real pgbouncer that gives every statement
 //! another session.
 
-use stead::ledger::postgres::PostgresShelf;
-use stead::ledger::shelf::{Mark, Shelf, ShelfError};
+use stead::ledger::stores::postgres::backend::PostgresShelf;
+use stead::ledger::stores::shared::backend::{Mark, Shelf, ShelfError};
 use tokio_postgres::{Client, NoTls};
 
 use crate::contract::{is_conflict, keeps_its_word, lease};
@@ -51,7 +51,7 @@ async fn postgresql_behind_a_pooler_keeps_its_word() {
     let pooler = Bouncer::start(&server);
     let direct = server.database("pooled");
     let address = pooler.address(&direct);
-    administer(&direct, &stead::ledger::postgres::tables::setup(None, "postgres")).await;
+    administer(&direct, &stead::ledger::stores::postgres::tables::setup(None, "postgres")).await;
     administer(
         &direct,
         "create table seen (session int);
@@ -235,7 +235,7 @@ async fn a_role_that_may_make_nothing_uses_tables_that_are_there() {
         refused.contains("permission denied for schema public (42501); let an administrator"),
         "{refused}"
     );
-    administer(&address, &stead::ledger::postgres::tables::setup(None, "worker")).await;
+    administer(&address, &stead::ledger::stores::postgres::tables::setup(None, "worker")).await;
     keeps_its_word(|| shelf(&worker)).await;
 }
 

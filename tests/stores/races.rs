@@ -9,16 +9,16 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use stead::cloud::system::{SystemClock, SystemRandom};
-use stead::ledger::any::{AnyStore, Opening};
-use stead::ledger::entry::Identity;
-use stead::ledger::error::StoreError;
-use stead::ledger::history::Origin;
-use stead::ledger::lease::Holder;
-use stead::ledger::place::Place;
-use stead::ledger::process;
-use stead::ledger::record::Record;
-use stead::ledger::state::Ledger;
-use stead::ledger::store::Store;
+use stead::ledger::journal::error::StoreError;
+use stead::ledger::journal::record::Record;
+use stead::ledger::journal::store::Store;
+use stead::ledger::state::entry::Identity;
+use stead::ledger::state::ledger::Ledger;
+use stead::ledger::state::run_history::Origin;
+use stead::ledger::stores::any_store::{AnyStore, Opening};
+use stead::ledger::stores::file::process;
+use stead::ledger::stores::location::Place;
+use stead::ledger::stores::shared::lease::Holder;
 use stead::model::clock::{Clock, Random};
 
 use crate::server::{Bouncer, Database};
@@ -190,14 +190,14 @@ pub async fn one_of_two_gets_it(place: &str, environment: &[(&str, String)]) {
     let place = Place::parse(place).unwrap();
     let again = ledger(&place, "again").await;
     assert_eq!((again.epoch, again.holder.is_none()), (rounds.div_ceil(2) as u64, true));
-    assert_eq!(again.history.len(), rounds.div_ceil(2).min(stead::ledger::history::REMEMBERED));
+    assert_eq!(again.history.len(), rounds.div_ceil(2).min(stead::ledger::state::run_history::REMEMBERED));
     for round in (1..rounds).step_by(2) {
         let new = ledger(&place, &format!("new{round}")).await;
         assert_eq!((new.epoch, new.history.len()), (1, 1), "round {round}");
     }
     println!(
         "{rounds} races at {}: 0 double holders",
-        stead::ledger::place::without_password(&again_at(&place))
+        stead::ledger::stores::location::without_password(&again_at(&place))
     );
 }
 

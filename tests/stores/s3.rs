@@ -4,14 +4,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use stead::ledger::error::StoreError;
-use stead::ledger::lease::Holder;
-use stead::ledger::record::Record;
-use stead::ledger::s3::S3Shelf;
-use stead::ledger::shared::SharedStore;
-use stead::ledger::shared::judge::Opening;
-use stead::ledger::shelf::Shelf;
-use stead::ledger::store::Store;
+use stead::ledger::journal::error::StoreError;
+use stead::ledger::journal::record::Record;
+use stead::ledger::journal::store::Store;
+use stead::ledger::stores::s3::backend::S3Shelf;
+use stead::ledger::stores::shared::backend::Shelf;
+use stead::ledger::stores::shared::lease::Holder;
+use stead::ledger::stores::shared::lease_rules::Opening;
+use stead::ledger::stores::shared::store::SharedStore;
 
 use crate::contract;
 use crate::people::{self, TestClock};
@@ -95,7 +95,7 @@ async fn a_ledger_is_begun_written_read_and_given_back() {
     let held = open(new().await, 2).await.map(|_| ()).unwrap_err();
     assert!(held.to_string().contains("ada@host"), "{held}");
     store.append(&[account("a")]).await.unwrap();
-    let ledger = stead::ledger::replay::load_ledger(store.load().await.unwrap()).unwrap();
+    let ledger = stead::ledger::journal::replay::load_ledger(store.load().await.unwrap()).unwrap();
     store.condense(&ledger).await.unwrap();
     store.release().await.unwrap();
     let read =
@@ -161,7 +161,7 @@ async fn a_list_that_lags_hides_nothing() {
     });
     let store = open(shelf(&address, "lag").await, 1).await.unwrap();
     store.append(&[account("a")]).await.unwrap();
-    let ledger = stead::ledger::replay::load_ledger(store.load().await.unwrap()).unwrap();
+    let ledger = stead::ledger::journal::replay::load_ledger(store.load().await.unwrap()).unwrap();
     store.condense(&ledger).await.unwrap();
     store.release().await.unwrap();
     let behind = shelf(&address, "lag").await;
@@ -198,7 +198,7 @@ async fn survives_each_write_failing_once(
     for session in 1..=2 {
         let store = open(shelf(&address, bucket).await, session).await.unwrap();
         store.append(&[account("a")]).await.unwrap();
-        let ledger = stead::ledger::replay::load_ledger(store.load().await.unwrap()).unwrap();
+        let ledger = stead::ledger::journal::replay::load_ledger(store.load().await.unwrap()).unwrap();
         store.condense(&ledger).await.unwrap();
         store.release().await.unwrap();
     }

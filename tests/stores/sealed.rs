@@ -7,10 +7,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 
-use stead::ledger::document;
-use stead::ledger::entry::{Entry, Identity, Owned};
-use stead::ledger::record::Record;
-use stead::ledger::state::Ledger;
+use stead::ledger::integrity::export;
+use stead::ledger::journal::record::Record;
+use stead::ledger::state::entry::{Entry, Identity, Owned};
+use stead::ledger::state::ledger::Ledger;
 use stead::model::address::Address;
 use stead::model::secret::FingerprintKey;
 use stead::model::value::Attributes;
@@ -250,7 +250,7 @@ fn copy(stack: &str) -> Vec<u8> {
         verified: None,
     });
     ledger.record(&Record::Adopted { address: Address::new("vpc", "v"), entry }).unwrap();
-    document::write(&ledger, None).unwrap()
+    export::write(&ledger, None).unwrap()
 }
 
 #[tokio::test]

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use stead::ledger::postgres::PostgresShelf;
-use stead::ledger::shelf::{Shelf, ShelfError};
+use stead::ledger::stores::postgres::backend::PostgresShelf;
+use stead::ledger::stores::shared::backend::{Shelf, ShelfError};
 
 use crate::contract::lease;
 use crate::postgres::administer;

@@ -9,9 +9,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use stead::config::stack::Stack;
-use stead::ledger::origins::{Here, StackOrigin};
-use stead::ledger::record::Record;
-use stead::ledger::replay::load_ledger;
+use stead::ledger::journal::record::Record;
+use stead::ledger::journal::replay::load_ledger;
+use stead::ledger::state::origins::{Here, StackOrigin};
 use stead::plan::change::Plan;
 use stead::plan::decide::checks::lost_ledger;
 

@@ -8,7 +8,7 @@ use crate::cli::session::Session;
 use crate::cli::{addresses, books};
 use crate::cloud::client::Client;
 use crate::kinds::REGISTRY;
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::nearest;
 use crate::model::schema::Kind;

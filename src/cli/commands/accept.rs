@@ -11,7 +11,7 @@ use crate::cli::session::Session;
 use crate::config::edit::{Edit, File, Literal, Path, edit};
 use crate::config::stack::{Resource, Setting};
 use crate::kinds::REGISTRY;
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::nearest;
 use crate::model::schema::Type;

@@ -14,11 +14,11 @@ use crate::cli::session::Session;
 use crate::cli::waterline::Marks;
 use crate::cli::{backend, repository_walk, stack_origin};
 use crate::cloud::system::SystemRandom;
-use crate::ledger::entry::Identity;
-use crate::ledger::origins::{Here, OriginMatch};
-use crate::ledger::place::Place;
-use crate::ledger::record::Record;
-use crate::ledger::state::Ledger;
+use crate::ledger::journal::record::Record;
+use crate::ledger::state::entry::Identity;
+use crate::ledger::state::ledger::Ledger;
+use crate::ledger::state::origins::{Here, OriginMatch};
+use crate::ledger::stores::location::Place;
 use crate::model::address::Name;
 
 /// A ledger, and the directory that would be one of its origins.

@@ -16,7 +16,7 @@ use crate::cli::settings::Settings;
 use crate::config::syntax;
 use crate::editor::explain;
 use crate::kinds::REGISTRY;
-use crate::ledger::kept_secrets::VARS;
+use crate::ledger::state::kept_secrets::VARS;
 use crate::model::address::{Address, Name};
 use crate::report::escape;
 

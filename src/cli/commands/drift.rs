@@ -13,7 +13,7 @@ use crate::cli::reports::{self, About};
 use crate::cli::session::Session;
 use crate::cli::{books, everything, questions};
 use crate::kinds::REGISTRY;
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::clock::Clock;
 use crate::plan::artifact::drift_history::Memory;
 use crate::plan::change::{Cost, CriticalPath, Plan};

@@ -5,7 +5,7 @@ use crate::cli::books;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
-use crate::ledger::history::{Happening, Incident, Run, Tally};
+use crate::ledger::state::run_history::{Happening, Incident, Run, Tally};
 use crate::model::address::Name;
 use crate::report::history::{self, Ending, Happened, Past};
 use crate::report::json;

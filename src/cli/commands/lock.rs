@@ -9,11 +9,11 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::project::Project;
 use crate::cli::session::Session;
-use crate::ledger::any::{self, Looking};
-use crate::ledger::entry::Identity;
-use crate::ledger::lease::{Held, Standing};
-use crate::ledger::place::Place;
-use crate::ledger::process;
+use crate::ledger::state::entry::Identity;
+use crate::ledger::stores::any_store::{self, Looking};
+use crate::ledger::stores::file::process;
+use crate::ledger::stores::location::Place;
+use crate::ledger::stores::shared::lease::{Held, Standing};
 use crate::report::history::{self, LockHolder};
 use crate::report::json;
 
@@ -91,7 +91,7 @@ pub(super) async fn look(
         effect: Bounds::default().effect,
         is_dead: &process::is_dead,
     };
-    Ok(any::held(place, &looking).await?)
+    Ok(any_store::held(place, &looking).await?)
 }
 
 fn is_in_the_way(held: Option<&Held>) -> bool {

@@ -13,7 +13,7 @@ use crate::cli::session::Session;
 use crate::cli::{books, everything, questions};
 use crate::cloud::client::ReadError;
 use crate::kinds::REGISTRY;
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::nearest;
 use crate::model::schema::{Kind, Price, Scope};

@@ -11,9 +11,9 @@ use crate::cli::failure::Failure;
 use crate::cli::project::Project;
 use crate::cli::session::Session;
 use crate::cli::settings::Cloud;
-use crate::ledger::place::Place;
-use crate::ledger::record::Record;
-use crate::ledger::state::Ledger;
+use crate::ledger::journal::record::Record;
+use crate::ledger::state::ledger::Ledger;
+use crate::ledger::stores::location::Place;
 
 /// Moves the ledger.
 ///

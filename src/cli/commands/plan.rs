@@ -15,7 +15,7 @@ use crate::cloud::system::SystemClock;
 use crate::config::lock;
 use crate::config::stack::Stack;
 use crate::kinds::REGISTRY;
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::clock::Clock;
 use crate::plan::artifact::binding::{self, Binding, Requested, Unborn};

@@ -8,11 +8,11 @@ use crate::cli::project::Project;
 use crate::cli::session::Session;
 use crate::cli::waterline::Objection;
 use crate::cloud::system::SystemClock;
-use crate::ledger::error::{SealError, StoreError};
-use crate::ledger::place::Place;
-use crate::ledger::repair::{Repair, Repairing};
-use crate::ledger::soundness;
-use crate::ledger::verify::{self, Report};
+use crate::ledger::integrity::invariants;
+use crate::ledger::integrity::repair::{Repair, Repairing};
+use crate::ledger::integrity::verify::{self, Report};
+use crate::ledger::journal::error::{SealError, StoreError};
+use crate::ledger::stores::location::Place;
 use crate::model::clock::Clock;
 use crate::report::check::{self as page, Checked, Flaw, Loss};
 use crate::report::json;
@@ -68,7 +68,7 @@ pub(super) async fn checked(project: &Project, place: &Place) -> Result<Looked<C
     }
     // Reading replays every line: its digest, its place in the chain, and whether it is a legal move.
     let Looked { found: ledger, unproven } = books::look(project, place).await?;
-    let flaws = ledger.as_ref().map(soundness::flaws).unwrap_or_default();
+    let flaws = ledger.as_ref().map(invariants::flaws).unwrap_or_default();
     let flaw = |reason| Flaw { place: place.to_string(), reason };
     let found = Checked {
         place: place.to_string(),

@@ -11,10 +11,10 @@ use crate::cli::failure::Failure;
 use crate::cli::lost_secrets::{self, LostSecret};
 use crate::cli::project::Project;
 use crate::cli::session::Session;
-use crate::ledger::entry::{Entry, Intent, IntentAction, Owned};
-use crate::ledger::question;
-use crate::ledger::record::{Answer as Said, Record};
-use crate::ledger::state::Ledger;
+use crate::ledger::journal::record::{Answer as Said, Record};
+use crate::ledger::state::ambiguous_intent;
+use crate::ledger::state::entry::{Entry, Intent, IntentAction, Owned};
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::snapshot::ObjectKey;
 use crate::report::escape;
@@ -139,7 +139,7 @@ fn of_resource(project: &Project, ledger: &Ledger, asked: &str) -> Result<Uuid, 
 }
 
 fn found(ledger: &Ledger, asked: &str) -> Result<Uuid, Failure> {
-    question::find(ledger, asked).map_err(|unfound| {
+    ambiguous_intent::find(ledger, asked).map_err(|unfound| {
         Failure::new(Exit::Failed, unfound.to_string()).help("stead resolve without arguments lists them.")
     })
 }
@@ -236,7 +236,7 @@ async fn live(
 
 fn answers(ledger: &Ledger, op: Uuid) -> Vec<String> {
     match (ledger.questions.get(&op), ledger.watched.get(&op)) {
-        (Some(question), _) => question::answers(ledger, &question.intent, &question.candidates),
+        (Some(question), _) => ambiguous_intent::answers(ledger, &question.intent, &question.candidates),
         (None, Some(_)) => vec!["adopt ID".to_owned(), "surplus ID".to_owned(), "forget".to_owned()],
         (None, None) => Vec::new(),
     }
@@ -264,7 +264,7 @@ fn told(ledger: &Ledger, op: Uuid) -> String {
         (None, Some(intent)) => format!("{}: {WATCHED}", intent.address),
         (None, None) => return String::new(),
     };
-    let handle = question::handle(ledger, op);
+    let handle = ambiguous_intent::handle(ledger, op);
     let answers = answers(ledger, op);
     let lines = answers.iter().map(|words| format!("  stead resolve {handle} {}\n", escape::line(words)));
     format!("{}\n", escape::line(&text)) + &lines.collect::<String>()
@@ -274,7 +274,7 @@ fn document(ledger: &Ledger, lost: &[LostSecret<'_>]) -> String {
     fn asked<'a>(ledger: &Ledger, intent: &'a Intent, text: &'a str, candidates: &'a [Name]) -> Asked<'a> {
         Asked {
             operation: intent.op.to_string(),
-            handle: question::handle(ledger, intent.op),
+            handle: ambiguous_intent::handle(ledger, intent.op),
             address: &intent.address,
             kind: &intent.kind,
             text,

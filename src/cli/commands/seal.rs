@@ -11,10 +11,10 @@ use crate::cli::project::Project;
 use crate::cli::session::Session;
 use crate::cli::waterline::Marks;
 use crate::cloud::system::SystemClock;
-use crate::ledger::error::{SealError, StoreError};
-use crate::ledger::place::Place;
-use crate::ledger::seal::SealKey;
-use crate::ledger::state::Ledger;
+use crate::ledger::journal::error::{SealError, StoreError};
+use crate::ledger::journal::mac::SealKey;
+use crate::ledger::state::ledger::Ledger;
+use crate::ledger::stores::location::Place;
 use crate::model::clock::Clock;
 use crate::report::escape;
 

@@ -12,13 +12,13 @@ use crate::cli::session::Session;
 use crate::cli::ui::Ui;
 use crate::cli::waterline::{Marks, Objection};
 use crate::cloud::system::SystemClock;
-use crate::ledger::document;
-use crate::ledger::place::Place;
-use crate::ledger::record::Record;
-use crate::ledger::replay::same_owner;
-use crate::ledger::seal::SealKey;
-use crate::ledger::state::Ledger;
-use crate::ledger::trail::Trail;
+use crate::ledger::integrity::export;
+use crate::ledger::journal::mac::SealKey;
+use crate::ledger::journal::record::Record;
+use crate::ledger::journal::replay::same_owner;
+use crate::ledger::journal::trail::Trail;
+use crate::ledger::state::ledger::Ledger;
+use crate::ledger::stores::location::Place;
 use crate::model::clock::Clock;
 use crate::report::json;
 use crate::report::list::{self, Listed};
@@ -86,7 +86,7 @@ async fn pull(session: &Session, args: &Pull, project: &Project, place: &Place) 
         }
         _ => {}
     }
-    let bytes = document::write(&ledger, key.as_ref())?;
+    let bytes = export::write(&ledger, key.as_ref())?;
     match &args.out {
         None => session.ui.out(&String::from_utf8_lossy(&bytes)),
         Some(path) => {
@@ -111,7 +111,7 @@ async fn push(session: &Session, args: &Push, project: &Project, place: &Place) 
         .ok_or_else(|| Failure::new(Exit::Failed, format!("there is no file {shown}")))?;
     let key = books::seal_key(&session.settings)?;
     let lenient = key.as_ref().map(SealKey::accepting_unsealed);
-    let copy = document::parse(&bytes, &shown, lenient.as_ref())?;
+    let copy = export::parse(&bytes, &shown, lenient.as_ref())?;
     if key.is_some() && copy.sealed.is_none() {
         if !args.force {
             return Err(Failure::new(

@@ -14,7 +14,7 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::files;
 use crate::cloud::system::SystemClock;
-use crate::ledger::https::{Way, address, client, innermost, shown};
+use crate::ledger::stores::https::{Way, address, client, innermost, shown};
 use crate::model::clock::Clock as _;
 use crate::model::redact::{SentSecrets, redact_address};
 

@@ -5,8 +5,8 @@ use std::cell::Cell;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::entry::{Entry, Identity, Intent, IntentAction, Owned};
-use super::record::Record;
+use super::journal::record::Record;
+use super::state::entry::{Entry, Identity, Intent, IntentAction, Owned};
 use crate::model::address::{Address, Name};
 use crate::model::clock::Random;
 use crate::model::value::Attributes;

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::stack::{Awaited, SecretOrigin, SecretSink};
-use crate::ledger::kept_secrets::VARS;
-use crate::ledger::state::Ledger;
+use crate::ledger::state::kept_secrets::VARS;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::schema::Registry;
 use crate::model::secret::{Secret, fingerprint_prefix, is_same_fingerprint};

@@ -3,7 +3,7 @@
 
 use crate::config::sinks::describe;
 use crate::config::stack::{SinkUse, Stack};
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::schema::Registry;
 use crate::plan::blockers::Blocks;

@@ -8,8 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::config::stack::Stack;
-use crate::ledger::entry::key_as_hex;
-use crate::ledger::state::Ledger;
+use crate::ledger::state::entry::key_as_hex;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::digest::{JsonDigest, json_digest};
 use crate::model::secret::FingerprintKey;

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::binding::{self, Binding};
 use super::consistency;
 use super::fingerprint::fingerprint;
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::digest::json_digest;
 use crate::model::schema::Registry;

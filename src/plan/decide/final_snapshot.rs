@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ledger::entry::Owned;
+use crate::ledger::state::entry::Owned;
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
 use crate::model::schema::{FinalCopy, Kind, Type};

@@ -8,8 +8,8 @@ use super::compare::{
 };
 use super::confirmation;
 use crate::config::stack::IgnoreDrift;
-use crate::ledger::entry::Entry;
-use crate::ledger::verification::Confirmation;
+use crate::ledger::state::entry::Entry;
+use crate::ledger::state::verification::Confirmation;
 use crate::model::address::Name;
 use crate::model::meaning::same_of;
 use crate::model::reading::{Reading, told_part};

@@ -4,8 +4,8 @@
 //! another value than the present one, and no object is replaced for a value that the service did not keep before.
 
 use super::compare::same;
-use crate::ledger::entry::Entry;
-use crate::ledger::verification::{Confirmation, Verification};
+use crate::ledger::state::entry::Entry;
+use crate::ledger::state::verification::{Confirmation, Verification};
 use crate::model::address::Address;
 use crate::model::meaning::in_words;
 use crate::model::reading::Reading;

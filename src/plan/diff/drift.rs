@@ -5,7 +5,7 @@ use super::compare::{is_as_applied, part_type, same, sealed, shielded, unwritten
 use super::confirmation::is_not_kept;
 use crate::config::edit::{Edit, File, Literal, Path, edit};
 use crate::config::stack::Setting;
-use crate::ledger::verification::Confirmation;
+use crate::ledger::state::verification::Confirmation;
 use crate::model::address::Name;
 use crate::model::meaning::same_of;
 use crate::model::reading::told_part;

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::config::stack::Stack;
-use crate::ledger::entry::Entry;
-use crate::ledger::state::Ledger;
+use crate::ledger::state::entry::Entry;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::schema::{Check, Kind, Presence, Registry};
 use crate::model::snapshot::{Object, Wanted};

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::catalog_index::Names;
 use crate::config::corrections;
 use crate::config::stack::Resource;
-use crate::ledger::entry::{Entry, Intent, IntentAction, Owned};
-use crate::ledger::resolve;
+use crate::ledger::journal::intent_candidates;
+use crate::ledger::state::entry::{Entry, Intent, IntentAction, Owned};
 use crate::model::address::{Address, Name, places};
 use crate::model::budget::Budget;
 use crate::model::schema::{Kind, Scope, Type};
@@ -317,10 +317,10 @@ const DEFAULT_MARK: &str = "is_default";
 /// Returns the requests that were given up and seem to have had an effect after all.
 fn late_effects<'a>(inputs: &Inputs<'a>) -> Vec<(&'a Intent, Vec<Name>)> {
     let watched = inputs.ledger.watched.values();
-    let watched = watched.filter(|intent| resolve::is_watched(intent, inputs.now));
+    let watched = watched.filter(|intent| intent_candidates::is_watched(intent, inputs.now));
     let found = watched.map(|intent| {
         let objects = inputs.snapshot.of_kind(&intent.kind);
-        let found = resolve::candidates(inputs.registry, intent, inputs.ledger, objects);
+        let found = intent_candidates::candidates(inputs.registry, intent, inputs.ledger, objects);
         (intent, found.into_iter().map(|object| object.id.clone()).collect::<Vec<_>>())
     });
     found.filter(|(_, ids)| !ids.is_empty()).collect()
@@ -369,7 +369,8 @@ fn recovered<'a>(inputs: &Inputs<'a>) -> HashMap<&'a Address, (&'a Object, &'a E
     for intent in inputs.ledger.intents.values() {
         let IntentAction::Create { entry, .. } = &intent.action else { continue };
         let objects = inputs.snapshot.of_kind(&intent.kind);
-        if let [object] = resolve::candidates(inputs.registry, intent, inputs.ledger, objects)[..] {
+        if let [object] = intent_candidates::candidates(inputs.registry, intent, inputs.ledger, objects)[..]
+        {
             found.insert(&intent.address, (object, entry.as_ref()));
         }
     }

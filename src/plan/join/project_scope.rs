@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::schema::{Registry, Scope};
 use crate::model::snapshot::{Object, ObjectKey, Snapshot};

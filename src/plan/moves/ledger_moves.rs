@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use crate::config::declarations::{Import, Moved, Removed};
 use crate::config::stack::Stack;
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::source::Span;
 use crate::plan::inputs::Options;

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::config::declarations::{Removed, RemovedAction};
 use crate::config::stack::Stack;
-use crate::ledger::entry::Entry;
-use crate::ledger::record::Record;
-use crate::ledger::state::Ledger;
+use crate::ledger::journal::record::Record;
+use crate::ledger::state::entry::Entry;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name, places};
 use crate::model::source::Span;
 

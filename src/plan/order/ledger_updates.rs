@@ -1,7 +1,7 @@
 //! Ledger corrections that need no request: found gone, let go, adopted, remembered otherwise.
 
 use super::steps::remember;
-use crate::ledger::entry::{Entry, Owned};
+use crate::ledger::state::entry::{Entry, Owned};
 use crate::model::address::Name;
 use crate::model::value::{Attributes, Value};
 use crate::plan::change::Bookkeeping;

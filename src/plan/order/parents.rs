@@ -5,7 +5,7 @@ use crate::plan::join::joined_state::Survey;
 use std::collections::BTreeMap;
 
 use super::nodes::Nodes;
-use crate::ledger::entry::Owned;
+use crate::ledger::state::entry::Owned;
 use crate::model::address::Name;
 use crate::model::graph::NodeId;
 use crate::model::schema::{Check, Kind};

@@ -8,7 +8,7 @@ use super::calls;
 use super::nodes::{Deposed, Nodes};
 use super::parents::Parents;
 use crate::config::stack::OnRemove;
-use crate::ledger::entry::Owned;
+use crate::ledger::state::entry::Owned;
 use crate::model::address::Name;
 use crate::model::expression::Expression;
 use crate::model::graph::{Graph, NodeId};

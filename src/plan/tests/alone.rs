@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::kinds::REGISTRY;
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::schema::{Check, Kind};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;

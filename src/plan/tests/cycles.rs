@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::show;
 use super::world::World;
-use crate::ledger::entry::Owned;
+use crate::ledger::state::entry::Owned;
 use crate::model::address::Address;
 use crate::model::catalog::CatalogRecord;
 use crate::model::schema::ReplaceOrder;

@@ -7,7 +7,7 @@ use super::world::{World, is_empty};
 use super::{shop, show};
 use crate::config::declarations::{Import, Moved, Removed, RemovedAction};
 use crate::config::stack::LeftOut;
-use crate::ledger::entry::{Intent, IntentAction, Question};
+use crate::ledger::state::entry::{Intent, IntentAction, Question};
 use crate::model::address::{Address, Name};
 use crate::model::source::{SourceId, Span};
 

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::world::World;
 use super::{shop, show};
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::snapshot::Wanted;
 use crate::plan::artifact::binding::{Binding, LIFETIME, Requested, Unborn, ledger_digest, secrets_digest};

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::World;
-use crate::ledger::entry::Tombstone;
+use crate::ledger::state::entry::Tombstone;
 use crate::plan::change::{Action, Operation, Plan};
 
 fn with_a_volume() -> World {

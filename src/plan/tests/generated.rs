@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::World;
 use super::world::KEY;
-use crate::ledger::entry::Generated;
+use crate::ledger::state::entry::Generated;
 use crate::model::secret::Secret;
 use crate::model::snapshot::Wanted;
 use crate::model::value::Value;

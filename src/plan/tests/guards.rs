@@ -7,7 +7,7 @@ use super::invented::INVENTED;
 use super::world::{World, is_empty};
 use super::{shop, show};
 use crate::config::stack::OnRemove;
-use crate::ledger::entry::{Intent, IntentAction, Question};
+use crate::ledger::state::entry::{Intent, IntentAction, Question};
 use crate::model::address::Address;
 use crate::model::schema::ReplaceOrder;
 use crate::model::source::{Source, Sources};

@@ -6,7 +6,7 @@ use super::invented::INVENTED;
 use super::world::World;
 use super::{changes, show};
 use crate::config::stack::IgnoreDrift;
-use crate::ledger::verification::Verification;
+use crate::ledger::state::verification::Verification;
 use crate::model::source::{SourceId, Span};
 use crate::model::value::Value;
 use crate::plan::change::{Cause, NoteCode, Plan};

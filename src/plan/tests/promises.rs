@@ -7,8 +7,8 @@ use super::invented::INVENTED;
 use super::world::World;
 use super::{shop, show};
 use crate::config::stack::SecretSink;
-use crate::ledger::entry::{Intent, IntentAction};
-use crate::ledger::resolve::WATCHED_FOR;
+use crate::ledger::journal::intent_candidates::WATCHED_FOR;
+use crate::ledger::state::entry::{Intent, IntentAction};
 use crate::model::address::Address;
 use crate::model::schema::{Kind, Registry};
 use crate::model::snapshot::Snapshot;
@@ -128,7 +128,7 @@ fn an_older_object_lets_go_before_it_is_deleted() {
         world.stranger("volume", "late", json!({"name": "media", "size": 100, "vm": link}));
         let entry = world.ledger.entries.get_mut("volume.media").unwrap();
         let current = entry.current.clone().unwrap();
-        entry.deposed.push(crate::ledger::entry::Owned { id: "late".into(), ..current });
+        entry.deposed.push(crate::ledger::state::entry::Owned { id: "late".into(), ..current });
         world
     };
     let mut world = with_older(true);
@@ -158,7 +158,7 @@ fn an_older_object_makes_room_for_what_needs_its_place() {
         world.stranger("vpc", "old", json!({"name": "main", "cidr": "10.9.0.0/24", "status": "active"}));
         let entry = world.ledger.entries.get_mut("vpc.main").unwrap();
         let current = entry.current.clone().unwrap();
-        entry.deposed.push(crate::ledger::entry::Owned { id: "old".into(), ..current });
+        entry.deposed.push(crate::ledger::state::entry::Owned { id: "old".into(), ..current });
         if used {
             world.mutate("vm.web", "vpc", json!("old"));
         }
@@ -182,7 +182,7 @@ fn an_older_object_makes_room_for_what_needs_its_place() {
     world.stranger("vpc", "old", json!({"name": "main", "cidr": "10.7.0.0/24", "status": "active"}));
     let entry = world.ledger.entries.get_mut("vpc.main").unwrap();
     let current = entry.current.clone().unwrap();
-    entry.deposed.push(crate::ledger::entry::Owned { id: "old".into(), ..current });
+    entry.deposed.push(crate::ledger::state::entry::Owned { id: "old".into(), ..current });
     world.set("vpc.main", "cidr", json!("10.9.0.0/16"));
     let shown = show(&world.plan());
     let at = |what: &str| shown.lines().position(|line| line.contains(what)).unwrap();

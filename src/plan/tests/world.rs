@@ -15,9 +15,9 @@ use super::{with_what_stays, with_written};
 use crate::config::declarations::{Declarations, module_of};
 use crate::config::stack::{Confirm, Environment, Lifecycle, Resource, Setting, Stack};
 use crate::kinds::REGISTRY;
-use crate::ledger::entry::{Entry, Identity, Owned};
-use crate::ledger::record::Record;
-use crate::ledger::state::Ledger;
+use crate::ledger::journal::record::Record;
+use crate::ledger::state::entry::{Entry, Identity, Owned};
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::expression::{Expression, Lookup, Reference};
@@ -532,7 +532,7 @@ fn entry(kind: &Kind) -> Entry {
         unfinished: false,
         secret_lost: false,
         final_snapshot: false,
-        verified: Some(crate::ledger::verification::Verification::default()),
+        verified: Some(crate::ledger::state::verification::Verification::default()),
     }
 }
 

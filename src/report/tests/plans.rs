@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use rust_decimal::Decimal;
 use uuid::Uuid;
 
-use crate::ledger::entry::Owned;
+use crate::ledger::state::entry::Owned;
 use crate::model::address::Address;
 use crate::model::schema::Effect;
 use crate::model::secret::Secret;

@@ -1,8 +1,8 @@
 //! Short texts that name something: places of ledgers, addresses, ids in paths; and leases.
 
 use stead::cloud::path::{fill, is_id, is_segment};
-use stead::ledger::lease::Lease;
-use stead::ledger::place::Place;
+use stead::ledger::stores::location::Place;
+use stead::ledger::stores::shared::lease::Lease;
 use stead::model::address::Address;
 
 pub fn addresses(bytes: &[u8]) {
@@ -55,5 +55,5 @@ fn lease(bytes: &[u8]) {
     let Ok(lease) = serde_json::from_slice::<Lease>(bytes) else { return };
     let written = serde_json::to_vec(&lease).expect("a lease can be written");
     assert_eq!(serde_json::from_slice::<Lease>(&written).expect("what was written can be read"), lease);
-    let _ = lease.holder.as_ref().map(stead::ledger::lease::Holder::in_words);
+    let _ = lease.holder.as_ref().map(stead::ledger::stores::shared::lease::Holder::in_words);
 }

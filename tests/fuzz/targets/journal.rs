@@ -4,8 +4,8 @@
 //! a ledger in JSON. The last two are framed here, by code that shares nothing with the ledger's own.
 
 use sha2::{Digest, Sha256};
-use stead::ledger::check::{Replayed, replay_bytes, summary_bytes};
-use stead::ledger::state::Ledger;
+use stead::ledger::integrity::check_bytes::{Replayed, replay_bytes, summary_bytes};
+use stead::ledger::state::ledger::Ledger;
 
 /// Bits that are flipped in one input.
 const FLIPS: usize = 12;

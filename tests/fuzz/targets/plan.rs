@@ -2,8 +2,8 @@
 
 use serde_json::Value as Json;
 use stead::kinds::REGISTRY;
-use stead::ledger::entry::Identity;
-use stead::ledger::state::Ledger;
+use stead::ledger::state::entry::Identity;
+use stead::ledger::state::ledger::Ledger;
 use stead::model::snapshot::Snapshot;
 use stead::plan::artifact::binding::{Binding, ledger_digest};
 use stead::plan::artifact::saved_plan::{Facts, Origin, SavedPlan};

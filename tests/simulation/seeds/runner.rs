@@ -52,7 +52,7 @@ fn catalog() -> Rc<Catalog> {
     let world = World::new(&setup, wall(std::time::Duration::ZERO));
     let stack = shop();
     let outside = Rc::new(Outside::new(Rc::clone(&machine), world, vec![identity(&stack).birth()]));
-    let ledger = stead::ledger::state::Ledger::new(identity(&stack));
+    let ledger = stead::ledger::state::ledger::Ledger::new(identity(&stack));
     let (_, tables) = wanted(REGISTRY, &stack, &ledger, &Options::default());
     let client = Client::new(SimCloud(outside), SimClock(Rc::clone(&machine)), SimRandom::new(1), REGISTRY);
     Rc::new(machine.run(client.catalog(&tables)).unwrap().unwrap())

@@ -4,9 +4,9 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use stead::ledger::lease::Lease;
-use stead::ledger::memory_shelf::MemoryShelf;
-use stead::ledger::shelf::{Mark, Shelf, ShelfError, Stored};
+use stead::ledger::stores::shared::backend::{Mark, Shelf, ShelfError, Stored};
+use stead::ledger::stores::shared::lease::Lease;
+use stead::ledger::stores::shared::memory_backend::MemoryShelf;
 
 use super::process::Process;
 use super::schedule::Fault;

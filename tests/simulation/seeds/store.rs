@@ -3,11 +3,11 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use stead::ledger::error::StoreError;
-use stead::ledger::record::Record;
-use stead::ledger::shared::SharedStore;
-use stead::ledger::state::Ledger;
-use stead::ledger::store::Store;
+use stead::ledger::journal::error::StoreError;
+use stead::ledger::journal::record::Record;
+use stead::ledger::journal::store::Store;
+use stead::ledger::state::ledger::Ledger;
+use stead::ledger::stores::shared::store::SharedStore;
 
 use super::process::{Process, Watch};
 use super::schedule::{Fault, Writing};

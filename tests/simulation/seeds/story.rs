@@ -8,10 +8,10 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use stead::ledger::entry::{IntentAction, Owned};
-use stead::ledger::journal::Journal;
-use stead::ledger::record::{Answer, Record};
-use stead::ledger::resolve::LATE_EFFECT;
+use stead::ledger::journal::handle::Journal;
+use stead::ledger::journal::intent_candidates::LATE_EFFECT;
+use stead::ledger::journal::record::{Answer, Record};
+use stead::ledger::state::entry::{IntentAction, Owned};
 use stead::model::address::{Address, Name};
 use stead::model::catalog::Catalog;
 use stead::plan::change::Block;

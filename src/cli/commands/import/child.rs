@@ -10,7 +10,7 @@ use crate::cli::project::Begun;
 use crate::config::edit::{Edit, Literal, Path};
 use crate::config::print::Entry;
 use crate::config::stack::Resource;
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::schema::Kind;
 use crate::model::snapshot::{ObjectKey, Snapshot};

@@ -13,8 +13,8 @@ use crate::cli::failure::Failure;
 use crate::cli::project::Project;
 use crate::cli::session::Session;
 use crate::config::stack::SecretOrigin;
-use crate::ledger::kept_secrets::{KeptSecrets, RotationStep, VARS};
-use crate::ledger::record::Record;
+use crate::ledger::journal::record::Record;
+use crate::ledger::state::kept_secrets::{KeptSecrets, RotationStep, VARS};
 use crate::model::address::Name;
 
 /// Rotates a secret.

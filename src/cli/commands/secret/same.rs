@@ -6,16 +6,15 @@
 //! change of the plan, and this command, which needs the secrets themselves, takes it away.
 
 use super::open;
-use crate::cli::addresses;
 use crate::cli::args::{Scope, SecretSame};
 use crate::cli::books::{self, Book};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::project::Project;
-use crate::cli::reading;
 use crate::cli::session::Session;
-use crate::ledger::entry::Entry;
-use crate::ledger::record::Record;
+use crate::cli::{addresses, reading};
+use crate::ledger::journal::record::Record;
+use crate::ledger::state::entry::Entry;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::nearest;
 use crate::plan::restate::{NotSame, restate};

@@ -3,8 +3,9 @@
 pub(in crate::plan) mod data;
 mod home;
 
-use crate::ledger::entry::Owned;
-use crate::ledger::{question, resolve};
+use crate::ledger::journal::intent_candidates;
+use crate::ledger::state::ambiguous_intent;
+use crate::ledger::state::entry::Owned;
 use crate::model::address::Name;
 use crate::model::diagnostic::nearest;
 use crate::model::schema::{OnChange, ReplaceOrder, Type};
@@ -130,12 +131,12 @@ fn holds_data(
 fn late_effects(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
     let ledger = survey.inputs.ledger;
     for (intent, ids) in &survey.late {
-        let text = format!("{}: {} ({}).", intent.address, resolve::LATE_EFFECT, ids.join(", "));
-        let words = question::answers(ledger, intent, ids);
+        let text = format!("{}: {} ({}).", intent.address, intent_candidates::LATE_EFFECT, ids.join(", "));
+        let words = ambiguous_intent::answers(ledger, intent, ids);
         let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| *word != "absent").collect();
         let help = format!(
             "Say what becomes of it: stead resolve {} {}.",
-            question::handle(ledger, intent.op),
+            ambiguous_intent::handle(ledger, intent.op),
             words.join(" | ")
         );
         blocks.of("late_effect", Some(&intent.address), text, help);
@@ -330,8 +331,8 @@ pub(in crate::plan) fn question(survey: &Survey<'_>, subject: &Subject<'_>, bloc
     };
     let help = format!(
         "Look, and say it: stead resolve {} {}. Until then it and what depends on it stay as they are.",
-        question::handle(survey.inputs.ledger, *op),
-        question::answers(survey.inputs.ledger, &asked.intent, &asked.candidates).join(" | ")
+        ambiguous_intent::handle(survey.inputs.ledger, *op),
+        ambiguous_intent::answers(survey.inputs.ledger, &asked.intent, &asked.candidates).join(" | ")
     );
     blocks.about("question", subject, None, asked.text.clone(), help);
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::guards;
-use crate::ledger::kept_secrets::VARS;
+use crate::ledger::state::kept_secrets::VARS;
 use crate::model::address::Name;
 use crate::model::expression::Expression;
 use crate::model::secret::Secret;

@@ -2,7 +2,7 @@
 //! name share one ledger, and the second one's plan would delete the first one's objects. In: the ledger's origins and
 //! this directory; out: the blocker that plan, apply and destroy have.
 
-use crate::ledger::origins::{Here, OriginMatch};
+use crate::ledger::state::origins::{Here, OriginMatch};
 use crate::model::address::Address;
 use crate::plan::blockers::Blocks;
 use crate::plan::decision::Verdict;

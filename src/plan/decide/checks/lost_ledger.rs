@@ -1,7 +1,7 @@
 //! A lost ledger: no object was ever recorded in it, and objects with the names of the stack's resources are live.
 //! To destroy nothing then, or to find no drift, would leave live and billed objects behind a false statement.
 
-use crate::ledger::state::Ledger;
+use crate::ledger::state::ledger::Ledger;
 use crate::plan::change::{Block, Plan};
 use crate::plan::inputs::{Inputs, Options};
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::ledger::history::Run;
+use crate::ledger::state::run_history::Run;
 use crate::model::address::Name;
 use crate::plan::change::{Drift, DriftClass};
 
@@ -45,7 +45,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::ledger::history::Origin;
+    use crate::ledger::state::run_history::Origin;
     use crate::model::address::Address;
     use crate::model::value::Value;
 

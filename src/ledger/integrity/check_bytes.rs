@@ -1,0 +1,71 @@
+//! Checks of a ledger's bytes without a place: what a summary and the journal after it say, or what is
+//! wrong with them. Pure.
+
+use crate::ledger::journal::error::StoreError;
+use crate::ledger::journal::mac::Seals;
+use crate::ledger::journal::record::Record;
+use crate::ledger::journal::replay::load_ledger;
+use crate::ledger::journal::{checkpoint, line};
+use crate::ledger::state::ledger::Ledger;
+
+/// What bytes of a ledger say.
+#[derive(Debug)]
+pub struct Replayed {
+    /// The ledger; `None` when there is not one whole record.
+    pub ledger: Option<Ledger>,
+    /// Bytes of whole lines of the journal; what follows was torn off and never acknowledged.
+    pub whole: usize,
+}
+
+/// Reads a summary, where there is one, and the journal that goes on from it, and replays both.
+///
+/// # Errors
+/// When something but the end of the last line is not what was written.
+pub fn replay_bytes(summary: Option<&[u8]>, journal: &[u8]) -> Result<Replayed, StoreError> {
+    let corrupt = |place: String, reason: &str| StoreError::Corrupt { place, reason: reason.to_owned() };
+    let mut seals = Seals::new(None);
+    let (mut records, head) = match summary {
+        Some(bytes) => {
+            let (ledger, head) = checkpoint::parse(bytes, &mut seals)
+                .map_err(|reason| corrupt("the summary".to_owned(), reason))?;
+            (vec![Record::Condensed(Box::new(ledger))], head)
+        }
+        None => (Vec::new(), crate::ledger::journal::chain::first_head()),
+    };
+    let lines = line::read(journal, head, &mut seals)
+        .map_err(|damage| corrupt(format!("the journal, line {}", damage.line), damage.reason))?;
+    records.extend(lines.records);
+    let ledger = if records.is_empty() { None } else { Some(load_ledger(records)?) };
+    Ok(Replayed { ledger, whole: lines.whole })
+}
+
+/// Returns the bytes of a ledger's summary, from which a new journal goes on.
+///
+/// # Errors
+/// When a part of the ledger cannot be written as JSON.
+pub fn summary_bytes(ledger: &Ledger) -> std::io::Result<Vec<u8>> {
+    checkpoint::write(Vec::new(), ledger, &crate::ledger::journal::chain::first_head(), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::fixture::{adopted, identity};
+
+    #[test]
+    fn a_summary_and_a_journal_say_the_same() {
+        let born = Record::birth(&identity());
+        let (first, head) =
+            line::write(&[born], &crate::ledger::journal::chain::first_head(), None).unwrap();
+        let (second, _) = line::write(&[adopted(1, "vm-1")], &head, None).unwrap();
+        let journal = [first, second].concat();
+        let replayed = replay_bytes(None, &journal).unwrap();
+        assert_eq!(replayed.whole, journal.len());
+        let ledger = replayed.ledger.unwrap();
+        assert_eq!(ledger.serial, 2);
+        let summary = summary_bytes(&ledger).unwrap();
+        assert_eq!(replay_bytes(Some(&summary), b"").unwrap().ledger, Some(ledger));
+        assert!(replay_bytes(None, b"").unwrap().ledger.is_none());
+        assert!(replay_bytes(Some(b"{}"), b"").is_err());
+    }
+}

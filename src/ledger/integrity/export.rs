@@ -1,0 +1,54 @@
+//! A whole ledger as one document that describes itself and carries its own digest: for copies. Pure.
+//!
+//! It is a summary without a journal before it. It holds the key of the secrets' fingerprints, and no
+//! secret.
+
+use super::invariants;
+use crate::ledger::journal::checkpoint;
+use crate::ledger::journal::error::StoreError;
+use crate::ledger::journal::mac::{SealKey, Seals, check_ledger};
+use crate::ledger::state::ledger::Ledger;
+
+/// Returns the document of a ledger.
+///
+/// # Errors
+/// When it cannot be written as JSON.
+pub fn write(ledger: &Ledger, key: Option<&SealKey>) -> Result<Vec<u8>, StoreError> {
+    checkpoint::write(Vec::new(), ledger, &crate::ledger::journal::chain::first_head(), key)
+        .map_err(|source| StoreError::Io { action: "write", place: "the document".to_owned(), source })
+}
+
+/// Reads a document. One of a sealed ledger bears a MAC, which is checked where there is a key.
+///
+/// # Errors
+/// When it is none, was changed, contradicts itself, or has no MAC though there is a key.
+pub fn parse(bytes: &[u8], place: &str, key: Option<&SealKey>) -> Result<Ledger, StoreError> {
+    let corrupt = |reason: String| StoreError::Corrupt { place: place.to_owned(), reason };
+    let read = checkpoint::parse(bytes, &mut Seals::new(key));
+    let (ledger, _) = read.map_err(|reason| corrupt(reason.to_owned()))?;
+    check_ledger(&ledger, key)?;
+    match invariants::flaws(&ledger).into_iter().next() {
+        Some(flaw) => Err(corrupt(flaw)),
+        None => Ok(ledger),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::fixture::{adopted, identity};
+
+    #[test]
+    fn a_document_says_what_the_ledger_says_and_shows_every_change() {
+        let mut ledger = Ledger::new(identity());
+        ledger.record(&adopted(1, "x")).unwrap();
+        let mut bytes = write(&ledger, None).unwrap();
+        assert_eq!(parse(&bytes, "it", None).unwrap(), ledger);
+        for at in 0..bytes.len() {
+            bytes[at] ^= 1;
+            assert!(parse(&bytes, "it", None).is_err(), "byte {at}");
+            bytes[at] ^= 1;
+        }
+        assert!(parse(b"", "it", None).unwrap_err().to_string().contains("digest"));
+    }
+}

@@ -1,0 +1,193 @@
+//! Pieces: what a damaged journal still proves, line by line. Pure.
+//!
+//! A line's digest is made over the line before it. So the records of a line are proven by its own
+//! digest, or, where that is what was damaged, by the next line's; and a line after a lost one is
+//! proven by the digest that still stands in the lost one.
+
+use crate::ledger::journal::chain::Head;
+use crate::ledger::journal::line::{self, PREFIX};
+use crate::ledger::journal::mac::{self, SealKey, Seals};
+use crate::ledger::journal::record::Record;
+use crate::model::hex::hex;
+
+/// Characters of a digest that must fit for the rest of it to be taken for damaged. No other text comes
+/// near.
+const NEARLY: usize = 56;
+
+/// A line of a journal.
+#[derive(Debug)]
+pub(in crate::ledger) struct Piece {
+    /// Its number, from 1.
+    pub line: usize,
+    /// Its records, as far as they can be read.
+    pub records: Vec<Record>,
+    /// They are what was written.
+    pub proven: bool,
+    /// What does not fit, if anything.
+    pub damage: Option<&'static str>,
+}
+
+/// Everything that is left of a journal.
+#[derive(Debug)]
+pub(in crate::ledger) struct Pieces {
+    /// Its lines.
+    pub lines: Vec<Piece>,
+    /// The digest of the last proven line.
+    pub head: Head,
+    /// The end of the last line was never acknowledged.
+    pub torn: bool,
+    /// What is lost stands before the first MAC: so that does not cover the lines before what is lost.
+    pub uncovered: bool,
+}
+
+/// Reads whatever a journal that starts after `before` still proves.
+pub(in crate::ledger) fn read(bytes: &[u8], before: Head, mut seals: PieceSeals<'_>) -> Pieces {
+    let mut found = Pieces { lines: Vec::new(), head: before, torn: false, uncovered: false };
+    // The digest before the next line, where it is known.
+    let mut known = Some(before);
+    let (mut rest, mut number) = (bytes, 0);
+    while !rest.is_empty() {
+        number += 1;
+        let (text, after) = cut(rest, known.as_ref());
+        if after.is_empty()
+            && !rest.ends_with(b"\n")
+            && line::read(rest, before, &mut Seals::new(None)).is_ok()
+        {
+            found.torn = true;
+            break;
+        }
+        let begun = seals.begun;
+        let (piece, head, next) = judge(number, text, known, after, &mut seals);
+        if seals.begun && !begun {
+            found.uncovered = found.lines.iter().any(|line| !line.proven);
+        }
+        if let Some(head) = head {
+            found.head = head;
+        }
+        known = next;
+        found.lines.push(piece);
+        rest = after;
+    }
+    found
+}
+
+/// Cuts the next line off: where its digest proves its length, there; else where its length says and a
+/// line does end; else at the next line break.
+fn cut<'a>(bytes: &'a [u8], before: Option<&Head>) -> (&'a [u8], &'a [u8]) {
+    let by_length = line::split(bytes).and_then(|(length, digest, rest)| {
+        let json = rest.get(..length)?;
+        let proven = before.is_some_and(|head| {
+            digest == hex(&crate::ledger::journal::chain::digest(head, json)).as_bytes()
+        });
+        let after = rest.get(length..).unwrap_or_default();
+        let mac = if after.first() == Some(&b' ') { after.len().min(1 + mac::LENGTH) } else { 0 };
+        let ends = after.get(mac).is_none_or(|byte| *byte == b'\n');
+        (proven || ends).then_some(PREFIX + length + mac)
+    });
+    let end = by_length.or_else(|| bytes.iter().position(|byte| *byte == b'\n')).unwrap_or(bytes.len());
+    let (text, rest) = bytes.split_at(end);
+    (text, rest.get(1..).unwrap_or_default())
+}
+
+/// Judges a line; returns it, the digest after it if it is proven, and the digest that the next line
+/// is to be held against.
+fn judge(
+    line: usize,
+    text: &[u8],
+    before: Option<Head>,
+    after: &[u8],
+    seals: &mut PieceSeals<'_>,
+) -> (Piece, Option<Head>, Option<Head>) {
+    let lost = |damage, records| Piece { line, records, proven: false, damage: Some(damage) };
+    let Some((length, stored, json, mac)) = split_loosely(text) else {
+        return (lost("it has no length and digest", Vec::new()), None, before);
+    };
+    let read: Result<Vec<Record>, _> = serde_json::from_slice(json);
+    let stored_head =
+        crate::ledger::state::entry::key_as_hex::parse(&String::from_utf8_lossy(stored)).map(|key| key.0);
+    let Some(before) = before else {
+        return (
+            lost("the line before it is lost, digest and all", read.unwrap_or_default()),
+            None,
+            stored_head,
+        );
+    };
+    let head = crate::ledger::journal::chain::digest(&before, json);
+    let fits = hex(&head);
+    let exact = stored == fits.as_bytes();
+    let proven = exact || near(stored, fits.as_bytes()) || proves(after, &head);
+    if proven && !seals.take(&head, mac, after) {
+        let records = read.unwrap_or_default();
+        return (
+            lost("its MAC does not match: it is not what was written with the key", records),
+            None,
+            stored_head,
+        );
+    }
+    match read {
+        Ok(records) if proven => {
+            let whole = exact && length == Some(json.len());
+            let damage = (!whole).then_some("its length or digest is damaged; the rest proves its records");
+            (Piece { line, records, proven: true, damage }, Some(head), Some(head))
+        }
+        Ok(records) => (lost("its digest does not match", records), None, stored_head),
+        Err(_) => (lost("its records cannot be read", Vec::new()), None, stored_head),
+    }
+}
+
+/// A line's length where it can be read, digest, JSON and MAC.
+type Parts<'a> = (Option<usize>, &'a [u8], &'a [u8], Option<&'a [u8]>);
+
+/// Splits a line whose length may be unreadable.
+fn split_loosely(text: &[u8]) -> Option<Parts<'_>> {
+    let (prefix, rest) = text.split_at_checked(PREFIX)?;
+    let (json, mac) = line::unsealed(rest);
+    match line::split(text) {
+        Some((length, stored, _)) => Some((Some(length), stored, json, mac)),
+        None => Some((None, prefix.get(9..PREFIX - 1)?, json, mac)),
+    }
+}
+
+/// What seals prove of the lines of a damaged journal.
+pub(in crate::ledger) struct PieceSeals<'k> {
+    key: Option<&'k SealKey>,
+    /// Every line bears a MAC from here on.
+    begun: bool,
+}
+
+impl<'k> PieceSeals<'k> {
+    /// Begins a reading; `begun`: what came before says that lines bear MACs.
+    pub(in crate::ledger) fn new(key: Option<&'k SealKey>, begun: bool) -> Self {
+        Self { key, begun }
+    }
+
+    /// Tells whether a line is one that was written with the key: by its own MAC, or by the next line's, which
+    /// is made over both.
+    fn take(&mut self, head: &Head, mac: Option<&[u8]>, after: &[u8]) -> bool {
+        let Some(key) = self.key.filter(|_| self.begun || mac.is_some()) else { return true };
+        let sealed = mac == Some(key.of_line(head).as_bytes()) || next_is_sealed(after, head, key);
+        // Where they began is a line that may be lost.
+        self.begun |= sealed;
+        sealed
+    }
+}
+
+fn next_is_sealed(after: &[u8], head: &Head, key: &SealKey) -> bool {
+    let (text, _) = cut(after, Some(head));
+    let sealed = |(_, _, json, mac): Parts<'_>| {
+        mac == Some(key.of_line(&crate::ledger::journal::chain::digest(head, json)).as_bytes())
+    };
+    split_loosely(text).is_some_and(sealed)
+}
+
+fn near(stored: &[u8], digest: &[u8]) -> bool {
+    stored.iter().zip(digest).filter(|(a, b)| a == b).count() >= NEARLY
+}
+
+/// Tells whether the next line was made over this digest.
+fn proves(next: &[u8], head: &Head) -> bool {
+    let (text, _) = cut(next, Some(head));
+    split_loosely(text).is_some_and(|(_, stored, json, _)| {
+        stored == hex(&crate::ledger::journal::chain::digest(head, json)).as_bytes()
+    })
+}

@@ -1,0 +1,92 @@
+//! Whether a whole ledger agrees with itself: what replay guarantees, checked for one that was not
+//! replayed. Pure.
+
+use std::collections::HashMap;
+
+use uuid::Uuid;
+
+use crate::ledger::state::entry::{Intent, IntentAction};
+use crate::ledger::state::ledger::Ledger;
+use crate::model::address::Address;
+use crate::model::snapshot::ObjectKey;
+
+/// Returns everything in which a ledger contradicts itself, each in a sentence.
+#[must_use]
+pub fn flaws(ledger: &Ledger) -> Vec<String> {
+    let mut found = shared_objects(ledger);
+    found.extend(crowded(ledger));
+    found.extend(
+        requests(ledger).filter(|(op, intent)| **op != intent.op).map(|(op, intent)| {
+            format!("the request {op} of {} has another number inside", intent.address)
+        }),
+    );
+    found.extend(ledger.intents.values().filter_map(|intent| stray(ledger, intent)));
+    found
+}
+
+/// One object belongs to one address.
+fn shared_objects(ledger: &Ledger) -> Vec<String> {
+    let mut owners: HashMap<ObjectKey, &Address> = HashMap::with_capacity(ledger.entries.len());
+    let mut found = Vec::new();
+    for (address, entry) in &ledger.entries {
+        for owned in entry.current.iter().chain(&entry.deposed) {
+            if let Some(other) = owners.insert(owned.key(&entry.kind), address) {
+                found.push(format!("{} {} belongs to {other} and to {address}", entry.kind, owned.id));
+            }
+        }
+    }
+    found
+}
+
+/// One request at a time for each address.
+fn crowded(ledger: &Ledger) -> Vec<String> {
+    let open = ledger.intents.values().chain(ledger.questions.values().map(|question| &question.intent));
+    let mut busy: HashMap<&Address, Uuid> = HashMap::new();
+    open.filter(|intent| busy.insert(&intent.address, intent.op).is_some())
+        .map(|intent| format!("{} has two open requests", intent.address))
+        .collect()
+}
+
+fn requests(ledger: &Ledger) -> impl Iterator<Item = (&Uuid, &Intent)> {
+    let asked = ledger.questions.iter().map(|(op, question)| (op, &question.intent));
+    ledger.intents.iter().chain(&ledger.watched).chain(asked)
+}
+
+/// A request that changes or deletes is about an object of its address.
+fn stray(ledger: &Ledger, intent: &Intent) -> Option<String> {
+    let id = match &intent.action {
+        IntentAction::Create { .. } => return None,
+        IntentAction::Update { id, .. } => id,
+        IntentAction::Delete { object } => &object.id,
+    };
+    let entry = ledger.entries.get(&intent.address);
+    let owned =
+        entry.is_some_and(|entry| entry.current.iter().chain(&entry.deposed).any(|owned| owned.id == *id));
+    (!owned).then(|| format!("a request about {id} is open, which {} does not own", intent.address))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::fixture::{address, adopted, delete, entry, identity, op, update};
+
+    #[test]
+    fn a_replayed_ledger_is_sound_and_a_doctored_one_is_not() {
+        let mut ledger = Ledger::new(identity());
+        for record in [adopted(1, "a"), adopted(2, "b"), update(1, 1, "a"), delete(2, 2, "b")] {
+            ledger.record(&record).unwrap();
+        }
+        assert_eq!(flaws(&ledger), Vec::<String>::new());
+        let mut twice = ledger.clone();
+        twice.entries.insert(address(3), entry(Some("a")));
+        assert_eq!(flaws(&twice), ["vm a belongs to vm.a1 and to vm.a3"]);
+        let mut stray = ledger.clone();
+        stray.entries.remove(&address(1));
+        assert_eq!(flaws(&stray), ["a request about a is open, which vm.a1 does not own"]);
+        let mut crowded = ledger.clone();
+        let mut second = crowded.intents[&op(1)].clone();
+        second.op = op(9);
+        crowded.intents.insert(op(9), second);
+        assert_eq!(flaws(&crowded), ["vm.a1 has two open requests"]);
+    }
+}

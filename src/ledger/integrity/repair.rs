@@ -1,0 +1,268 @@
+//! Repair of a directory's ledger: from the last good summary on, every line that is proven. Damaged
+//! files are kept aside, never deleted.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::Path;
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::fragments::{self, Piece, PieceSeals};
+use super::verify::{Material, Point};
+use crate::ledger::journal::error::{SealError, StoreError};
+use crate::ledger::journal::mac::{SealKey, check_ledger, check_writable};
+use crate::ledger::journal::record::Record;
+use crate::ledger::journal::replay::{load_ledger, same_owner};
+use crate::ledger::state::entry::Sealing;
+use crate::ledger::state::ledger::Ledger;
+use crate::ledger::state::run_history::{Happening, Incident};
+use crate::ledger::stores::file::dir_handle::{Folder, failed};
+use crate::ledger::stores::file::lock;
+use crate::ledger::stores::file::store::{self, journal_name, summary_name};
+use crate::model::address::Address;
+
+/// A repair that is ready to be written, under the ledger's lock.
+pub struct Repair {
+    folder: Folder,
+    /// Held, not used.
+    _lock: File,
+    ledger: Ledger,
+    head: crate::ledger::journal::chain::Head,
+    seal: Option<SealKey>,
+    /// What cannot be got back.
+    pub lost: Vec<Lost>,
+    names: Vec<String>,
+}
+
+/// A line that cannot be got back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lost {
+    /// The file, and the line in it.
+    pub place: String,
+    /// Why.
+    pub reason: String,
+    /// What its records were about, as far as they can be read.
+    pub records: Vec<String>,
+}
+
+/// Whose ledger is repaired, and by whom.
+#[derive(Debug, Clone, Copy)]
+pub struct Repairing<'a> {
+    /// Where the stack's ledgers are kept.
+    pub directory: &'a Path,
+    /// The stack.
+    pub stack: &'a str,
+    /// The environment.
+    pub environment: &'a str,
+    /// Who repairs it, as `user@host`.
+    pub who: &'a str,
+    /// When.
+    pub now: Timestamp,
+    /// The key that seals it.
+    pub seal: Option<&'a SealKey>,
+}
+
+impl Repair {
+    /// Takes the ledger's lock and gets back what is proven; writes nothing yet.
+    ///
+    /// # Errors
+    /// When someone else has the lock, or nothing at all is proven.
+    pub fn prepare(repairing: &Repairing<'_>) -> Result<Self, StoreError> {
+        let place = lock::place(repairing.directory, repairing.environment)?;
+        let folder = Folder::ours(&place).map_err(failed("read", &place))?;
+        let lock = lock::take(&folder, repairing.who, repairing.now)?;
+        let material = Material::read(&folder, repairing.seal)?;
+        let mut salvaging = Salvaging::default();
+        let serials = material.serials();
+        for serial in &serials {
+            salvaging.take(&material, *serial);
+        }
+        let Salvaging { point, lost, sealed, uncovered, .. } = salvaging;
+        // With another key nothing is proven: that is what is to be told.
+        check_writable(sealed.as_slice(), repairing.seal)?;
+        let Some((mut ledger, head)) = point else {
+            return Err(StoreError::Corrupt {
+                place: place.display().to_string(),
+                reason: "nothing in it is proven any more".to_owned(),
+            });
+        };
+        check_ledger(&ledger, repairing.seal)?;
+        if let Some(error) = uncovered {
+            return Err(error);
+        }
+        let identity = &ledger.identity;
+        same_owner(&identity.stack, &identity.environment, repairing.stack, repairing.environment)?;
+        // Beyond every number that anybody ever saw.
+        let missing: usize = lost.iter().map(|lost| lost.records.len().max(1)).sum();
+        let highest = serials.last().copied().unwrap_or(0).max(ledger.serial);
+        ledger.serial = highest + missing as u64 + 1;
+        let what = Happening::Repaired { lost: missing };
+        let (at, who) = (repairing.now, repairing.who.to_owned());
+        ledger.incidents.push_back(Incident { at, who, what, reason: None });
+        if let Some(key) = repairing.seal {
+            // The line with which it began may be lost; what is written now bears one.
+            let sealing = Sealing { key: key.id().clone(), since: ledger.serial, previous: Vec::new() };
+            ledger.sealed.get_or_insert(sealing);
+        }
+        let summaries = material.summaries.keys().map(|serial| summary_name(*serial));
+        let names = summaries.chain(material.journals.keys().map(|serial| journal_name(*serial))).collect();
+        let seal = repairing.seal.cloned();
+        Ok(Self { folder, _lock: lock, ledger, head, seal, lost, names })
+    }
+
+    /// Returns the ledger as it will be.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Writes the repaired ledger, then puts the old files aside; returns what their names begin with.
+    /// Killed in between, the new ledger holds, and another repair puts the rest aside.
+    ///
+    /// # Errors
+    /// When a file cannot be written or renamed.
+    pub fn write(self) -> Result<String, StoreError> {
+        store::write_summary(&self.folder, &self.ledger, &self.head, self.seal.as_ref())?;
+        let aside = format!("before-repair-{}-", self.ledger.serial);
+        for name in &self.names {
+            let renamed = self.folder.rename(name, &format!("{aside}{name}"));
+            renamed.map_err(failed("rename", &self.folder.path().join(name)))?;
+        }
+        self.folder.sync().map_err(failed("write", self.folder.path()))?;
+        Ok(aside)
+    }
+}
+
+/// What is got back so far.
+#[derive(Default)]
+struct Salvaging {
+    point: Option<Point>,
+    lost: Vec<Lost>,
+    /// Whose a request was.
+    requests: HashMap<Uuid, Address>,
+    /// The record with which MACs began, proven or not.
+    sealed: Option<Record>,
+    /// What it goes on from was not written with the key.
+    uncovered: Option<StoreError>,
+}
+
+impl Salvaging {
+    /// Takes the summary of a serial and the journal after it.
+    fn take(&mut self, material: &Material<'_>, serial: u64) {
+        match material.summary(serial) {
+            // It holds everything that came before, lost lines included.
+            Some(Ok(point)) => {
+                self.lost.clear();
+                self.uncovered = check_ledger(&point.0, material.key).err();
+                self.point = Some(point);
+            }
+            Some(Err(reason)) => {
+                let reached = self.point.as_ref().map_or(0, |(ledger, _)| ledger.serial);
+                if reached != serial {
+                    let reason = format!("{reason}; what came before it reaches record {reached} only");
+                    self.lost.push(Lost { place: summary_name(serial), reason, records: Vec::new() });
+                }
+            }
+            None => {}
+        }
+        let Some(bytes) = material.journals.get(&serial) else { return };
+        let before = match &self.point {
+            Some((ledger, head)) if ledger.serial == serial => *head,
+            // After a gap, the journal's own digests prove it from its second line on.
+            Some((_, head)) => *head,
+            None => crate::ledger::journal::chain::first_head(),
+        };
+        let begun = self.point.as_ref().is_some_and(|(ledger, _)| ledger.sealed.is_some());
+        let found = fragments::read(bytes, before, PieceSeals::new(material.key, begun));
+        if found.uncovered {
+            self.uncovered = Some(SealError::Unsealed.into());
+        }
+        for piece in &found.lines {
+            self.piece(piece, serial);
+        }
+        if let Some((_, head)) = &mut self.point {
+            *head = found.head;
+        }
+    }
+
+    fn piece(&mut self, piece: &Piece, serial: u64) {
+        for record in &piece.records {
+            if let Record::Intent(intent) = record {
+                self.requests.insert(intent.op, intent.address.clone());
+            }
+            if let Record::Sealed { .. } = record {
+                self.sealed = Some(record.clone());
+            }
+        }
+        let place = format!("{}, line {}", journal_name(serial), piece.line);
+        let refused = if piece.proven {
+            match self.follow(&piece.records) {
+                Ok(()) => return,
+                Err(reason) => reason,
+            }
+        } else {
+            piece.damage.unwrap_or("it is not proven").to_owned()
+        };
+        let records = piece.records.iter().map(|record| self.about(record)).collect();
+        self.lost.push(Lost { place, reason: refused, records });
+    }
+
+    /// Follows a proven line, whole or not at all.
+    fn follow(&mut self, records: &[Record]) -> Result<(), String> {
+        let Some((ledger, _)) = &mut self.point else {
+            let ledger = load_ledger(records.iter().cloned()).map_err(|error| error.to_string())?;
+            self.point = Some((ledger, crate::ledger::journal::chain::first_head()));
+            return Ok(());
+        };
+        let mut trial = ledger.excerpt(records);
+        for record in records {
+            trial.record(record).map_err(|illegal| format!("without what is lost, {illegal}"))?;
+        }
+        for record in records {
+            ledger.record(record).map_err(|illegal| illegal.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// Returns what a record is about, in a few words.
+    fn about(&self, record: &Record) -> String {
+        let named = |op: &Uuid| self.requests.get(op).map_or_else(|| op.to_string(), ToString::to_string);
+        match record {
+            Record::Intent(intent) => format!("a request for {}", intent.address),
+            Record::Bound { op, object } => format!("{} got the object {}", named(op), object.id),
+            Record::Closed { op, .. } => format!("the end of a request for {}", named(op)),
+            Record::Answered { op, .. } => format!("an answer about {}", named(op)),
+            Record::Gone { address, id, .. } => format!("{address}: {id} was gone"),
+            Record::Applied { address, .. } | Record::Merged { address, .. } => {
+                format!("what was applied to {address}")
+            }
+            Record::Adopted { address, .. } => format!("{address} was adopted"),
+            Record::Forgotten { address } => format!("{address} was forgotten"),
+            Record::Moved { moves } => {
+                let moves = moves.iter().map(|(from, to)| format!("{from} was moved to {to}"));
+                moves.collect::<Vec<_>>().join(", ")
+            }
+            Record::Asked(question) => format!("a question about {}", question.intent.address),
+            Record::Begin { run, .. } => format!("the begin of run {run}"),
+            Record::Ended { run, .. } => format!("the end of run {run}"),
+            Record::Account { .. } => "the account".to_owned(),
+            Record::Took { .. } | Record::Released { .. } => "the lease".to_owned(),
+            Record::Sealed { .. } => "the begin of the MACs".to_owned(),
+            Record::Born { .. } | Record::Condensed(_) | Record::Pushed { .. } => {
+                "a whole ledger".to_owned()
+            }
+            Record::Generated { variable, .. } => format!("a secret was generated for {variable}"),
+            Record::Delivered { target, .. } => format!("a secret was delivered to {target}"),
+            Record::Noted(_) => "a note".to_owned(),
+            Record::SecretRecipients { .. } => "the recipients of kept secrets".to_owned(),
+            Record::SecretKept { address, .. } => format!("the kept secret {address}"),
+            Record::SecretRotation { address, .. } => format!("the rotation of {address}"),
+            Record::MovedAway { to } => format!("the move to {to}"),
+            Record::Origins { .. } => "where it is applied from".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

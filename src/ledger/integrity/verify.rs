@@ -1,0 +1,204 @@
+//! Verifying a directory's ledger: every digest, every move, every summary that is kept, and whether
+//! they agree with one another.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::invariants;
+use crate::ledger::journal::chain::Head;
+use crate::ledger::journal::error::StoreError;
+use crate::ledger::journal::mac::{SealKey, Seals, check_ledger};
+use crate::ledger::journal::record::Record;
+use crate::ledger::journal::replay::load_ledger;
+use crate::ledger::journal::{checkpoint, line};
+use crate::ledger::state::ledger::Ledger;
+use crate::ledger::stores::file::dir_handle::{Folder, failed};
+use crate::ledger::stores::file::store::{journal_name, serial_of, summary_name};
+
+/// What a check found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Summaries that are kept.
+    pub summaries: usize,
+    /// Journals that are kept.
+    pub journals: usize,
+    /// Records that were replayed.
+    pub records: usize,
+    /// The number of the last record that is proven.
+    pub serial: u64,
+    /// The end of the last line was torn off; it was never acknowledged.
+    pub torn: bool,
+    /// Its lines bear MACs, and there was no key to check them with.
+    pub unproven: bool,
+    /// What does not fit.
+    pub damages: Vec<Damage>,
+}
+
+/// Something that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// The file, and the line in it.
+    pub place: String,
+    /// What does not fit.
+    pub reason: String,
+}
+
+/// The files of a directory's ledger.
+pub(in crate::ledger) struct Material<'k> {
+    /// The key that seals it.
+    pub key: Option<&'k SealKey>,
+    pub summaries: BTreeMap<u64, Vec<u8>>,
+    pub journals: BTreeMap<u64, Vec<u8>>,
+}
+
+/// A ledger, and the digest of all lines up to it.
+pub(in crate::ledger) type Point = (Ledger, Head);
+
+/// Checks everything that a directory keeps of an environment's ledger, without changing anything.
+///
+/// # Errors
+/// When it cannot be read at all.
+pub fn check(directory: &Path, environment: &str, key: Option<&SealKey>) -> Result<Report, StoreError> {
+    let place = crate::ledger::stores::file::lock::place(directory, environment)?;
+    match Folder::ours(&place) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Report::default()),
+        folder => Ok(Material::read(&folder.map_err(failed("read", &place))?, key)?.check()),
+    }
+}
+
+impl<'k> Material<'k> {
+    /// Reads the files.
+    pub fn read(folder: &Folder, key: Option<&'k SealKey>) -> Result<Self, StoreError> {
+        let mut found = Self { key, summaries: BTreeMap::new(), journals: BTreeMap::new() };
+        for name in folder.names().map_err(failed("read", folder.path()))? {
+            let (kept, serial) = if let Some(serial) = serial_of(&name, "ledger-", ".json") {
+                (&mut found.summaries, serial)
+            } else if let Some(serial) = serial_of(&name, "journal-", ".log") {
+                (&mut found.journals, serial)
+            } else {
+                continue;
+            };
+            let bytes = folder.read(&name).map_err(failed("read", &folder.path().join(&name)))?;
+            kept.extend(bytes.map(|bytes| (serial, bytes)));
+        }
+        Ok(found)
+    }
+
+    /// Returns every serial that stands in a file's name, in order.
+    pub fn serials(&self) -> Vec<u64> {
+        let mut serials: Vec<u64> = self.summaries.keys().chain(self.journals.keys()).copied().collect();
+        serials.sort_unstable();
+        serials.dedup();
+        serials
+    }
+
+    /// Reads a summary and checks all that it says of itself.
+    pub fn summary(&self, serial: u64) -> Option<Result<Point, String>> {
+        let bytes = self.summaries.get(&serial)?;
+        Some(match checkpoint::parse(bytes, &mut Seals::new(self.key)) {
+            Err(reason) => Err(reason.to_owned()),
+            Ok((ledger, _)) if ledger.serial != serial => Err("it is not where it belongs".to_owned()),
+            Ok((ledger, head)) => match invariants::flaws(&ledger).into_iter().next() {
+                Some(flaw) => Err(flaw),
+                None => Ok((ledger, head)),
+            },
+        })
+    }
+
+    fn check(&self) -> Report {
+        let mut report =
+            Report { summaries: self.summaries.len(), journals: self.journals.len(), ..Report::default() };
+        let serials = self.serials();
+        let (mut point, mut sealed) = (None, Ok(()));
+        for serial in &serials {
+            let base = self.base(*serial, point, &mut report);
+            // The lines after it do not cover it.
+            sealed = base.as_ref().map_or(Ok(()), |(ledger, _)| check_ledger(ledger, self.key));
+            point = self.follow(*serial, base, serials.last() == Some(serial), &mut report);
+        }
+        let has_macs = point.as_ref().is_some_and(|(ledger, _)| ledger.sealed.is_some());
+        report.unproven = has_macs && self.key.is_none();
+        let whole = point.as_ref().map_or(Ok(()), |(ledger, _)| check_ledger(ledger, self.key));
+        if let Err(error) = sealed.and(whole) {
+            report.damage("the ledger".to_owned(), error.to_string());
+        }
+        report.serial = point.map_or(0, |(ledger, _)| ledger.serial);
+        report
+    }
+
+    /// Returns the ledger with which a journal begins; the summary must agree with what came before.
+    fn base(&self, serial: u64, before: Option<Point>, report: &mut Report) -> Option<Point> {
+        let mut damaged = |reason: String| report.damage(summary_name(serial), reason);
+        match self.summary(serial) {
+            Some(Ok(point)) => {
+                if before.is_some_and(|before| !agree(&before, &point)) {
+                    damaged("it does not agree with the records before it".to_owned());
+                }
+                Some(point)
+            }
+            Some(Err(reason)) => {
+                damaged(reason);
+                before.filter(|(ledger, _)| ledger.serial == serial)
+            }
+            None if serial == 0 => None,
+            None => {
+                let reason = "the ledger that it goes on from is missing".to_owned();
+                report.damage(journal_name(serial), reason);
+                before.filter(|(ledger, _)| ledger.serial == serial)
+            }
+        }
+    }
+
+    /// Replays a journal; `None` when what it ends with is not certain.
+    fn follow(&self, serial: u64, base: Option<Point>, last: bool, report: &mut Report) -> Option<Point> {
+        let Some(bytes) = self.journals.get(&serial) else { return base };
+        let (ledger, before) = match base {
+            Some((ledger, head)) => (Some(ledger), head),
+            None if serial == 0 => (None, crate::ledger::journal::chain::first_head()),
+            None => return None,
+        };
+        let name = journal_name(serial);
+        let mut seals = match &ledger {
+            Some(ledger) => Seals::after(self.key, ledger),
+            None => Seals::new(self.key),
+        };
+        let lines = match line::read(bytes, before, &mut seals) {
+            Ok(lines) => lines,
+            Err(damage) => {
+                report.damage(format!("{name}, line {}", damage.line), damage.reason.to_owned());
+                return None;
+            }
+        };
+        if lines.whole < bytes.len() {
+            if !last {
+                report.damage(name.clone(), "its end is missing".to_owned());
+            }
+            report.torn = last;
+        }
+        report.records += lines.records.len();
+        if ledger.is_none() && lines.records.is_empty() {
+            return None;
+        }
+        let summed = ledger.map(|ledger| Record::Condensed(Box::new(ledger)));
+        match load_ledger(summed.into_iter().chain(lines.records)) {
+            Ok(ledger) => Some((ledger, lines.head)),
+            Err(error) => {
+                report.damage(name, error.to_string());
+                None
+            }
+        }
+    }
+}
+
+/// Tells whether a summary says what the records before it say. MACs may begin with it, or a new key's; earlier
+/// versions did not write that there were entries.
+fn agree((before, head): &Point, (ledger, summed): &Point) -> bool {
+    let (sealed, had_entries) = (ledger.sealed.clone(), ledger.had_entries);
+    head == summed && Ledger { sealed, had_entries, ..before.clone() } == *ledger
+}
+
+impl Report {
+    fn damage(&mut self, place: String, reason: String) {
+        self.damages.push(Damage { place, reason });
+    }
+}

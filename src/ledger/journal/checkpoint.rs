@@ -1,0 +1,103 @@
+//! Summaries: a whole ledger at one moment, with its own digest and the head of the lines that it sums
+//! up. Pure but for the writer that is handed in.
+
+use std::io::{self, BufWriter, Write};
+
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use super::chain::Head;
+use super::mac::{SealKey, Seals};
+use crate::ledger::state::entry::key_as_hex;
+use crate::ledger::state::ledger::Ledger;
+use crate::model::hex::hex;
+
+/// The form of a summary.
+const FORMAT: u32 = 1;
+
+/// What stands between a summary's ledger and its digest.
+const DIGEST_KEY: &[u8] = b",\"sha256\":\"";
+
+/// What stands between the digest and the MAC of a sealed ledger.
+const MAC_KEY: &[u8] = b"\",\"mac\":\"";
+
+/// What a summary ends with.
+const END: &[u8] = b"\"}\n";
+
+#[derive(Deserialize)]
+struct Summary {
+    format: u32,
+    head: String,
+    ledger: Ledger,
+}
+
+/// Writes a summary, piece by piece. Returns the writer, so that it can be made durable.
+pub(in crate::ledger) fn write<W: Write>(
+    out: W,
+    ledger: &Ledger,
+    head: &Head,
+    key: Option<&SealKey>,
+) -> io::Result<W> {
+    let digesting = Digesting { inner: out, digest: Sha256::new() };
+    let mut out = BufWriter::with_capacity(1 << 16, digesting);
+    write!(out, "{{\"format\":{FORMAT},\"head\":\"{}\",\"ledger\":", hex(head))?;
+    serde_json::to_writer(&mut out, ledger)?;
+    let Digesting { mut inner, digest } = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let digest: Head = digest.finalize().into();
+    let mut tail = DIGEST_KEY.to_vec();
+    tail.extend_from_slice(hex(&digest).as_bytes());
+    // A ledger that was never sealed is not: a key at hand does not make it so.
+    if let Some(key) = key.filter(|_| ledger.sealed.is_some()) {
+        tail.extend_from_slice(MAC_KEY);
+        tail.extend_from_slice(key.of_summary(&digest).as_bytes());
+    }
+    tail.extend_from_slice(END);
+    inner.write_all(&tail)?;
+    Ok(inner)
+}
+
+/// Reads a summary; the error says what does not fit.
+pub(in crate::ledger) fn parse(
+    bytes: &[u8],
+    seals: &mut Seals<'_>,
+) -> Result<(Ledger, Head), &'static str> {
+    let open = bytes.strip_suffix(END).unwrap_or_default();
+    let (open, mac) = cut(open, MAC_KEY).map_or((open, None), |(open, mac)| (open, Some(mac)));
+    let (content, stored) = cut(open, DIGEST_KEY).ok_or("its digest does not match")?;
+    let digest: Head = Sha256::digest(content).into();
+    if stored != hex(&digest).as_bytes() {
+        return Err("its digest does not match");
+    }
+    let summary: Summary =
+        serde_json::from_slice(bytes).map_err(|_| "it holds no ledger that this version knows")?;
+    if summary.format != FORMAT {
+        return Err("it is of another version");
+    }
+    let head = key_as_hex::parse(&summary.head).ok_or("its head is no digest")?;
+    seals.summary(&summary.ledger, &digest, mac)?;
+    Ok((summary.ledger, head.0))
+}
+
+/// Cuts 64 digits and the key before them off the end.
+fn cut<'b>(bytes: &'b [u8], key: &[u8]) -> Option<(&'b [u8], &'b [u8])> {
+    let (open, digits) = bytes.split_at_checked(bytes.len().checked_sub(64)?)?;
+    Some((open.strip_suffix(key)?, digits))
+}
+
+/// A place, and the digest of what was written to it.
+struct Digesting<W> {
+    inner: W,
+    digest: Sha256,
+}
+
+impl<W: Write> Write for Digesting<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.inner.write(bytes)?;
+        self.digest.update(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}

@@ -1,0 +1,312 @@
+//! `Journal`: a store and the ledger that its records make, kept in step.
+
+use std::cell::{Cell, Ref, RefCell};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::Mutex;
+use uuid::Uuid;
+
+use super::error::StoreError;
+use super::mac::SealKey;
+use super::record::{Answer, Record};
+use super::replay::load_ledger;
+use super::store::Store;
+use super::trail::Trail;
+use crate::ledger::state::ledger::Ledger;
+use crate::ledger::state::run_history::{Happening, Incident};
+use crate::model::address::{Address, Name};
+
+/// Records after which a journal is condensed, and no sooner than there are entries: so the whole work
+/// stays linear.
+const CONDENSE_AFTER: u64 = 4_096;
+
+/// A ledger open for writing. Commits wait for one another, in order; many may read.
+pub struct Journal<S> {
+    store: S,
+    /// Held by the commit that is under way.
+    turn: Mutex<()>,
+    ledger: RefCell<Ledger>,
+    /// The serial up to which the store's records are summed up.
+    condensed: Cell<u64>,
+    poisoned: Cell<bool>,
+}
+
+impl<S: Store> Journal<S> {
+    /// Returns a journal over a store whose records were replayed into `ledger`.
+    pub fn new(store: S, ledger: Ledger) -> Self {
+        let condensed = Cell::new(ledger.serial);
+        Self {
+            store,
+            turn: Mutex::new(()),
+            ledger: RefCell::new(ledger),
+            condensed,
+            poisoned: Cell::new(false),
+        }
+    }
+
+    /// Loads a store's records and replays them.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or its records are no ledger.
+    pub async fn open(store: S) -> Result<Self, StoreError> {
+        let ledger = load_ledger(store.load().await?)?;
+        Ok(Self::new(store, ledger))
+    }
+
+    /// Returns the ledger as of the last commit. Do not hold it over an await.
+    pub fn ledger(&self) -> Ref<'_, Ledger> {
+        self.ledger.borrow()
+    }
+
+    /// Makes records durable, then part of the ledger: all or none.
+    ///
+    /// # Errors
+    /// When a record is no legal move (nothing is written), or the store fails: then nothing is
+    /// certain any more, and every later commit fails.
+    pub async fn commit(&self, records: &[Record]) -> Result<(), StoreError> {
+        let _turn = self.turn.lock().await;
+        if self.poisoned.get() {
+            return Err(StoreError::Poisoned);
+        }
+        let mut trial = self.ledger.borrow().excerpt(records);
+        for record in records {
+            trial.record(record)?;
+        }
+        self.certain(self.store.append(records)).await?;
+        {
+            // What is durable and cannot be taken in leaves nobody certain either.
+            let unsure = Poison(Some(&self.poisoned));
+            let mut ledger = self.ledger.borrow_mut();
+            for record in records {
+                ledger.record(record)?;
+            }
+            unsure.spare();
+        }
+        if self.is_long() { self.condense().await } else { Ok(()) }
+    }
+
+    /// Waits for a write of the store. One that fails, or is dropped half-way, leaves nobody certain:
+    /// nothing is written any more. While it is under way, what was durable before stays so, and what was
+    /// intended before may be sent: others do not wait for it.
+    async fn certain(&self, write: impl Future<Output = Result<(), StoreError>>) -> Result<(), StoreError> {
+        let poison = Poison(Some(&self.poisoned));
+        write.await?;
+        poison.spare();
+        Ok(())
+    }
+
+    fn is_long(&self) -> bool {
+        let ledger = self.ledger.borrow();
+        ledger.serial - self.condensed.get() >= CONDENSE_AFTER.max(ledger.entries.len() as u64)
+    }
+
+    /// Makes MACs of a key cover the ledger from here on, in place of none or of another key's. The history keeps that
+    /// it was begun. Killed at any moment, the ledger is as before or as afterwards.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn seal(&self, key: &SealKey, who: &str, at: Timestamp) -> Result<(), StoreError> {
+        let what = Happening::Sealed { key: key.id().clone() };
+        // A line of its own: what is summed up up to it was never summed up before.
+        let incident = Incident { at, who: who.to_owned(), what, reason: None };
+        self.commit(&[Record::Noted(incident)]).await?;
+        let _turn = self.turn.lock().await;
+        if self.poisoned.get() {
+            return Err(StoreError::Poisoned);
+        }
+        let mut ledger = self.ledger.borrow().clone();
+        ledger.seal_with(key.id());
+        self.certain(self.store.seal(&ledger, key)).await?;
+        self.condensed.set(ledger.serial);
+        *self.ledger.borrow_mut() = ledger;
+        Ok(())
+    }
+
+    /// Returns the digests that its store knows.
+    pub fn trail(&self) -> Trail {
+        self.store.trail()
+    }
+
+    /// Ends the writing well: sums the records up, so that the next load is short, and gives the place
+    /// back. After a failed write it only gives the place back, as far as that goes.
+    ///
+    /// # Errors
+    /// When the store fails; what was committed stays durable.
+    pub async fn close(self) -> Result<(), StoreError> {
+        let changed = self.ledger.borrow().serial != self.condensed.get();
+        if changed && !self.poisoned.get() {
+            self.condense().await?;
+        }
+        self.store.release().await
+    }
+
+    /// Gives the place back without summing anything up: the process ends in a hurry. What was
+    /// committed stays durable; an open request is looked up by the next run.
+    pub async fn abandon(&self) {
+        self.poisoned.set(true);
+        // There is nobody left to tell.
+        let _ = self.store.release().await;
+    }
+
+    /// Keeps the place while work goes on. When it is lost, nothing is committed any more and no
+    /// request may leave; returns why.
+    pub async fn keep(&self) -> StoreError {
+        let lost = self.store.keep().await;
+        self.poisoned.set(true);
+        lost
+    }
+
+    /// Tells for how long nobody else can take the place; `None`: as long as this process lives.
+    pub fn held_for(&self) -> Option<Duration> {
+        if self.poisoned.get() { Some(Duration::ZERO) } else { self.store.held_for() }
+    }
+
+    /// Tells whether what became of a lost request must always be asked.
+    pub fn is_strict(&self) -> bool {
+        self.store.is_strict()
+    }
+
+    async fn condense(&self) -> Result<(), StoreError> {
+        // A copy, because a future may not hold the borrow while it waits.
+        let ledger = self.ledger.borrow().clone();
+        self.certain(self.store.condense(&ledger)).await?;
+        self.condensed.set(ledger.serial);
+        Ok(())
+    }
+}
+
+/// Poisons a journal when it is dropped, unless it was spared.
+struct Poison<'j>(Option<&'j Cell<bool>>);
+
+impl Poison<'_> {
+    fn spare(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Poison<'_> {
+    fn drop(&mut self) {
+        if let Some(poisoned) = self.0 {
+            poisoned.set(true);
+        }
+    }
+}
+
+impl Ledger {
+    /// Returns a small ledger with everything that the legality of these records depends on.
+    pub(in crate::ledger) fn excerpt(&self, records: &[Record]) -> Ledger {
+        let mut addresses: BTreeSet<&Address> = BTreeSet::new();
+        let mut ops: BTreeSet<Uuid> = BTreeSet::new();
+        let mut plans: BTreeSet<Uuid> = BTreeSet::new();
+        let mut secrets: BTreeSet<&Name> = BTreeSet::new();
+        for record in records {
+            match record {
+                Record::Begin { plan, .. } | Record::Ended { plan, .. } => plans.extend([*plan]),
+                Record::Intent(intent) => {
+                    ops.insert(intent.op);
+                    addresses.insert(&intent.address);
+                }
+                Record::Bound { op, .. } | Record::Closed { op, .. } | Record::Answered { op, .. } => {
+                    ops.insert(*op);
+                }
+                Record::Asked(question) => ops.extend([question.intent.op]),
+                Record::Gone { op, address, .. } => {
+                    ops.extend(*op);
+                    addresses.insert(address);
+                }
+                Record::Applied { address, .. }
+                | Record::Merged { address, .. }
+                | Record::Adopted { address, .. }
+                | Record::Forgotten { address } => {
+                    addresses.insert(address);
+                }
+                Record::Moved { moves } => {
+                    addresses.extend(moves.iter().flat_map(|(from, to)| [from, to]));
+                }
+                Record::SecretKept { address, .. } | Record::SecretRotation { address, .. } => {
+                    secrets.insert(address);
+                }
+                Record::Condensed(_)
+                | Record::Born { .. }
+                | Record::Account { .. }
+                | Record::Took { .. }
+                | Record::Sealed { .. }
+                | Record::Pushed { .. }
+                | Record::Generated { .. }
+                | Record::Delivered { .. }
+                | Record::SecretRecipients { .. }
+                | Record::Noted(_)
+                | Record::Origins { .. }
+                | Record::MovedAway { .. }
+                | Record::Released { .. } => {}
+            }
+        }
+        // What is said of a request is judged by all that is open at its address.
+        addresses.extend(ops.iter().filter_map(|op| self.address_of(*op)));
+        let mut excerpt = self.pick(&addresses, &ops, &plans);
+        excerpt.secrets = self.secrets.excerpt(&secrets);
+        let named = records.iter().filter_map(newly_owned);
+        excerpt.tombstones =
+            named.filter_map(|id| Some((id.clone(), self.tombstones.get(id)?.clone()))).collect();
+        excerpt
+    }
+
+    fn address_of(&self, op: Uuid) -> Option<&Address> {
+        let asked = || self.questions.get(&op).map(|question| &question.intent);
+        let known = self.intents.get(&op).or_else(asked).or_else(|| self.watched.get(&op));
+        known.map(|intent| &intent.address)
+    }
+
+    fn pick(&self, addresses: &BTreeSet<&Address>, ops: &BTreeSet<Uuid>, plans: &BTreeSet<Uuid>) -> Ledger {
+        let mut excerpt = Ledger {
+            serial: self.serial,
+            epoch: self.epoch,
+            holder: self.holder.clone(),
+            moved_to: self.moved_to.clone(),
+            sealed: self.sealed.clone(),
+            ..Ledger::new(self.identity.clone())
+        };
+        let wanted = |op: &Uuid, address: &Address| ops.contains(op) || addresses.contains(address);
+        for (op, intent) in self.intents.iter().filter(|(op, intent)| wanted(op, &intent.address)) {
+            excerpt.intents.insert(*op, intent.clone());
+        }
+        for (op, asked) in self.questions.iter().filter(|(op, asked)| wanted(op, &asked.intent.address)) {
+            excerpt.questions.insert(*op, asked.clone());
+        }
+        for op in ops {
+            excerpt.watched.extend(self.watched.get(op).map(|intent| (*op, intent.clone())));
+        }
+        excerpt.applied_plans = plans.intersection(&self.applied_plans).copied().collect();
+        let of_intents = excerpt.intents.values().map(|intent| &intent.address);
+        let of_questions = excerpt.questions.values().map(|asked| &asked.intent.address);
+        let of_watched = excerpt.watched.values().map(|intent| &intent.address);
+        let entries: Vec<_> = addresses
+            .iter()
+            .copied()
+            .chain(of_intents)
+            .chain(of_questions)
+            .chain(of_watched)
+            .filter_map(|address| self.entries.get_key_value(address))
+            .map(|(address, entry)| (address.clone(), entry.clone()))
+            .collect();
+        excerpt.entries.extend(entries);
+        excerpt
+    }
+}
+
+/// Returns the id of an object that a record makes an address's.
+fn newly_owned(record: &Record) -> Option<&Name> {
+    match record {
+        Record::Bound { object, .. }
+        | Record::Answered { answer: Answer::Made { object } | Answer::Surplus { object }, .. } => {
+            Some(&object.id)
+        }
+        Record::Adopted { entry, .. } => entry.current.as_ref().map(|object| &object.id),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

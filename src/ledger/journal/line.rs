@@ -1,0 +1,198 @@
+//! Journal lines: `LENGTH DIGEST JSON`, one for each append, each digest made over the one before; and
+//! after a blank a MAC of that digest, where the ledger is sealed. Pure.
+//!
+//! A line holds all records of one append, so that they are durable together or not at all. JSON has
+//! no raw line break; so a break ends a line, and what follows the last one was torn off.
+
+use super::chain::{Head, digest};
+use super::mac::{self, SealKey, Seals};
+use super::record::Record;
+use crate::model::hex::hex;
+
+/// Characters before the JSON: length, space, digest, space.
+pub(in crate::ledger) const PREFIX: usize = 8 + 1 + 64 + 1;
+
+/// What a journal holds.
+#[derive(Debug)]
+pub(in crate::ledger) struct Lines {
+    /// All records of whole lines.
+    pub records: Vec<Record>,
+    /// The digest of the last whole line.
+    pub head: Head,
+    /// Bytes of whole lines; what follows was torn off and never acknowledged.
+    pub whole: usize,
+    /// The number of records up to the end of each line, and the digest there.
+    pub ends: Vec<(usize, Head)>,
+}
+
+/// A line that is not what was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::ledger) struct Damage {
+    /// Its number, from 1.
+    pub line: usize,
+    /// What does not fit.
+    pub reason: &'static str,
+}
+
+/// Returns the line of one append, and the digest after it.
+pub(in crate::ledger) fn write(
+    records: &[Record],
+    before: &Head,
+    key: Option<&SealKey>,
+) -> Result<(Vec<u8>, Head), serde_json::Error> {
+    let json = serde_json::to_vec(records)?;
+    let head = digest(before, &json);
+    let mut line = format!("{:08x} {} ", json.len(), hex(&head)).into_bytes();
+    line.extend_from_slice(&json);
+    if let Some(key) = key {
+        line.push(b' ');
+        line.extend_from_slice(key.of_line(&head).as_bytes());
+    }
+    line.push(b'\n');
+    Ok((line, head))
+}
+
+/// Reads a journal that starts after `before`. Only the end may be missing.
+pub(in crate::ledger) fn read(bytes: &[u8], before: Head, seals: &mut Seals<'_>) -> Result<Lines, Damage> {
+    let mut lines = Lines { records: Vec::new(), head: before, whole: 0, ends: Vec::new() };
+    for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let damage = |reason| Damage { line: number + 1, reason };
+        let Some(whole) = line.strip_suffix(b"\n") else {
+            return if is_torn(line) { Ok(lines) } else { Err(damage("it goes on where it should end")) };
+        };
+        let (length, digest_text, rest) =
+            split(whole).ok_or_else(|| damage("it has no length and digest"))?;
+        let (json, mac) = unsealed(rest);
+        if length != json.len() {
+            return Err(damage("its length is another"));
+        }
+        let head = digest(&lines.head, json);
+        if digest_text != hex(&head).as_bytes() {
+            return Err(damage("its digest does not match"));
+        }
+        let records: Vec<Record> = serde_json::from_slice(json)
+            .map_err(|_| damage("it holds no records that this version knows"))?;
+        seals.line(&records, &head, mac).map_err(damage)?;
+        lines.records.extend(records);
+        lines.head = head;
+        lines.whole += line.len();
+        lines.ends.push((lines.records.len(), head));
+    }
+    Ok(lines)
+}
+
+/// Tells whether the end of a line is missing, and nothing else is wrong that can be seen.
+fn is_torn(line: &[u8]) -> bool {
+    match split(line) {
+        // Of a sealed line the MAC may be torn.
+        Some((length, _, json)) => {
+            let torn =
+                |rest: &[u8]| rest.len() <= 1 + mac::LENGTH && rest.first().is_none_or(|b| *b == b' ');
+            json.get(length..).is_none_or(torn)
+        }
+        None => line.len() < PREFIX,
+    }
+}
+
+/// Returns a line's JSON and its MAC. A list of records ends with a bracket: what follows one is none of it.
+pub(in crate::ledger) fn unsealed(rest: &[u8]) -> (&[u8], Option<&[u8]>) {
+    let at = rest.len().checked_sub(1 + mac::LENGTH);
+    match at.and_then(|at| rest.split_at_checked(at)) {
+        Some((json @ [.., b']'], [b' ', mac @ ..]))
+            if mac.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) =>
+        {
+            (json, Some(mac))
+        }
+        _ => (rest, None),
+    }
+}
+
+/// Returns a line's length, digest, and JSON with what follows it.
+pub(in crate::ledger) fn split(line: &[u8]) -> Option<(usize, &[u8], &[u8])> {
+    let (prefix, json) = line.split_at_checked(PREFIX)?;
+    let (length, digest) = (prefix.get(..8)?, prefix.get(9..PREFIX - 1)?);
+    let spaced = prefix.get(8) == Some(&b' ') && prefix.last() == Some(&b' ');
+    let lower = length.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    let length = usize::from_str_radix(std::str::from_utf8(length).ok()?, 16).ok()?;
+    (spaced && lower).then_some((length, digest, json))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::address::{Address, Name};
+    use proptest::prelude::*;
+
+    fn appends() -> impl Strategy<Value = Vec<Vec<Record>>> {
+        let record = ("[a-z]{1,4}", "[ -~äß\u{2028}\n]{0,8}").prop_map(|(name, account)| {
+            if account.len() % 2 == 0 {
+                Record::Account { account: Name::new(account) }
+            } else {
+                Record::Forgotten { address: Address::new("vm", &name) }
+            }
+        });
+        prop::collection::vec(prop::collection::vec(record, 1..3), 1..4)
+    }
+
+    fn journal(appends: &[Vec<Record>]) -> (Vec<u8>, Vec<usize>) {
+        let (mut bytes, mut head, mut ends) = (Vec::new(), first_head(), vec![0]);
+        for records in appends {
+            let (line, after) = write(records, &head, None).unwrap();
+            bytes.extend(line);
+            head = after;
+            ends.push(bytes.len());
+        }
+        (bytes, ends)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn every_prefix_is_a_whole_number_of_appends(appends in appends()) {
+            let (bytes, ends) = journal(&appends);
+            for cut in 0..=bytes.len() {
+                let lines = read(&bytes[..cut], first_head(), &mut Seals::new(None)).unwrap();
+                let whole = ends.iter().rposition(|end| *end <= cut).unwrap();
+                prop_assert_eq!(lines.records, appends[..whole].concat());
+                prop_assert_eq!(lines.whole, ends[whole]);
+            }
+        }
+
+        #[test]
+        fn every_flipped_bit_is_seen(appends in appends(), torn in any::<bool>()) {
+            let (mut bytes, ends) = journal(&appends);
+            let whole = if torn { ends[ends.len() - 2] } else { bytes.len() };
+            if torn {
+                bytes.truncate(whole + (bytes.len() - whole) / 2);
+            }
+            for bit in 0..whole * 8 {
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                prop_assert!(read(&bytes, first_head(), &mut Seals::new(None)).is_err(), "bit {} of {}", bit, whole * 8);
+                bytes[bit / 8] ^= 1 << (bit % 8);
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_added_to_a_line_unseen() {
+        let (bytes, _) = journal(&[vec![Record::Account { account: "a".into() }]]);
+        for more in [" ".to_owned(), format!(" {}", "0".repeat(64)), format!(" {}", "x".repeat(64))] {
+            let text = [bytes.trim_ascii_end(), more.as_bytes(), b"\n"].concat();
+            assert_eq!(read(&text, first_head(), &mut Seals::new(None)).unwrap_err().line, 1, "{more}");
+        }
+    }
+
+    #[test]
+    fn lines_cannot_change_places() {
+        let appends =
+            [vec![Record::Account { account: "a".into() }], vec![Record::Account { account: "b".into() }]];
+        let (bytes, ends) = journal(&appends);
+        let swapped = [&bytes[ends[1]..], &bytes[..ends[1]]].concat();
+        assert_eq!(read(&swapped, first_head(), &mut Seals::new(None)).unwrap_err().line, 1);
+        assert_eq!(
+            read(&bytes[ends[1]..], first_head(), &mut Seals::new(None)).unwrap_err().reason,
+            "its digest does not match"
+        );
+    }
+}

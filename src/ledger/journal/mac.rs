@@ -1,0 +1,237 @@
+//! Seals: MACs of a ledger's lines and summaries under a key that is kept elsewhere than the ledger, so that whoever
+//! can write the ledger's place, and has not the key, can change nothing in it unseen. Pure.
+//!
+//! A line's MAC is made over the digest after it, which is made over the line and all lines before. From the record
+//! `Sealed` on every line bears one, and so does every summary of a ledger that knows that record. What MACs do not
+//! show, because it was right once, is an older copy that was put back: that is the waterline's to notice.
+
+use std::fmt;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use super::chain::Head;
+use super::error::{SealError, StoreError};
+use super::record::Record;
+use crate::ledger::state::ledger::Ledger;
+use crate::model::address::Name;
+use crate::model::hex::hex;
+
+/// The shortest secret that a key is made of.
+const SHORTEST: usize = 32;
+
+/// Characters of a MAC.
+pub(in crate::ledger) const LENGTH: usize = 64;
+
+const MISSING: &str = "it bears no MAC, and the ledger's lines do";
+const STRAY: &str = "it bears a MAC, and the ledger's lines bear none";
+const WRONG: &str = "its MAC does not match: it is not what was written with the key";
+
+/// The key that seals ledgers.
+#[derive(Clone)]
+pub struct SealKey {
+    key: [u8; 32],
+    id: Name,
+    /// A ledger without MACs is read all the same, for who looks at it before it gets them.
+    accepts_unsealed: bool,
+}
+
+/// Why a text is no secret for a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("it has {0} bytes, and a key is made of {SHORTEST} at least")]
+pub struct TooShort(usize);
+
+impl SealKey {
+    /// Makes a key of the bytes of a file. A line break that an editor leaves at the end of a text does not count.
+    ///
+    /// # Errors
+    /// When they are too few to be a secret.
+    pub fn new(bytes: &[u8]) -> Result<Self, TooShort> {
+        let text = bytes.trim_ascii_end();
+        let bytes = if text.iter().all(u8::is_ascii_graphic) { text } else { bytes };
+        if bytes.len() < SHORTEST {
+            return Err(TooShort(bytes.len()));
+        }
+        let mut id = hex(&keyed(bytes, &[b"stead ledger key id"]));
+        id.truncate(16);
+        Ok(Self { key: keyed(bytes, &[b"stead ledger key"]), id: id.into(), accepts_unsealed: false })
+    }
+
+    /// Returns the same key for reading a ledger that may have no MACs; those that it has are checked.
+    #[must_use]
+    pub fn accepting_unsealed(&self) -> Self {
+        Self { accepts_unsealed: true, ..self.clone() }
+    }
+
+    /// Returns what tells this key from another one, and nothing more of it.
+    #[must_use]
+    pub fn id(&self) -> &Name {
+        &self.id
+    }
+
+    /// Returns the MAC of a line, by the digest after it.
+    pub(in crate::ledger) fn of_line(&self, head: &Head) -> String {
+        hex(&keyed(&self.key, &[b"line", head]))
+    }
+
+    /// Returns the MAC of a high-water mark.
+    #[must_use]
+    pub fn of_mark(&self, mark: &[u8]) -> String {
+        hex(&keyed(&self.key, &[b"high-water mark", mark]))
+    }
+
+    /// Returns the MAC of a summary, by its digest.
+    pub(in crate::ledger) fn of_summary(&self, digest: &Head) -> String {
+        hex(&keyed(&self.key, &[b"summary", digest]))
+    }
+}
+
+impl fmt::Debug for SealKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SealKey({})", self.id)
+    }
+}
+
+fn keyed(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
+    // A key of any length is one for HMAC.
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return Sha256::digest(key).into() };
+    for part in parts {
+        mac.update(part);
+    }
+    mac.finalize().into_bytes().into()
+}
+
+/// What is asked of lines and summaries while they are read, one after the other.
+pub(in crate::ledger) struct Seals<'k> {
+    key: Option<&'k SealKey>,
+    /// The key of the seals that everything must bear from here on.
+    begun: Option<Name>,
+}
+
+impl<'k> Seals<'k> {
+    /// Begins a reading; without a key no seal can be checked.
+    pub(in crate::ledger) fn new(key: Option<&'k SealKey>) -> Self {
+        Self { key, begun: None }
+    }
+
+    /// Begins a reading of what follows on a ledger.
+    pub(in crate::ledger) fn after(key: Option<&'k SealKey>, ledger: &Ledger) -> Self {
+        Self { key, begun: ledger.sealed.as_ref().map(|sealing| sealing.key.clone()) }
+    }
+
+    /// Checks the next line.
+    pub(in crate::ledger) fn line(
+        &mut self,
+        records: &[Record],
+        head: &Head,
+        mac: Option<&[u8]>,
+    ) -> Result<(), &'static str> {
+        if self.begun.is_none() {
+            self.begun = sealing(records).cloned();
+        }
+        self.judge(mac, |key| key.of_line(head))
+    }
+
+    /// Checks a summary.
+    pub(in crate::ledger) fn summary(
+        &mut self,
+        ledger: &Ledger,
+        digest: &Head,
+        mac: Option<&[u8]>,
+    ) -> Result<(), &'static str> {
+        *self = Self::after(self.key, ledger);
+        self.judge(mac, |key| key.of_summary(digest))
+    }
+
+    fn judge(&self, mac: Option<&[u8]>, made: impl Fn(&SealKey) -> String) -> Result<(), &'static str> {
+        let Some(begun) = &self.begun else { return if mac.is_none() { Ok(()) } else { Err(STRAY) } };
+        let Some(key) = self.key else { return Ok(()) };
+        match mac {
+            // Seals of another key: whoever asked for the ledger is told, once it is read.
+            _ if key.id != *begun => Ok(()),
+            None => Err(MISSING),
+            Some(mac) if mac == made(key).as_bytes() => Ok(()),
+            Some(_) => Err(WRONG),
+        }
+    }
+}
+
+/// Returns the key with which records say that they are sealed.
+fn sealing(records: &[Record]) -> Option<&Name> {
+    records.iter().find_map(|record| match record {
+        Record::Sealed { key } => Some(key),
+        Record::Condensed(ledger) => ledger.sealed.as_ref().map(|sealing| &sealing.key),
+        _ => None,
+    })
+}
+
+/// Returns the record with which a ledger's seals begin; `None` where they have, or there is no key.
+pub(in crate::ledger) fn begin(records: &[Record], key: Option<&SealKey>) -> Option<Record> {
+    let key = key.filter(|_| sealing(records).is_none())?;
+    Some(Record::Sealed { key: key.id.clone() })
+}
+
+/// Checks that what was read can be written on with a key.
+pub(in crate::ledger) fn check_writable(
+    records: &[Record],
+    key: Option<&SealKey>,
+) -> Result<(), StoreError> {
+    match (sealing(records), key) {
+        (Some(_), None) => Err(SealError::Keyless.into()),
+        _ => check_readable(records, key),
+    }
+}
+
+/// Checks that MACs of the key cover all that was read, where there is a key. Without one nothing is checked, and
+/// whoever reads says so.
+pub(in crate::ledger) fn check_readable(
+    records: &[Record],
+    key: Option<&SealKey>,
+) -> Result<(), StoreError> {
+    let Some(key) = key else { return Ok(()) };
+    if let Some(found) = sealing(records) {
+        same(found, key)?;
+    }
+    if key.accepts_unsealed || is_covered(records) { Ok(()) } else { Err(SealError::Unsealed.into()) }
+}
+
+/// Checks that a MAC of the key covers a whole ledger, where there is a key.
+pub(in crate::ledger) fn check_ledger(ledger: &Ledger, key: Option<&SealKey>) -> Result<(), StoreError> {
+    match (key, &ledger.sealed) {
+        (None, _) => Ok(()),
+        (Some(key), Some(sealing)) => same(&sealing.key, key),
+        (Some(key), None) if key.accepts_unsealed || ledger.is_blank() => Ok(()),
+        (Some(_), None) => Err(SealError::Unsealed.into()),
+    }
+}
+
+/// Tells whether MACs cover everything that records say. The first MAC covers all lines before it, because digests
+/// are chained. It covers no summary: of that, only a MAC of its own proves more than the digest of the last line.
+fn is_covered(records: &[Record]) -> bool {
+    match records.first() {
+        Some(Record::Condensed(ledger)) if ledger.sealed.is_some() => true,
+        Some(Record::Condensed(ledger)) if !ledger.is_blank() => false,
+        // Nothing is decided by a ledger that says nothing: its MACs begin with the next line.
+        _ => sealing(records).is_some() || records.iter().all(says_nothing),
+    }
+}
+
+fn says_nothing(record: &Record) -> bool {
+    match record {
+        Record::Condensed(ledger) => ledger.is_blank(),
+        Record::Took { reason, .. } => reason.is_none(),
+        Record::Born { .. } | Record::Released { .. } => true,
+        _ => false,
+    }
+}
+
+fn same(found: &Name, key: &SealKey) -> Result<(), StoreError> {
+    if *found == key.id {
+        return Ok(());
+    }
+    Err(SealError::Other { found: found.clone(), given: key.id.clone() }.into())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,17 @@
+//! The journal: records, their lines, digests and MACs, and the replay that makes a ledger of them. In: records in
+//! order. Out: a `Ledger`, or the first record that is illegal. Invariant: replay is pure, and the same records give
+//! the same ledger.
+
+pub(super) mod chain;
+pub(super) mod checkpoint;
+pub mod error;
+pub mod handle;
+pub mod intent_candidates;
+mod legal;
+pub(super) mod line;
+pub mod mac;
+pub mod record;
+pub mod recovered_facts;
+pub mod replay;
+pub mod store;
+pub mod trail;

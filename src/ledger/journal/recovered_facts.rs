@@ -1,0 +1,58 @@
+//! Salvage: facts that an earlier run could not record, put in once the ledger can be written. Pure.
+
+use super::record::{Answer, ClosedOutcome, Record};
+use crate::ledger::state::ledger::Ledger;
+
+/// Returns what of the kept facts the ledger does not hold yet, as records that are legal now.
+///
+/// The failed append may have been written after all, and a later run may have found out by itself:
+/// a fact counts only while its request is open, or asked about.
+#[must_use]
+pub fn salvaged(ledger: &Ledger, kept: &[Record]) -> Vec<Record> {
+    let mut trial = ledger.clone();
+    let mut found = Vec::new();
+    let mut follows_change = false;
+    // A secret counts only with the object that showed it, whose binding stands behind it.
+    let mut secret: Option<&Record> = None;
+    for fact in kept {
+        if matches!(fact, Record::SecretKept { .. }) {
+            secret = Some(fact);
+            continue;
+        }
+        let shown = secret.take().filter(|_| matches!(fact, Record::Bound { .. }));
+        let record = match fact {
+            Record::Bound { op, object } if trial.questions.contains_key(op) => {
+                Record::Answered { op: *op, answer: Answer::Made { object: object.clone() } }
+            }
+            Record::Closed { op, .. } | Record::Bound { op, .. } if !trial.intents.contains_key(op) => {
+                follows_change = false;
+                continue;
+            }
+            Record::Delivered { target, delivery }
+                if trial.delivered.get(target).is_some_and(|known| known.contains(delivery)) =>
+            {
+                continue;
+            }
+            Record::Gone { op: None, .. } => continue,
+            // Attributes belong to the call whose end stands before them.
+            Record::Merged { .. } if !follows_change => continue,
+            Record::Bound { .. }
+            | Record::Closed { .. }
+            | Record::Gone { .. }
+            | Record::Merged { .. }
+            | Record::Delivered { .. } => fact.clone(),
+            _ => continue,
+        };
+        follows_change = matches!(record, Record::Closed { outcome: ClosedOutcome::Done, .. });
+        if trial.record(&record).is_ok() {
+            found.push(record);
+            found.extend(shown.filter(|shown| trial.record(shown).is_ok()).cloned());
+        } else {
+            follows_change = false;
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,406 @@
+//! Which records are legal, and that no id is ever lost.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use proptest::prelude::*;
+
+use super::*;
+use crate::ledger::fixture::*;
+use crate::ledger::state::entry::{Entry, MOST_KEPT, Question};
+use crate::ledger::state::run_history::{Origin, Tally};
+use crate::ledger::stores::shared::lease::Holder;
+use crate::model::address::Name;
+
+/// Replays records; the first illegal one ends it with its reason.
+fn replay(records: &[Record]) -> Result<Ledger, &'static str> {
+    let mut ledger = Ledger::new(identity());
+    for record in records {
+        ledger.record(record).map_err(|illegal| illegal.reason)?;
+    }
+    Ok(ledger)
+}
+
+fn closed(n: u8, outcome: ClosedOutcome) -> Record {
+    Record::Closed { op: op(n), outcome }
+}
+
+fn asked(record: &Record) -> Record {
+    let Record::Intent(intent) = record else { panic!("{record:?}") };
+    Record::Asked(Box::new(Question { intent: intent.clone(), candidates: vec![], text: "which?".into() }))
+}
+
+fn moved(from: u8, to: u8) -> Record {
+    Record::Moved { moves: [(address(from), address(to))].into() }
+}
+
+fn ids(ledger: &Ledger) -> BTreeSet<Name> {
+    let entries = ledger.entries.values();
+    entries
+        .flat_map(|entry| entry.current.iter().chain(&entry.deposed))
+        .map(|object| object.id.clone())
+        .collect()
+}
+
+#[test]
+fn a_life() {
+    let ledger = replay(&[create(1, 1, false), bound(1, "x")]).unwrap();
+    assert_eq!(ledger.entries[&address(1)].current, Some(owned("x")));
+    assert!(ledger.intents.is_empty());
+    let ended = replay(&[
+        create(1, 1, false),
+        bound(1, "x"),
+        update(2, 1, "x"),
+        closed(2, ClosedOutcome::Done),
+        delete(3, 1, "x"),
+        gone(Some(3), 1, "x"),
+    ])
+    .unwrap();
+    assert_eq!((ended.entries.len(), ended.intents.len(), ended.serial), (0, 0, 6));
+    assert!(ended.has_owned(), "also once nothing is left");
+    assert!(!replay(&[create(1, 1, false), closed(1, ClosedOutcome::Refused)]).unwrap().has_owned());
+    let of_earlier_versions = Ledger { had_entries: false, ..ended };
+    assert!(!of_earlier_versions.has_owned(), "no run is remembered, and no deleted object");
+    let tally = Tally { done: 1, ..Tally::default() };
+    let end = Some(End { at: Timestamp::UNIX_EPOCH, complete: true, tally });
+    let (run, who) = (op(1), "a@b".to_owned());
+    let run = Run { run, plan: run, who, at: Timestamp::UNIX_EPOCH, origin: Origin::default(), end };
+    assert!(Ledger { history: [run].into(), ..of_earlier_versions }.has_owned());
+}
+
+#[test]
+fn a_replacement_keeps_both_until_the_old_is_gone() {
+    let start = [adopted(1, "x"), create(1, 1, true), bound(1, "y")];
+    let ledger = replay(&start).unwrap();
+    let entry = &ledger.entries[&address(1)];
+    assert_eq!((&entry.current, &entry.deposed), (&Some(owned("y")), &vec![owned("x")]));
+    let ended = replay(&[&start[..], &[delete(2, 1, "x"), gone(Some(2), 1, "x")]].concat()).unwrap();
+    assert_eq!(ids(&ended), BTreeSet::from([Name::new("y")]));
+    let current_first = replay(&[&start[..], &[gone(None, 1, "y")]].concat()).unwrap();
+    assert_eq!(current_first.entries[&address(1)].deposed, vec![owned("x")]);
+}
+
+#[test]
+fn what_is_let_go_of_is_remembered_until_the_address_has_an_object_again() {
+    let forgotten = [adopted(1, "x"), Record::Forgotten { address: address(1) }];
+    let ledger = replay(&forgotten).unwrap();
+    assert!(ledger.entries.is_empty());
+    let kept = &ledger.kept[&address(1)];
+    assert_eq!((&kept.kind, kept.id.as_str()), (&entry(None).kind, "x"));
+    let text = serde_json::to_string(&ledger).unwrap();
+    assert_eq!(serde_json::from_str::<Ledger>(&text).unwrap().kept, ledger.kept);
+    for again in [vec![adopted(1, "x")], vec![create(1, 1, false), bound(1, "y")]] {
+        assert!(replay(&[&forgotten[..], &again].concat()).unwrap().kept.is_empty());
+    }
+    let address = |n: usize| Address::new("thing", &format!("n{n}"));
+    let many = (0..MOST_KEPT + 2).flat_map(|n| {
+        let Record::Adopted { entry, .. } = adopted(1, &format!("x{n}")) else { panic!() };
+        [Record::Adopted { address: address(n), entry }, Record::Forgotten { address: address(n) }]
+    });
+    assert_eq!(replay(&many.collect::<Vec<_>>()).unwrap().kept.len(), MOST_KEPT);
+}
+
+#[test]
+fn an_older_object_can_be_changed_before_it_goes() {
+    let both = [adopted(1, "x"), create(1, 1, true), bound(1, "y")];
+    let story =
+        [update(2, 1, "x"), closed(2, ClosedOutcome::Done), delete(3, 1, "x"), gone(Some(3), 1, "x")];
+    let ledger = replay(&[&both[..], &story[..]].concat()).unwrap();
+    assert_eq!(ids(&ledger), BTreeSet::from([Name::new("y")]));
+}
+
+#[test]
+fn a_question_about_a_change_or_a_deletion_freezes_and_has_no_object_for_an_answer() {
+    for request in [update(1, 1, "x"), delete(1, 1, "x")] {
+        let asked = [adopted(1, "x"), request.clone(), asked(&request)];
+        let ledger = replay(&asked).unwrap();
+        assert!(ledger.intents.is_empty() && ledger.questions.contains_key(&op(1)));
+        let frozen = [&asked[..], &[update(2, 1, "x")]].concat();
+        assert_eq!(replay(&frozen).err(), Some("a question about the address is open"));
+        let answer = |answer| [&asked[..], &[Record::Answered { op: op(1), answer }]].concat();
+        for none in [Answer::Made { object: owned("y") }, Answer::Surplus { object: owned("y") }] {
+            assert_eq!(replay(&answer(none)).err(), Some("only a creation makes an object"));
+        }
+        for said in [Answer::Nothing, Answer::Dropped] {
+            let ledger = replay(&[answer(said), vec![update(2, 1, "x")]].concat()).unwrap();
+            assert!(ledger.questions.is_empty() && ledger.watched.is_empty());
+            assert_eq!(ids(&ledger), BTreeSet::from([Name::new("x")]));
+        }
+    }
+}
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn illegal_moves() {
+    let made = || vec![create(1, 1, false), bound(1, "x")];
+    let table: Vec<(Vec<Record>, Record, &str)> = vec![
+        (vec![], bound(1, "x"), "there is no such open intent"),
+        (vec![create(1, 1, false)], bound(1, "old"), "the object was there before the request"),
+        (vec![create(1, 1, false)], create(1, 2, false), "the operation's id was used before"),
+        (vec![create(1, 1, false)], create(2, 1, false), "another request for the address is open"),
+        (
+            vec![create(1, 1, false)],
+            closed(1, ClosedOutcome::Done),
+            "a creation that is done names its object",
+        ),
+        (made(), create(2, 1, false), "the address has an object already"),
+        (vec![], create(1, 1, true), "the address has no object to depose"),
+        (made(), update(2, 1, "other"), "the object is not the address's"),
+        (made(), delete(2, 1, "other"), "the object is not the address's"),
+        (made(), gone(None, 1, "other"), "the object is not the address's"),
+        (made(), gone(None, 2, "x"), "there is no such entry"),
+        (made(), adopted(1, "y"), "the address has an object already"),
+        (made(), moved(2, 3), "there is no entry to move"),
+        (
+            [made(), vec![delete(2, 1, "x")]].concat(),
+            closed(2, ClosedOutcome::Done),
+            "a deletion that is done says what is gone",
+        ),
+        (
+            [made(), vec![update(2, 1, "x")]].concat(),
+            gone(Some(2), 1, "x"),
+            "the intent was to do something else",
+        ),
+        (
+            [made(), vec![update(2, 1, "x")]].concat(),
+            moved(1, 2),
+            "a request for the address is open, or a question about it",
+        ),
+        (
+            vec![create(1, 1, false), asked(&create(1, 1, false))],
+            create(2, 1, false),
+            "a question about the address is open",
+        ),
+        (vec![create(1, 1, false)], asked(&create(1, 2, false)), "the question is about another request"),
+        (vec![], Record::birth(&identity()), "only the first record says whose ledger it is"),
+        (
+            vec![Record::Account { account: "a".into() }],
+            Record::Account { account: "b".into() },
+            "the ledger belongs to another account",
+        ),
+        (
+            vec![Record::Ended {
+                run: op(1),
+                plan: op(2),
+                complete: false,
+                at: Timestamp::UNIX_EPOCH,
+                tally: Tally::default(),
+                outputs: None,
+            }],
+            Record::Begin {
+                run: op(3),
+                plan: op(2),
+                who: "me".into(),
+                at: Timestamp::UNIX_EPOCH,
+                origin: Origin::default(),
+            },
+            "the plan was applied before",
+        ),
+    ];
+    for (before, record, reason) in table {
+        let mut ledger = replay(&before).unwrap();
+        let copy = ledger.clone();
+        assert_eq!(ledger.record(&record).map_err(|illegal| illegal.reason), Err(reason), "{record:?}");
+        assert_eq!(ledger, copy, "a refused record leaves no trace");
+    }
+}
+
+#[test]
+fn leases_are_taken_in_turn_and_given_back_by_their_holder() {
+    let holder = || Holder {
+        session: Uuid::nil(),
+        who: "ada@host".to_owned(),
+        process: None,
+        since: Timestamp::UNIX_EPOCH,
+    };
+    let took = |epoch| Record::Took { epoch, holder: holder(), proven: true, reason: None };
+    let older = "the lease is an older one";
+    let not_held = "the lease that is given back is not the one that is held";
+    for (records, wanted) in [
+        (vec![took(2), took(1)], Some(older)),
+        (vec![took(2), took(2)], Some(older)),
+        (vec![Record::Released { epoch: 0 }], Some(not_held)),
+        (vec![took(1), took(2), Record::Released { epoch: 1 }], Some(not_held)),
+        (vec![took(1), Record::Released { epoch: 1 }, Record::Released { epoch: 1 }], Some(not_held)),
+        (vec![took(1), Record::Released { epoch: 1 }, took(3)], None),
+    ] {
+        assert_eq!(replay(&records).err(), wanted, "{records:?}");
+    }
+}
+
+#[test]
+fn what_is_presumed_absent_is_watched() {
+    let ledger = replay(&[create(1, 1, false), closed(1, ClosedOutcome::PresumedAbsent)]).unwrap();
+    assert!(ledger.intents.is_empty() && ledger.watched.contains_key(&op(1)));
+    let again =
+        [create(1, 1, false), closed(1, ClosedOutcome::PresumedAbsent), create(2, 1, false), bound(2, "x")];
+    assert!(replay(&again).is_ok());
+    let over = replay(&[
+        create(1, 1, false),
+        closed(1, ClosedOutcome::PresumedAbsent),
+        closed(1, ClosedOutcome::PresumedAbsent),
+    ]);
+    assert!(over.unwrap().watched.is_empty());
+}
+
+#[test]
+fn a_question_freezes_until_it_is_answered() {
+    let question = [create(1, 1, false), asked(&create(1, 1, false))];
+    let ledger = replay(&question).unwrap();
+    assert!(ledger.intents.is_empty() && ledger.questions.contains_key(&op(1)));
+    let answer = |answer| Record::Answered { op: op(1), answer };
+    let adopted =
+        replay(&[&question[..], &[answer(Answer::Made { object: owned("x") })]].concat()).unwrap();
+    assert_eq!(ids(&adopted), BTreeSet::from([Name::new("x")]));
+    let absent = replay(&[&question[..], &[answer(Answer::Nothing)]].concat()).unwrap();
+    assert!(absent.questions.is_empty() && absent.entries.is_empty());
+    assert!(absent.watched.contains_key(&op(1)), "what a human saw is watched all the same");
+    let dropped = replay(&[&question[..], &[answer(Answer::Dropped)]].concat()).unwrap();
+    assert!(dropped.questions.is_empty() && dropped.watched.is_empty());
+}
+
+#[test]
+fn what_was_deleted_is_not_bound_again_while_it_is_remembered() {
+    let begin = |n: u8, days: i64| Record::Begin {
+        run: op(n),
+        plan: op(n + 1),
+        who: "me".into(),
+        at: Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24 * days),
+        origin: Origin::default(),
+    };
+    let dead = [begin(90, 0), adopted(1, "x"), delete(1, 1, "x"), gone(Some(1), 1, "x")];
+    let ghost = "the object was deleted and proven gone";
+    let made = |record: Record| [&dead[..], &[create(2, 1, false), record]].concat();
+    assert_eq!(replay(&made(bound(2, "x"))).unwrap_err(), ghost);
+    assert!(replay(&made(bound(2, "y"))).is_ok());
+    for answer in [Answer::Made { object: owned("x") }, Answer::Surplus { object: owned("x") }] {
+        assert_eq!(replay(&made(Record::Answered { op: op(2), answer })).unwrap_err(), ghost);
+    }
+    assert_eq!(replay(&[&dead[..], &[adopted(2, "x")]].concat()).unwrap_err(), ghost);
+    // Nobody remembers it for ever; and what was only found gone may come back.
+    let long_ago = [&dead[..], &[begin(92, 31), adopted(2, "x")]].concat();
+    assert!(replay(&long_ago).unwrap().tombstones.is_empty());
+    assert!(replay(&[begin(90, 0), adopted(1, "x"), gone(None, 1, "x"), adopted(1, "x")]).is_ok());
+    // A child's id may be its name, which is given again.
+    let mut child = entry(Some("app"));
+    child.current.as_mut().unwrap().parent = Some("db".into());
+    let child = Record::Adopted { address: address(1), entry: Box::new(child) };
+    let again = [begin(90, 0), child.clone(), delete(1, 1, "app"), gone(Some(1), 1, "app"), child];
+    assert!(replay(&again).unwrap().tombstones.is_empty());
+}
+
+#[test]
+fn a_late_effect_is_asked_about_and_one_too_many_is_to_be_deleted() {
+    let given_up = [create(1, 1, false), closed(1, ClosedOutcome::PresumedAbsent)];
+    let late = [&given_up[..], &[create(2, 1, false), bound(2, "x"), asked(&create(1, 1, false))]].concat();
+    let ledger = replay(&late).unwrap();
+    assert!(ledger.watched.is_empty() && ledger.questions.contains_key(&op(1)));
+    let answer = |answer| Record::Answered { op: op(1), answer };
+    let surplus = answer(Answer::Surplus { object: owned("y") });
+    let entry =
+        &replay(&[&late[..], std::slice::from_ref(&surplus)].concat()).unwrap().entries[&address(1)];
+    assert_eq!((&entry.current, &entry.deposed), (&Some(owned("x")), &vec![owned("y")]));
+    // Also where the address has nothing else.
+    let alone = replay(&[create(1, 1, false), surplus]).unwrap();
+    let entry = &alone.entries[&address(1)];
+    assert_eq!((&entry.current, &entry.deposed), (&None, &vec![owned("y")]));
+}
+
+#[test]
+fn a_move_is_followed_by_those_who_mention_it() {
+    let mut child = entry(Some("c"));
+    child.parent = Some(address(1));
+    child.depends_on = vec![address(3), address(1)];
+    let child = Record::Adopted { address: address(2), entry: Box::new(child) };
+    let ledger = replay(&[adopted(1, "x"), child, moved(1, 9)]).unwrap();
+    let child = &ledger.entries[&address(2)];
+    assert_eq!((&child.parent, &child.depends_on), (&Some(address(9)), &vec![address(3), address(9)]));
+    assert!(!ledger.entries.contains_key(&address(1)));
+}
+
+#[test]
+fn applied_and_merged_keep_the_objects() {
+    let mut after = entry(None);
+    after.applied.insert("name".into(), "web".into());
+    let applied = Record::Applied { address: address(1), entry: Box::new(after) };
+    let attributes = [("name".into(), Value::Null), ("size".into(), Value::Integer(3))].into();
+    let merged = Record::Merged { address: address(1), attributes };
+    let start = [adopted(1, "x"), create(1, 1, true), bound(1, "y")];
+    let ledger = replay(&[&start[..], &[applied, merged]].concat()).unwrap();
+    let entry = &ledger.entries[&address(1)];
+    assert_eq!((&entry.current, &entry.deposed), (&Some(owned("y")), &vec![owned("x")]));
+    assert_eq!(entry.applied, [("size".into(), Value::Integer(3))].into());
+}
+
+#[test]
+fn a_ledger_begins_with_its_birth() {
+    assert!(matches!(load_ledger(vec![]), Err(StoreError::Corrupt { .. })));
+    assert!(matches!(load_ledger(vec![adopted(1, "x")]), Err(StoreError::Corrupt { .. })));
+    let ledger = load_ledger(vec![Record::birth(&identity()), adopted(1, "x")]).unwrap();
+    assert_eq!((ledger.serial, &ledger.identity), (2, &identity()));
+    let condensed = Record::Condensed(Box::new(ledger.clone()));
+    assert_eq!(load_ledger(vec![condensed]).unwrap(), ledger);
+}
+
+/// Any record over a few addresses, operations and ids: most are illegal where they stand.
+pub(crate) fn any_record() -> impl Strategy<Value = Record> {
+    let id = prop_oneof![Just("x"), Just("y"), Just("z"), Just("old")];
+    let outcome = prop_oneof![
+        Just(ClosedOutcome::Done),
+        Just(ClosedOutcome::Refused),
+        Just(ClosedOutcome::NotSent),
+        Just(ClosedOutcome::PresumedAbsent),
+    ];
+    (0u8..15, 0u8..4, 0u8..3, id, outcome, any::<bool>()).prop_map(|(what, n, at, id, outcome, flag)| {
+        match what {
+            0 | 1 => create(n, at, flag),
+            2 => update(n, at, id),
+            3 | 4 => delete(n, at, id),
+            5 | 6 => bound(n, id),
+            7 => closed(n, outcome),
+            8 => gone(flag.then_some(n), at, id),
+            9 => adopted(at, id),
+            10 => Record::Forgotten { address: address(at) },
+            11 => moved(at, (at + 1) % 3),
+            12 => asked(&create(n, at, flag)),
+            13 if flag => Record::Answered { op: op(n), answer: Answer::Surplus { object: owned(id) } },
+            _ if flag => Record::Answered { op: op(n), answer: Answer::Made { object: owned(id) } },
+            _ => Record::Answered { op: op(n), answer: Answer::Nothing },
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    /// I4: an id leaves the ledger only when it is said to be gone, or let go.
+    #[test]
+    fn no_id_is_lost(records in prop::collection::vec(any_record(), 0..60)) {
+        let mut ledger = Ledger::new(identity());
+        for record in records {
+            let before = ids(&ledger);
+            let current = |(address, entry): (&Address, &Entry)| {
+                Some((address.clone(), entry.current.as_ref()?.id.clone()))
+            };
+            let owners: BTreeMap<Address, Name> = ledger.entries.iter().filter_map(current).collect();
+            if ledger.record(&record).is_err() {
+                prop_assert_eq!(ids(&ledger), before);
+                continue;
+            }
+            for lost in before.difference(&ids(&ledger)) {
+                let current = |address: &Address| owners.get(address).is_some_and(|id| id == lost);
+                let said = matches!(&record, Record::Gone { id, .. } if id == lost)
+                    || matches!(&record, Record::Forgotten { address } if current(address));
+                prop_assert!(said, "{} was lost by {:?}", lost, record);
+            }
+            // At most one open request, and no entry without an object.
+            for entry in ledger.entries.values() {
+                prop_assert!(entry.current.is_some() || !entry.deposed.is_empty());
+            }
+            for intent in ledger.intents.values() {
+                let same = ledger.intents.values().filter(|other| other.address == intent.address);
+                prop_assert_eq!(same.count(), 1);
+            }
+        }
+    }
+}

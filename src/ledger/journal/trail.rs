@@ -1,0 +1,75 @@
+//! `Trail`: the digest of all lines up to a record, for those records that a store knows it of: where a line ends.
+//! In: what a store read and wrote. Out: whether a ledger goes on from a version that was seen earlier. Pure.
+
+use super::chain::Head;
+use super::line::Lines;
+use super::record::Record;
+use crate::model::hex::hex;
+
+/// Digests by the number of the record after which they hold, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trail(Vec<(u64, Head)>);
+
+impl Trail {
+    /// Begins after a record.
+    pub(in crate::ledger) fn new(serial: u64, head: Head) -> Self {
+        Self(vec![(serial, head)])
+    }
+
+    /// Goes on with the records of one line, and the digest after it.
+    pub(in crate::ledger) fn advance(&mut self, records: &[Record], head: Head) {
+        let before = self.0.last().map_or(0, |(serial, _)| *serial);
+        let serial = records.iter().fold(before, |serial, record| match record {
+            // A copy keeps its number, if that is higher.
+            Record::Pushed { ledger, .. } => (serial + 1).max(ledger.serial + 1),
+            _ => serial + 1,
+        });
+        self.0.push((serial, head));
+    }
+
+    /// Goes on with lines that were read.
+    pub(in crate::ledger) fn follow(&mut self, lines: &Lines) {
+        let mut begin = 0;
+        for (end, head) in &lines.ends {
+            self.advance(lines.records.get(begin..*end).unwrap_or_default(), *head);
+            begin = *end;
+        }
+    }
+
+    /// Returns the last digest, as 64 hexadecimal digits.
+    #[must_use]
+    pub fn head(&self) -> Option<String> {
+        self.0.last().map(|(_, head)| hex(head))
+    }
+
+    /// Tells whether the ledger had another digest after this record, or no line that ended with it. What lies before
+    /// the trail is not known.
+    #[must_use]
+    pub fn contradicts(&self, serial: u64, head: &str) -> bool {
+        let covers = |(first, last): (&(u64, Head), &(u64, Head))| (first.0..=last.0).contains(&serial);
+        self.0.first().zip(self.0.last()).is_some_and(covers)
+            && !self.0.iter().any(|(at, known)| *at == serial && hex(known) == head)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::fixture::adopted;
+
+    #[test]
+    fn a_trail_contradicts_what_it_covers_and_does_not_hold() {
+        let mut trail = Trail::new(3, [3; 32]);
+        trail.advance(&[adopted(1, "x"), adopted(2, "y")], [5; 32]);
+        trail.advance(&[adopted(3, "z")], [6; 32]);
+        let other = hex(&[9; 32]);
+        for (serial, head) in [(3, [3; 32]), (5, [5; 32]), (6, [6; 32])] {
+            assert!(!trail.contradicts(serial, &hex(&head)), "{serial}");
+            assert!(trail.contradicts(serial, &other), "{serial}");
+        }
+        assert!(trail.contradicts(4, &hex(&[5; 32])), "no line ended there");
+        assert!(!trail.contradicts(2, &other) && !trail.contradicts(7, &other), "that is not known");
+        assert_eq!(trail.head(), Some(hex(&[6; 32])));
+        assert!(!Trail::default().contradicts(0, &other));
+    }
+}

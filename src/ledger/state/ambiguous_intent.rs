@@ -1,0 +1,124 @@
+//! Questions: how they are told, found by the first digits of their request, and answered. Pure.
+
+use std::fmt::Write;
+
+use uuid::Uuid;
+
+use super::entry::{Intent, IntentAction};
+use super::ledger::Ledger;
+use crate::model::address::Name;
+use crate::model::diagnostic::nearest;
+
+/// Digits of a request's id that are shown, at least.
+const SHORTEST: usize = 8;
+
+/// Why no request could be found.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unfound {
+    /// No question or watched request begins so.
+    #[error("there is no open question {asked}{}", near.as_deref().map(|near| format!("; did you mean {near}?")).unwrap_or_default())]
+    None {
+        /// What was asked for.
+        asked: String,
+        /// What it is closest to.
+        near: Option<String>,
+    },
+    /// Several do.
+    #[error("{asked} could be {}", all.join(" or "))]
+    Several {
+        /// What was asked for.
+        asked: String,
+        /// What it could be.
+        all: Vec<String>,
+    },
+}
+
+/// Returns the requests that can be answered: those asked about, and those watched for late effects.
+fn answerable(ledger: &Ledger) -> impl Iterator<Item = Uuid> {
+    ledger.questions.keys().chain(ledger.watched.keys()).copied()
+}
+
+/// Returns the first digits of a request's id, enough to tell it from the others.
+#[must_use]
+pub fn handle(ledger: &Ledger, op: Uuid) -> String {
+    let whole = op.to_string();
+    let others: Vec<String> =
+        answerable(ledger).filter(|other| *other != op).map(|other| other.to_string()).collect();
+    let unique = |length: &usize| !others.iter().any(|other| other.starts_with(&whole[..*length]));
+    let length = (SHORTEST..whole.len()).find(unique).unwrap_or(whole.len());
+    // A dash at the end would look odd.
+    whole[..length].trim_end_matches('-').to_owned()
+}
+
+/// Finds a request by the first digits of its id.
+///
+/// # Errors
+/// When none or several begin so.
+pub fn find(ledger: &Ledger, asked: &str) -> Result<Uuid, Unfound> {
+    let wanted = asked.to_lowercase();
+    let fits = |op: &Uuid| !wanted.is_empty() && op.to_string().starts_with(&wanted);
+    let found: Vec<Uuid> = answerable(ledger).filter(fits).collect();
+    match found[..] {
+        [op] => Ok(op),
+        [] => {
+            let handles: Vec<String> = answerable(ledger).map(|op| handle(ledger, op)).collect();
+            let near = nearest(&wanted, handles.iter().map(String::as_str)).map(str::to_owned);
+            Err(Unfound::None { asked: asked.to_owned(), near })
+        }
+        _ => {
+            let all = found.into_iter().map(|op| handle(ledger, op)).collect();
+            Err(Unfound::Several { asked: asked.to_owned(), all })
+        }
+    }
+}
+
+/// Returns the answers that a request can have, as the words after `stead resolve OP`.
+#[must_use]
+pub fn answers(ledger: &Ledger, intent: &Intent, candidates: &[Name]) -> Vec<String> {
+    // A change or a deletion makes no object: it has no effect any more, or it is of no interest.
+    let IntentAction::Create { deposes, .. } = &intent.action else {
+        return vec!["absent".to_owned(), "forget".to_owned()];
+    };
+    let entry = ledger.entries.get(&intent.address);
+    let has_object = entry.is_some_and(|entry| entry.current.is_some());
+    let mut words: Vec<String> = Vec::new();
+    for id in candidates {
+        if has_object == *deposes {
+            words.push(format!("adopt {id}"));
+        }
+        words.push(format!("surplus {id}"));
+    }
+    words.push("absent".to_owned());
+    if !candidates.is_empty() {
+        words.push("forget".to_owned());
+    }
+    words
+}
+
+/// Returns an open question in one line, with the ways to answer it.
+#[must_use]
+pub fn told(ledger: &Ledger, op: Uuid) -> Option<String> {
+    let question = ledger.questions.get(&op)?;
+    let mut text = format!("{}; answer: stead resolve {} ", question.text, handle(ledger, op));
+    let words = answers(ledger, &question.intent, &question.candidates);
+    // Writing to a text cannot fail.
+    let _ = write!(text, "{}", words.join(" | "));
+    Some(text)
+}
+
+/// Returns, each in one line, the open requests of holders that lost the ledger and are not proven
+/// dead: the next apply may ask about them.
+#[must_use]
+pub fn expected(ledger: &Ledger) -> Vec<String> {
+    let foreign = ledger.intents.values().filter(|intent| intent.foreign);
+    let line = |intent: &Intent| {
+        let address = &intent.address;
+        format!(
+            "{address}: a request of someone who lost the ledger is open; the next apply may ask about it"
+        )
+    };
+    foreign.map(line).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! How questions are told, found and answered.
+
+use super::*;
+use crate::ledger::fixture::*;
+use crate::ledger::journal::record::{Answer, Record};
+use crate::ledger::state::entry::Question;
+
+fn asked(record: &Record, candidates: &[&str]) -> Record {
+    let Record::Intent(intent) = record else { panic!("{record:?}") };
+    let candidates = candidates.iter().map(Name::new).collect();
+    Record::Asked(Box::new(Question { intent: intent.clone(), candidates, text: "which?".into() }))
+}
+
+fn ledger(records: &[Record]) -> Ledger {
+    let mut ledger = Ledger::new(identity());
+    for record in records {
+        ledger.record(record).unwrap();
+    }
+    ledger
+}
+
+#[test]
+fn a_question_says_how_it_is_answered() {
+    let made = |candidates: &[&str]| {
+        let record = create(1, 1, false);
+        ledger(&[record.clone(), asked(&record, candidates)])
+    };
+    // The ids of the fixture differ in their last digits only.
+    let whole = op(1).to_string();
+    for (candidates, words) in [
+        (vec![], "absent"),
+        (vec!["x"], "adopt x | surplus x | absent | forget"),
+        (vec!["x", "y"], "adopt x | surplus x | adopt y | surplus y | absent | forget"),
+    ] {
+        let told = told(&made(&candidates), op(1)).unwrap();
+        assert_eq!(told, format!("which?; answer: stead resolve {} {words}", &whole[..8]));
+    }
+    assert_eq!(told(&made(&[]), op(2)), None);
+}
+
+#[test]
+fn a_change_or_a_deletion_adopts_nothing() {
+    for request in [update(1, 1, "x"), delete(1, 1, "x")] {
+        let ledger = ledger(&[adopted(1, "x"), request.clone(), asked(&request, &[])]);
+        assert!(told(&ledger, op(1)).unwrap().ends_with(" absent | forget"));
+    }
+}
+
+#[test]
+fn a_question_to_come_is_told_before() {
+    let mut ledger = ledger(&[adopted(1, "x"), update(1, 1, "x")]);
+    assert_eq!(expected(&ledger), [""; 0], "its own run, or a dead one's");
+    ledger.intents.values_mut().for_each(|intent| intent.foreign = true);
+    let told = expected(&ledger);
+    assert!(told.len() == 1 && told[0].starts_with(address(1).as_str()), "{told:?}");
+}
+
+#[test]
+fn what_has_an_object_adopts_no_second_one() {
+    let (first, second) = (create(1, 1, false), create(2, 1, false));
+    let Record::Intent(lost) = &first else { panic!() };
+    let absent = Record::Answered { op: op(1), answer: Answer::Nothing };
+    let again = asked(&first, &["x"]);
+    let ledger = ledger(&[first.clone(), asked(&first, &[]), absent, second, bound(2, "y"), again]);
+    assert_eq!(answers(&ledger, lost, &["x".into()]), ["surplus x", "absent", "forget"]);
+}
+
+#[test]
+fn a_few_digits_are_enough_if_they_tell_it_apart() {
+    let (one, two) = (create(1, 1, false), create(2, 2, false));
+    let both = ledger(&[one.clone(), two.clone(), asked(&one, &[]), asked(&two, &[])]);
+    for n in [1, 2] {
+        assert_eq!(find(&both, &handle(&both, op(n))), Ok(op(n)));
+        assert_eq!(find(&both, &op(n).to_string().to_uppercase()), Ok(op(n)));
+    }
+    let Err(Unfound::Several { all, .. }) = find(&both, "0") else { panic!() };
+    assert_eq!(all.len(), 2);
+    let one = ledger(&[one.clone(), asked(&one, &[])]);
+    let slip = format!("{}9", &handle(&one, op(1))[..7]);
+    assert!(find(&one, &slip).unwrap_err().to_string().contains("did you mean"), "{slip}");
+    assert_eq!(find(&one, ""), Err(Unfound::None { asked: String::new(), near: None }));
+}

@@ -1,0 +1,227 @@
+//! `KeptSecrets`: what a ledger keeps of secrets that nothing shows again: encrypted values, and to whom. Pure.
+//!
+//! In: records, by replay. Out: which value of an address counts now. Invariants: a value is encrypted to a set of
+//! recipients that was pinned; versions of an address only grow; nobody but a record changes the set.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::address::{Address, Name};
+use crate::model::recipient::MAX_RECIPIENTS;
+
+/// What stands in front of a variable's name in an address of a secret.
+pub const VARS: &str = "vars.";
+
+/// The kept secrets of a ledger.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptSecrets {
+    /// Who can read them; empty before the first apply of a stack that names somebody.
+    pub recipients: BTreeSet<Name>,
+    /// Counts the sets of recipients.
+    pub generation: u32,
+    /// The values, by address: `vars.token` of a generated variable, else the resource's.
+    pub values: BTreeMap<Name, KeptSecret>,
+    /// Resources whose secret is to be replaced, with the object that showed it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub rotating: BTreeSet<Name>,
+}
+
+/// What is kept of one secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptSecret {
+    /// The value in use.
+    #[serde(flatten)]
+    pub current: KeptVersion,
+    /// The value that a rotation brings into use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending: Option<KeptVersion>,
+}
+
+/// One value of a secret, encrypted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptVersion {
+    /// Which one; each address counts from 1.
+    pub version: u64,
+    /// The value's fingerprint.
+    pub fingerprint: Name,
+    /// Base64 of an age file.
+    pub ciphertext: String,
+    /// To which set of recipients it is encrypted.
+    pub generation: u32,
+    /// The address under which it was encrypted, where the resource moved since. Its object did not change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub was: Option<Name>,
+    /// Who could read it once and is no recipient any more: older copies of the ledger still hold that.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub former: BTreeSet<Name>,
+}
+
+/// How a rotation goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RotationStep {
+    /// The resource's object is to be replaced. A variable's rotation begins with its pending value.
+    Begin,
+    /// The pending value is in use: the one before is dropped.
+    Done,
+    /// The pending value is dropped.
+    Drop,
+}
+
+impl KeptSecret {
+    /// Returns the value that is to be in use: the pending one while there is one.
+    #[must_use]
+    pub fn wanted(&self) -> &KeptVersion {
+        self.pending.as_ref().unwrap_or(&self.current)
+    }
+
+    fn versions_mut(&mut self) -> impl Iterator<Item = &mut KeptVersion> {
+        std::iter::once(&mut self.current).chain(&mut self.pending)
+    }
+}
+
+impl KeptSecrets {
+    /// Tells whether nothing was ever kept.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns the addresses whose values are encrypted to an earlier set of recipients.
+    pub fn outdated(&self) -> impl Iterator<Item = &Name> {
+        let old = |version: &KeptVersion| version.generation != self.generation;
+        let is_old = move |one: &KeptSecret| old(&one.current) || one.pending.as_ref().is_some_and(old);
+        self.values.iter().filter(move |(_, one)| is_old(one)).map(|(address, _)| address)
+    }
+
+    /// Returns who could read a value once and is no recipient now.
+    pub fn former<'s>(&'s self, version: &'s KeptVersion) -> impl Iterator<Item = &'s Name> {
+        version.former.iter().filter(|name| !self.recipients.contains(*name))
+    }
+
+    /// Returns the number of the next value of an address.
+    #[must_use]
+    pub fn next_version(&self, address: &str) -> u64 {
+        let known = self.values.get(address);
+        known.map_or(1, |one| one.wanted().version.max(one.current.version) + 1)
+    }
+
+    /// Says why a set cannot be pinned.
+    pub(in crate::ledger) fn check_recipients(recipients: &BTreeSet<Name>) -> Result<(), &'static str> {
+        match recipients.len() {
+            1..=MAX_RECIPIENTS => Ok(()),
+            _ => Err("kept secrets have 1 to 16 recipients"),
+        }
+    }
+
+    /// Says why a value cannot be kept.
+    pub(in crate::ledger) fn check_value(
+        &self,
+        address: &str,
+        version: &KeptVersion,
+        pending: bool,
+    ) -> Result<(), &'static str> {
+        if self.recipients.is_empty() || version.generation != self.generation {
+            return Err("the secret is encrypted to other recipients than those that are pinned");
+        }
+        let Some(known) = self.values.get(address) else {
+            return if pending { Err("there is no secret to rotate") } else { Ok(()) };
+        };
+        let place = if pending { known.pending.as_ref() } else { Some(&known.current) };
+        let again = place.is_some_and(|before| {
+            (before.version, &before.fingerprint) == (version.version, &version.fingerprint)
+        });
+        let newest = known.current.version.max(known.wanted().version);
+        if again || version.version > newest { Ok(()) } else { Err("the secret's version is an older one") }
+    }
+
+    /// Says why a rotation cannot go on so.
+    pub(in crate::ledger) fn check_rotation(
+        &self,
+        address: &str,
+        step: RotationStep,
+    ) -> Result<(), &'static str> {
+        let pending = self.values.get(address).is_some_and(|one| one.pending.is_some());
+        match step {
+            RotationStep::Begin if self.rotating.contains(address) => Err("the rotation has begun already"),
+            RotationStep::Begin => Ok(()),
+            _ if pending || self.rotating.contains(address) => Ok(()),
+            _ => Err("no rotation of the secret has begun"),
+        }
+    }
+
+    /// Pins another set of recipients.
+    pub(in crate::ledger) fn pin(&mut self, recipients: &BTreeSet<Name>) {
+        if self.recipients == *recipients {
+            return;
+        }
+        let removed: Vec<Name> = self.recipients.difference(recipients).cloned().collect();
+        for version in self.values.values_mut().flat_map(KeptSecret::versions_mut) {
+            version.former.extend(removed.iter().cloned());
+        }
+        self.recipients.clone_from(recipients);
+        self.generation += 1;
+    }
+
+    /// Keeps a value.
+    pub(in crate::ledger) fn keep(&mut self, address: &Name, version: &KeptVersion, pending: bool) {
+        let mut version = version.clone();
+        let Some(known) = self.values.get_mut(address) else {
+            self.values.insert(address.clone(), KeptSecret { current: version, pending: None });
+            return;
+        };
+        if let Some(before) = known.versions_mut().find(|before| before.version == version.version) {
+            // The same value, encrypted once more: who could read it, could.
+            version.former.clone_from(&before.former);
+        }
+        if pending {
+            known.pending = Some(version);
+        } else {
+            known.current = version;
+            self.rotating.remove(address);
+        }
+    }
+
+    /// Does a step of a rotation.
+    pub(in crate::ledger) fn rotate(&mut self, address: &Name, step: RotationStep) {
+        if step == RotationStep::Begin {
+            self.rotating.insert(address.clone());
+            return;
+        }
+        self.rotating.remove(address);
+        let Some(known) = self.values.get_mut(address) else { return };
+        if let (Some(pending), RotationStep::Done) = (known.pending.take(), step) {
+            known.current = pending;
+        }
+    }
+
+    /// Follows resources to their new addresses. What is encrypted says the old one.
+    pub(in crate::ledger) fn rename(&mut self, moves: &BTreeMap<Address, Address>) {
+        let moved: Vec<_> = moves
+            .iter()
+            .filter_map(|(from, to)| Some((from, to, self.values.remove(from.as_str())?)))
+            .collect();
+        for (from, to, mut secret) in moved {
+            for version in secret.versions_mut() {
+                version.was.get_or_insert_with(|| from.as_str().into());
+            }
+            self.values.insert(to.as_str().into(), secret);
+        }
+    }
+
+    /// Returns what the legality of records about these addresses depends on.
+    pub(in crate::ledger) fn excerpt(&self, addresses: &BTreeSet<&Name>) -> Self {
+        let known =
+            |address: &&Name| self.values.get(*address).map(|one| ((*address).clone(), one.clone()));
+        Self {
+            recipients: self.recipients.clone(),
+            generation: self.generation,
+            values: addresses.iter().filter_map(known).collect(),
+            rotating: self.rotating.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! `Verification`: what an object showed of its written attributes after the last write. In: recorded by apply, once
+//! the object is ready. Out: what a plan may say of a difference: that the service did not keep what was sent, or
+//! that somebody changed it since. Invariant: without an earlier reading that showed the applied value, no difference
+//! is called a change by somebody else.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::entry::attribute_of;
+use crate::model::address::Name;
+use crate::model::value::{Attributes, Value};
+
+/// What an object showed of its written attributes after the last write. An attribute that is in neither list was
+/// shown as it was sent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Verification {
+    /// What the object showed in place of what was sent, by `name` or `name.key`: secrets by fingerprint, `Null` for
+    /// nothing.
+    #[serde(default, skip_serializing_if = "Attributes::is_empty")]
+    pub not_kept: Attributes,
+    /// Attributes of which nothing was shown.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub not_shown: BTreeSet<Name>,
+}
+
+/// What is known of an attribute's last applied value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Confirmation<'v> {
+    /// The object showed it.
+    Shown,
+    /// The object showed this instead.
+    NotKept(&'v Value),
+    /// Nothing showed it.
+    Unknown,
+}
+
+impl Verification {
+    /// Leaves out what is known of an attribute: it is written again, and was not read since.
+    pub(in crate::ledger) fn forget(&mut self, attribute: &Name) {
+        self.not_kept.retain(|path, _| attribute_of(path) != attribute.as_str());
+        self.not_shown.insert(attribute.clone());
+    }
+
+    /// Takes over what was known before of an attribute that the present reading does not confirm.
+    pub fn take_over(&mut self, earlier: Option<&Self>, attribute: &str) {
+        let is_shown = earlier.is_some_and(|earlier| !earlier.not_shown.contains(attribute));
+        if !is_shown {
+            self.not_shown.insert(attribute.into());
+        }
+        let not_kept = earlier.into_iter().flat_map(|earlier| &earlier.not_kept);
+        let of_attribute = not_kept.filter(|(path, _)| attribute_of(path) == attribute);
+        self.not_kept.extend(of_attribute.map(|(path, shown)| (path.clone(), shown.clone())));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::fixture;
+
+    #[test]
+    fn a_difference_is_somebodys_only_if_the_value_was_shown_before() {
+        let plain = fixture::entry(Some("v1"));
+        assert_eq!(plain.confirmation("size"), Confirmation::Unknown, "an entry of an earlier version");
+        let shown = Value::Integer(3);
+        let mut verified = Verification {
+            not_kept: [("size".into(), shown.clone()), ("env.A".into(), Value::Null)].into(),
+            not_shown: ["vm".into()].into(),
+        };
+        let entry = |verified: &Verification| Entry { verified: Some(verified.clone()), ..plain.clone() };
+        let first = entry(&verified);
+        for (path, wanted) in [
+            ("size", Confirmation::NotKept(&shown)),
+            ("env.A", Confirmation::NotKept(&Value::Null)),
+            ("env.B", Confirmation::Shown),
+            ("vm", Confirmation::Unknown),
+            ("name", Confirmation::Shown),
+        ] {
+            assert_eq!(first.confirmation(path), wanted, "{path}");
+        }
+        verified.forget(&"env".into());
+        assert_eq!(entry(&verified).confirmation("env.A"), Confirmation::Unknown);
+        assert_eq!(entry(&verified).confirmation("size"), Confirmation::NotKept(&shown));
+    }
+
+    #[test]
+    fn what_a_reading_does_not_confirm_stays_as_it_was_known() {
+        let earlier = Verification {
+            not_kept: [("env.A".into(), Value::Null), ("size".into(), Value::Integer(3))].into(),
+            not_shown: ["vm".into()].into(),
+        };
+        for (attribute, wanted) in [
+            (
+                "env",
+                Verification { not_kept: [("env.A".into(), Value::Null)].into(), ..Default::default() },
+            ),
+            ("vm", Verification { not_shown: ["vm".into()].into(), ..Default::default() }),
+            ("name", Verification::default()),
+        ] {
+            let mut now = Verification::default();
+            now.take_over(Some(&earlier), attribute);
+            assert_eq!(now, wanted, "{attribute}");
+        }
+        let mut now = Verification::default();
+        now.take_over(None, "name");
+        assert!(now.not_shown.contains("name"), "an entry of an earlier version");
+    }
+}

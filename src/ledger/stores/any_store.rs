@@ -1,0 +1,409 @@
+//! `AnyStore`: a ledger in whatever place the settings name.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::file::store::FileStore;
+use super::file::{self, lock};
+use super::http;
+use super::http::store::HttpStore;
+use super::location::Place;
+#[cfg(feature = "postgres")]
+use super::postgres::address::{Address, Host};
+#[cfg(feature = "postgres")]
+use super::postgres::backend::PostgresShelf;
+#[cfg(feature = "s3")]
+use super::s3::backend::{self, S3Shelf};
+use super::shared;
+use super::shared::lease::{Held, Holder, Process};
+#[cfg(feature = "s3")]
+use super::shared::store::SharedStore;
+use crate::ledger::journal::error::StoreError;
+use crate::ledger::journal::mac::SealKey;
+use crate::ledger::journal::record::Record;
+use crate::ledger::journal::store::Store;
+use crate::ledger::journal::trail::Trail;
+use crate::ledger::state::entry::Identity;
+use crate::ledger::state::ledger::Ledger;
+use crate::model::address::is_legal_segment;
+use crate::model::clock::Clock;
+
+/// What opening a ledger for writing needs to know, wherever it is.
+pub struct Opening<'a> {
+    /// Whose ledger it is, if it is not there yet; else stack and environment must agree.
+    pub identity: &'a Identity,
+    /// Who opens it.
+    pub holder: Holder,
+    /// When.
+    pub now: Timestamp,
+    /// The bound within which a request of a displaced holder has its effect.
+    pub effect: Duration,
+    /// Says of a process that it is proven dead.
+    pub is_dead: &'a dyn Fn(&Process) -> bool,
+    /// Takes the lease from whoever has it, for this reason.
+    pub force: Option<&'a str>,
+    /// The key that seals it.
+    pub seal: Option<&'a SealKey>,
+}
+
+impl<'a> Opening<'a> {
+    /// Returns the same for a shared place.
+    #[must_use]
+    pub fn shared(&self) -> shared::lease_rules::Opening<'a> {
+        shared::lease_rules::Opening {
+            identity: self.identity,
+            holder: self.holder.clone(),
+            effect: self.effect,
+            is_dead: self.is_dead,
+            force: self.force,
+            seal: self.seal,
+        }
+    }
+
+    /// Returns the same for a state server.
+    #[must_use]
+    pub fn http(&self) -> http::store::Opening<'a> {
+        http::store::Opening {
+            identity: self.identity,
+            holder: self.holder.clone(),
+            is_dead: self.is_dead,
+            force: self.force,
+            seal: self.seal,
+        }
+    }
+}
+
+/// A ledger open for writing, in any place.
+pub enum AnyStore<K> {
+    /// In a directory.
+    File(Box<FileStore>, std::marker::PhantomData<K>),
+    /// In a PostgreSQL database.
+    #[cfg(feature = "postgres")]
+    Postgres(Box<SharedStore<PostgresShelf, K>>),
+    /// In a bucket.
+    #[cfg(feature = "s3")]
+    S3(Box<SharedStore<S3Shelf, K>>),
+    /// On a state server.
+    Http(Box<HttpStore<K>>),
+}
+
+impl<K: Clock> AnyStore<K> {
+    /// Opens a ledger for writing.
+    ///
+    /// # Errors
+    /// When someone else has it, the place cannot be used, or it holds another stack's ledger.
+    pub async fn open(place: &Place, clock: K, opening: &Opening<'_>) -> Result<Self, StoreError> {
+        match place {
+            Place::Directory(directory) => {
+                let store = FileStore::open(&file::store::Opening {
+                    directory,
+                    identity: opening.identity,
+                    who: &opening.holder.who,
+                    now: opening.now,
+                    seal: opening.seal,
+                })?;
+                Ok(Self::File(Box::new(store), std::marker::PhantomData))
+            }
+            #[cfg(feature = "postgres")]
+            Place::Postgres(address) => {
+                let Identity { stack, environment, .. } = opening.identity;
+                let shelf = postgres_shelf(address, stack, environment)?;
+                let store = SharedStore::open(shelf, clock, &opening.shared()).await?;
+                Ok(Self::Postgres(Box::new(store)))
+            }
+            #[cfg(feature = "s3")]
+            Place::S3 { bucket, prefix } => {
+                let owner = (opening.identity.stack.as_str(), opening.identity.environment.as_str());
+                let shelf = S3Shelf::open(bucket, prefix, owner, backend::variables()).await?;
+                let store = SharedStore::open(shelf, clock, &opening.shared()).await?;
+                Ok(Self::S3(Box::new(store)))
+            }
+            Place::Http(address) => {
+                let owner = (opening.identity.stack.as_str(), opening.identity.environment.as_str());
+                let settings = http::store::Settings::new(address, owner, http::store::variables());
+                let store = HttpStore::open(&settings, clock, &opening.http()).await?;
+                Ok(Self::Http(Box::new(store)))
+            }
+            #[allow(unreachable_patterns, reason = "a build may have every place")]
+            _ => Err(unknown()),
+        }
+    }
+
+    /// Reads a ledger without taking anything; `None` when there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read, is damaged, or is another stack's.
+    pub async fn read(
+        place: &Place,
+        stack: &str,
+        environment: &str,
+        key: Option<&SealKey>,
+    ) -> Result<Option<Ledger>, StoreError> {
+        Ok(Self::read_with_trail(place, stack, environment, key).await?.map(|(ledger, _)| ledger))
+    }
+
+    /// As `read`, with the digests of the lines that were read.
+    ///
+    /// # Errors
+    /// As `read`.
+    pub async fn read_with_trail(
+        place: &Place,
+        stack: &str,
+        environment: &str,
+        key: Option<&SealKey>,
+    ) -> Result<Option<(Ledger, Trail)>, StoreError> {
+        match place {
+            Place::Directory(directory) => FileStore::read_with_trail(directory, stack, environment, key),
+            #[cfg(feature = "postgres")]
+            Place::Postgres(address) => {
+                let shelf = postgres_shelf(address, stack, environment)?;
+                SharedStore::<_, K>::read_with_trail(&shelf, stack, environment, key).await
+            }
+            #[cfg(feature = "s3")]
+            Place::S3 { bucket, prefix } => {
+                let shelf =
+                    S3Shelf::open(bucket, prefix, (stack, environment), backend::variables()).await?;
+                SharedStore::<_, K>::read_with_trail(&shelf, stack, environment, key).await
+            }
+            Place::Http(address) => {
+                let settings =
+                    http::store::Settings::new(address, (stack, environment), http::store::variables());
+                HttpStore::<K>::read_with_trail(&settings, stack, environment, key).await
+            }
+            #[allow(unreachable_patterns, reason = "a build may have every place")]
+            _ => Err(unknown()),
+        }
+    }
+}
+
+/// Lists the ledgers that are kept in the same shared place as one, that one included: stack and environment. A
+/// directory is listed by whoever knows what it is shared for; a state server cannot say what it has.
+///
+/// # Errors
+/// When the place cannot be read.
+pub async fn beside(
+    place: &Place,
+    (stack, environment): (&str, &str),
+) -> Result<Vec<(String, String)>, StoreError> {
+    let names: Vec<String> = match place {
+        #[cfg(feature = "postgres")]
+        Place::Postgres(address) => {
+            let shelf = postgres_shelf(address, stack, environment)?;
+            shelf.ledgers().await.map_err(|error| unlisted(place, &error))?
+        }
+        #[cfg(feature = "s3")]
+        Place::S3 { bucket, prefix } => {
+            let shelf = S3Shelf::open(bucket, prefix, (stack, environment), backend::variables()).await?;
+            shelf.ledgers().await.map_err(|error| unlisted(place, &error))?
+        }
+        _ => Vec::new(),
+    };
+    let pair = |name: &String| {
+        let (stack, environment) = name.split_once('/')?;
+        let legal = is_legal_segment(stack) && is_legal_segment(environment);
+        legal.then(|| (stack.to_owned(), environment.to_owned()))
+    };
+    Ok(names.iter().filter_map(pair).collect())
+}
+
+#[cfg(any(feature = "postgres", feature = "s3"))]
+fn unlisted(place: &Place, error: &shared::backend::ShelfError) -> StoreError {
+    StoreError::Shared { action: "list", place: place.to_string(), reason: error.to_string() }
+}
+
+/// Returns a text that is the same for all ways to write a place, and has no password: by it, what a machine knows of
+/// a ledger there is filed. A directory is written as its full path.
+#[must_use]
+pub fn normalized(place: &Place) -> String {
+    match place {
+        #[cfg(feature = "postgres")]
+        Place::Postgres(address) => Address::parse(address).map_or_else(
+            |_| place.to_string(),
+            |address| {
+                let Address { host, port, database, schema, .. } = address;
+                let host = match host {
+                    Host::Tcp(name) => name.to_lowercase(),
+                    Host::Socket(directory) => directory.display().to_string(),
+                };
+                format!("postgres://{host}:{port}/{database}#{}", schema.unwrap_or_default())
+            },
+        ),
+        #[cfg(feature = "s3")]
+        Place::S3 { .. } => {
+            // The same name is another bucket at another service.
+            let named = |(name, _): &(String, String)| name.starts_with("AWS_ENDPOINT_URL");
+            let mut endpoints: Vec<_> = backend::variables().into_iter().filter(named).collect();
+            endpoints.sort();
+            let urls = endpoints.iter().map(|(_, url)| url.trim_end_matches('/').to_lowercase());
+            format!("{place}#{}", urls.collect::<Vec<_>>().join(" "))
+        }
+        Place::Http(address) => reqwest::Url::parse(address).map_or_else(
+            |_| place.to_string(),
+            |mut url| {
+                // Neither fails for an address with a host.
+                let _ = (url.set_username(""), url.set_password(None));
+                url.to_string()
+            },
+        ),
+        _ => place.to_string(),
+    }
+}
+
+/// Whose ledger, and how a lease of it is judged.
+pub struct Looking<'a> {
+    /// The ledger's stack and environment.
+    pub identity: &'a Identity,
+    /// Who looks: a state server tells of a lock only whoever tries to take it.
+    pub holder: Holder,
+    /// The bound within which a request of a displaced holder has its effect.
+    pub effect: Duration,
+    /// Says of a process that it is proven dead.
+    pub is_dead: &'a dyn Fn(&Process) -> bool,
+}
+
+/// Tells who has a ledger open for writing, without taking anything; `None` when nobody has.
+///
+/// # Errors
+/// When the place cannot be read.
+pub async fn held(place: &Place, looking: &Looking<'_>) -> Result<Option<Held>, StoreError> {
+    let Looking { identity, holder, effect, is_dead } = looking;
+    let (stack, environment) = (identity.stack.as_str(), identity.environment.as_str());
+    match place {
+        Place::Directory(directory) => lock::held(directory, environment),
+        #[cfg(feature = "postgres")]
+        Place::Postgres(address) => {
+            shared::store::held(&postgres_shelf(address, stack, environment)?, *effect, is_dead).await
+        }
+        #[cfg(feature = "s3")]
+        Place::S3 { bucket, prefix } => {
+            let shelf = S3Shelf::open(bucket, prefix, (stack, environment), backend::variables()).await?;
+            shared::store::held(&shelf, *effect, is_dead).await
+        }
+        Place::Http(address) => {
+            let settings =
+                http::store::Settings::new(address, (stack, environment), http::store::variables());
+            http::store::held(&settings, holder, identity).await
+        }
+        #[allow(unreachable_patterns, reason = "a build may have every place")]
+        _ => Err(unknown()),
+    }
+}
+
+#[cfg(feature = "postgres")]
+fn postgres_shelf(address: &str, stack: &str, environment: &str) -> Result<PostgresShelf, StoreError> {
+    PostgresShelf::new(address, stack, environment).map_err(|error| StoreError::Shared {
+        action: "open",
+        place: super::location::without_password(address),
+        reason: error.to_string(),
+    })
+}
+
+fn unknown() -> StoreError {
+    StoreError::Shared {
+        action: "use",
+        place: "the ledger's place".to_owned(),
+        reason: "this stead was built without it".to_owned(),
+    }
+}
+
+impl<K: Clock> Store for AnyStore<K> {
+    async fn load(&self) -> Result<Vec<Record>, StoreError> {
+        match self {
+            Self::File(store, _) => store.load().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.load().await,
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.load().await,
+            Self::Http(store) => store.load().await,
+        }
+    }
+
+    async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
+        match self {
+            Self::File(store, _) => store.append(records).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.append(records).await,
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.append(records).await,
+            Self::Http(store) => store.append(records).await,
+        }
+    }
+
+    async fn condense(&self, ledger: &Ledger) -> Result<(), StoreError> {
+        match self {
+            Self::File(store, _) => store.condense(ledger).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.condense(ledger).await,
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.condense(ledger).await,
+            Self::Http(store) => store.condense(ledger).await,
+        }
+    }
+
+    async fn seal(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
+        match self {
+            Self::File(store, _) => store.seal(ledger, key).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.seal(ledger, key).await,
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.seal(ledger, key).await,
+            Self::Http(store) => store.seal(ledger, key).await,
+        }
+    }
+
+    fn trail(&self) -> Trail {
+        match self {
+            Self::File(store, _) => store.trail(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.trail(),
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.trail(),
+            Self::Http(store) => store.trail(),
+        }
+    }
+
+    fn held_for(&self) -> Option<Duration> {
+        match self {
+            Self::File(store, _) => store.held_for(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.held_for(),
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.held_for(),
+            Self::Http(store) => store.held_for(),
+        }
+    }
+
+    async fn keep(&self) -> StoreError {
+        match self {
+            Self::File(store, _) => store.keep().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.keep().await,
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.keep().await,
+            Self::Http(store) => store.keep().await,
+        }
+    }
+
+    async fn release(&self) -> Result<(), StoreError> {
+        match self {
+            Self::File(store, _) => store.release().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.release().await,
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.release().await,
+            Self::Http(store) => store.release().await,
+        }
+    }
+
+    fn is_strict(&self) -> bool {
+        match self {
+            Self::File(store, _) => store.is_strict(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.is_strict(),
+            #[cfg(feature = "s3")]
+            Self::S3(store) => store.is_strict(),
+            Self::Http(store) => store.is_strict(),
+        }
+    }
+}

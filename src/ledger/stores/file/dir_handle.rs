@@ -1,0 +1,472 @@
+//! `Folder`: a directory that is held open. Everything in it is reached from its descriptor, never by
+//! its path again, so that swapping a part of the path for a link leads nowhere else.
+#![allow(clippy::disallowed_methods, reason = "the edge where files are touched")]
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawMode, Stat};
+
+use crate::ledger::journal::error::StoreError;
+
+/// What stead makes for itself stands below this part of a path: from it on, no part is a link, and
+/// nobody else may write.
+const OURS: &str = ".stead";
+
+/// Readable and writable by the owner only.
+const PRIVATE: Mode = Mode::from_raw_mode(0o600);
+
+/// A directory of ours: nobody else may enter it.
+const PRIVATE_FOLDER: Mode = Mode::from_raw_mode(0o700);
+
+/// Flags of every opening: no last link is followed, and no pipe or device is waited for.
+const CAREFUL: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
+
+/// Flags of every directory's opening.
+const AS_FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// Returns the error of an action on a place.
+pub(in crate::ledger) fn failed(
+    action: &'static str,
+    place: &Path,
+) -> impl FnOnce(io::Error) -> StoreError {
+    let place = place.display().to_string();
+    move |source| StoreError::Io { action, place, source }
+}
+
+/// A directory that is held open.
+#[derive(Debug)]
+pub struct Folder {
+    handle: OwnedFd,
+    /// For messages.
+    path: PathBuf,
+}
+
+/// A lock on a directory, until it is dropped.
+#[derive(Debug)]
+pub struct FolderLock {
+    _handle: OwnedFd,
+}
+
+impl Folder {
+    /// Opens a directory that the user named: links on the way are the user's own.
+    ///
+    /// # Errors
+    /// When it is not there, or is no directory.
+    pub fn named(path: &Path) -> io::Result<Self> {
+        let at = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        let handle = rustix::fs::open(at, AS_FOLDER, Mode::empty())?;
+        Ok(Self { handle, path: path.to_owned() })
+    }
+
+    /// Opens a directory of stead's own, and checks that nobody else can write there.
+    ///
+    /// # Errors
+    /// When it is not there, a part of it is a link, or others can write there.
+    pub fn ours(path: &Path) -> io::Result<Self> {
+        let (outside, inside) = split(path);
+        Self::named(&outside)?.walk(&inside, Self::step)
+    }
+
+    /// As `ours`, and makes what is missing.
+    ///
+    /// # Errors
+    /// When it cannot be made, a part of it is a link, or others can write there.
+    pub fn make(path: &Path) -> io::Result<Self> {
+        let (outside, inside) = split(path);
+        let mut builder = DirBuilder::new();
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        if !outside.as_os_str().is_empty() {
+            builder.recursive(true).create(&outside)?;
+        }
+        Self::named(&outside)?.walk(&inside, Self::step_or_make)
+    }
+
+    /// Opens a directory below this one, and makes what is missing on the way.
+    ///
+    /// # Errors
+    /// When the path leaves this directory, passes a link, or cannot be made.
+    pub fn make_below(&self, relative: &Path) -> io::Result<Self> {
+        self.make_all(relative, PRIVATE_FOLDER)
+    }
+
+    /// As `make_below`; what is made has the usual permissions.
+    ///
+    /// # Errors
+    /// As `make_below`.
+    pub fn make_shared_below(&self, relative: &Path) -> io::Result<Self> {
+        self.make_all(relative, Mode::from_raw_mode(0o777))
+    }
+
+    fn make_all(&self, relative: &Path, mode: Mode) -> io::Result<Self> {
+        let here = Self { handle: self.handle.try_clone()?, path: self.path.clone() };
+        parts(relative)?.into_iter().try_fold(here, |at, part| {
+            at.make_child_with(part, mode)?;
+            at.child(part)
+        })
+    }
+
+    /// Opens a directory below this one.
+    ///
+    /// # Errors
+    /// When the path leaves this directory or passes a link, or it is not there.
+    pub fn below(&self, relative: &Path) -> io::Result<Self> {
+        let here = Self { handle: self.handle.try_clone()?, path: self.path.clone() };
+        parts(relative)?.into_iter().try_fold(here, |at, part| at.child(part))
+    }
+
+    /// Returns what stands under a name in it, a link unfollowed; `None` when nothing does.
+    ///
+    /// # Errors
+    /// When the file system says so.
+    pub fn list_one(&self, name: &str) -> io::Result<Option<Stat>> {
+        match rustix::fs::statat(&self.handle, single(name)?, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(rustix::io::Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn walk(self, inside: &Path, step: impl Fn(&Self, &Path) -> io::Result<Self>) -> io::Result<Self> {
+        parts(inside)?.into_iter().try_fold(self, |at, part| step(&at, part))
+    }
+
+    fn step(&self, name: &Path) -> io::Result<Self> {
+        let child = self.child(name)?;
+        only_ours(&rustix::fs::fstat(&child.handle)?)?;
+        Ok(child)
+    }
+
+    fn step_or_make(&self, name: &Path) -> io::Result<Self> {
+        let made = self.make_child(name)?;
+        let child = self.step(name)?;
+        if made && name == Path::new(OURS) {
+            child.stay_out_of_git()?;
+        }
+        Ok(child)
+    }
+
+    /// Keeps what is in it, the keys of fingerprints among it, out of a commit. Whoever takes the file away
+    /// wants it so: it is written once.
+    fn stay_out_of_git(&self) -> io::Result<()> {
+        self.open(".gitignore", OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?.write_all(b"*\n")
+    }
+
+    fn child(&self, name: &Path) -> io::Result<Self> {
+        let handle = rustix::fs::openat(&self.handle, name, AS_FOLDER | OFlags::NOFOLLOW, Mode::empty());
+        let handle = handle.map_err(|error| match error {
+            rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR => {
+                io::Error::new(io::ErrorKind::NotADirectory, "it is a link, or no directory")
+            }
+            error => error.into(),
+        })?;
+        Ok(Self { handle, path: self.path.join(name) })
+    }
+
+    /// Makes a directory in it unless it is there. Tells whether it was made.
+    fn make_child(&self, name: &Path) -> io::Result<bool> {
+        self.make_child_with(name, PRIVATE_FOLDER)
+    }
+
+    fn make_child_with(&self, name: &Path, mode: Mode) -> io::Result<bool> {
+        match rustix::fs::mkdirat(&self.handle, name, mode) {
+            Ok(()) => Ok(true),
+            Err(rustix::io::Errno::EXIST) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Returns the path that it was opened by.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens a regular file in it, private when it is made.
+    ///
+    /// # Errors
+    /// When it cannot be opened, is a link, or is no regular file.
+    pub fn open(&self, name: &str, flags: OFlags) -> io::Result<File> {
+        let handle = rustix::fs::openat(&self.handle, single(name)?, flags | CAREFUL, PRIVATE)
+            .map_err(link_in_words)?;
+        regular(handle)
+    }
+
+    /// Reads a whole file in it; `None` when there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read, is a link, or is no regular file.
+    pub fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        let mut file = match self.open(name, OFlags::RDONLY) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(Some(bytes))
+    }
+
+    /// Reads a file in it of at most so many bytes; `None` when there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read, is a link, is no regular file, or is larger.
+    pub fn read_bounded(&self, name: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
+        match self.open(name, OFlags::RDONLY) {
+            Ok(file) => read_bounded(file, most).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens a regular file below it, by a path without `..` that passes no link.
+    ///
+    /// # Errors
+    /// When the path leaves this directory or passes a link, or it is no regular file.
+    pub fn open_below(&self, relative: &Path) -> io::Result<File> {
+        if parts(relative)?.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+        }
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::ResolveFlags;
+            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+            let flags = OFlags::RDONLY | CAREFUL;
+            let opened = rustix::fs::openat2(&self.handle, relative, flags, Mode::empty(), resolve);
+            match opened {
+                // Older kernels, and sandboxes that do not know the call.
+                Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => {}
+                other => return regular(other.map_err(link_in_words)?),
+            }
+        }
+        self.open_step_by_step(relative)
+    }
+
+    /// The same where the kernel cannot do it in one call: part by part, each from the one before it.
+    fn open_step_by_step(&self, relative: &Path) -> io::Result<File> {
+        let mut parts = parts(relative)?;
+        let name = parts.pop().unwrap_or(Path::new("."));
+        let here = Self { handle: self.handle.try_clone()?, path: self.path.clone() };
+        let folder = parts.into_iter().try_fold(here, |at, part| at.child(part))?;
+        let opened = rustix::fs::openat(&folder.handle, name, OFlags::RDONLY | CAREFUL, Mode::empty());
+        regular(opened.map_err(link_in_words)?)
+    }
+
+    /// Lists a directory below it, by a path without `..` that passes no link: names, and what stands
+    /// there, links unfollowed.
+    ///
+    /// # Errors
+    /// When the path leaves this directory or passes a link, or it is no directory.
+    pub fn list_below(&self, relative: &Path) -> io::Result<Vec<(OsString, Stat)>> {
+        let here = Self { handle: self.handle.try_clone()?, path: self.path.clone() };
+        let folder = parts(relative)?.into_iter().try_fold(here, |at, part| at.child(part))?;
+        let mut listed = Vec::new();
+        for entry in rustix::fs::Dir::read_from(folder.handle.as_fd())? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name != "." && name != ".." {
+                let stat = rustix::fs::statat(&folder.handle, name, AtFlags::SYMLINK_NOFOLLOW)?;
+                listed.push((name.to_owned(), stat));
+            }
+        }
+        Ok(listed)
+    }
+
+    /// Returns where a link below it says that it leads, by a path without `..` that passes no other.
+    ///
+    /// # Errors
+    /// When the path leaves this directory or passes a link, or it is no link.
+    pub fn link_below(&self, relative: &Path) -> io::Result<PathBuf> {
+        let mut parts = parts(relative)?;
+        let name = parts.pop().unwrap_or(Path::new("."));
+        let here = Self { handle: self.handle.try_clone()?, path: self.path.clone() };
+        let folder = parts.into_iter().try_fold(here, |at, part| at.child(part))?;
+        let target = rustix::fs::readlinkat(&folder.handle, name, Vec::new())?;
+        Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
+    }
+
+    /// Writes a file whole or not at all; durable on return. Readers see the old one or the new one.
+    ///
+    /// # Errors
+    /// When it cannot be written; then nothing is left behind.
+    pub fn replace(
+        &self,
+        name: &str,
+        mode: u32,
+        write: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let beside = format!(".{name}.{:016x}.new", rand::random::<u64>());
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | CAREFUL;
+        let mode = Mode::from_raw_mode(mode as RawMode);
+        let handle = rustix::fs::openat(&self.handle, single(&beside)?, flags, mode)?;
+        let mut file = File::from(handle);
+        let written =
+            write(&mut file).and_then(|()| file.sync_all()).and_then(|()| self.rename(&beside, name));
+        if written.is_err() {
+            // The first error is the one that says what happened.
+            let _ = self.remove(&beside);
+        }
+        written.and_then(|()| self.sync())
+    }
+
+    /// Locks the directory against other processes that write to it, until what is returned is dropped. A file
+    /// system without such locks locks nothing.
+    ///
+    /// # Errors
+    /// When the directory cannot be opened once more.
+    pub fn lock(&self) -> io::Result<FolderLock> {
+        let handle = rustix::fs::openat(&self.handle, ".", AS_FOLDER, Mode::empty())?;
+        // Several file systems of other machines refuse to lock a directory.
+        let _ = rustix::fs::flock(&handle, rustix::fs::FlockOperation::LockExclusive);
+        Ok(FolderLock { _handle: handle })
+    }
+
+    /// Makes the names in it durable.
+    ///
+    /// # Errors
+    /// When the file system says so.
+    pub fn sync(&self) -> io::Result<()> {
+        Ok(rustix::fs::fsync(&self.handle)?)
+    }
+
+    /// Gives a file in it another name in it.
+    ///
+    /// # Errors
+    /// When it cannot be renamed.
+    pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        Ok(rustix::fs::renameat(&self.handle, single(from)?, &self.handle, single(to)?)?)
+    }
+
+    /// Removes a file that may be there.
+    ///
+    /// # Errors
+    /// When it is there and cannot be removed.
+    pub fn remove(&self, name: &str) -> io::Result<()> {
+        match rustix::fs::unlinkat(&self.handle, single(name)?, AtFlags::empty()) {
+            Err(rustix::io::Errno::NOENT) | Ok(()) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Returns the names in it that are valid text.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn names(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::read_from(self.handle.as_fd())? {
+            let entry = entry?;
+            if let Ok(name) = entry.file_name().to_str()
+                && !matches!(name, "." | "..")
+            {
+                names.push(name.to_owned());
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// Splits a path into what the user chose and what is stead's own.
+fn split(path: &Path) -> (PathBuf, PathBuf) {
+    let all: Vec<Component<'_>> = path.components().collect();
+    let last = all.len().saturating_sub(1);
+    let at = all.iter().position(|part| part.as_os_str() == OURS).unwrap_or(last);
+    (all[..at].iter().collect(), all[at..].iter().collect())
+}
+
+/// Returns the parts of a relative path that stays where it begins.
+fn parts(relative: &Path) -> io::Result<Vec<&Path>> {
+    let mut parts = Vec::new();
+    for part in relative.components() {
+        match part {
+            Component::CurDir => {}
+            Component::Normal(name) => parts.push(Path::new(name)),
+            _ => {
+                let why = "it leaves the directory";
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+            }
+        }
+    }
+    Ok(parts)
+}
+
+/// Lets the name of one file pass, and no path.
+fn single(name: &str) -> io::Result<&str> {
+    if name.is_empty() || matches!(name, "." | "..") || name.contains(['/', '\0']) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file's name"));
+    }
+    Ok(name)
+}
+
+fn regular(handle: OwnedFd) -> io::Result<File> {
+    let stat = rustix::fs::fstat(&handle)?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Ok(File::from(handle)),
+        FileType::Directory => Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory")),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
+    }
+}
+
+fn link_in_words(error: rustix::io::Errno) -> io::Error {
+    match error {
+        rustix::io::Errno::LOOP => {
+            io::Error::new(io::ErrorKind::PermissionDenied, "it passes a symbolic link")
+        }
+        // What `openat2` says of a way out, and of a way that changed under it.
+        rustix::io::Errno::XDEV | rustix::io::Errno::AGAIN => {
+            io::Error::new(io::ErrorKind::PermissionDenied, "it leaves the directory")
+        }
+        error => error.into(),
+    }
+}
+
+/// Checks that a directory belongs to this process's user, and that nobody else can write there.
+fn only_ours(stat: &Stat) -> io::Result<()> {
+    let me = rustix::process::geteuid();
+    if stat.st_uid != me.as_raw() && !me.is_root() {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
+    }
+    let mode = Mode::from_raw_mode(stat.st_mode);
+    if mode.contains(Mode::WOTH) && !mode.contains(Mode::SVTX) {
+        let why = "everyone can write there; take that right away: chmod -R go-w";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+    }
+    Ok(())
+}
+
+/// Reads a file that the user named, to its end or `most` bytes: a pipe is welcome, a directory is not.
+///
+/// # Errors
+/// When it cannot be read, or is larger.
+pub fn read_named(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
+    }
+    read_bounded(file, most)
+}
+
+/// Reads an open file to its end, if that comes within `most` bytes.
+///
+/// # Errors
+/// When it cannot be read, or is larger.
+pub fn read_bounded(file: File, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {most} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// Removes a file by its path, if it is there.
+pub fn remove_named(path: &Path) {
+    let _ = fs::remove_file(path);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! The lock of a directory's ledger: the system's own, gone with the process that has it. The holder's
+//! name stands in the file, for people and for whoever asks whether the process still lives.
+#![allow(clippy::disallowed_methods, reason = "the edge where the file store locks its directory")]
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rustix::fs::OFlags;
+use uuid::Uuid;
+
+use super::dir_handle::{Folder, failed};
+use super::process;
+use crate::ledger::journal::error::StoreError;
+use crate::ledger::stores::shared::lease::{Held, Holder, Standing};
+use crate::model::address::is_legal_segment;
+
+/// The file's name.
+const NAME: &str = "lock";
+
+/// The most that is read of a lock file.
+const LONGEST: u64 = 4_096;
+
+/// Takes the lock and leaves the holder's name in it: also the proof that the directory can be written.
+pub(in crate::ledger) fn take(directory: &Folder, who: &str, now: Timestamp) -> Result<File, StoreError> {
+    let path = directory.path().join(NAME);
+    let fail = || failed("lock", &path);
+    let mut lock = directory.open(NAME, OFlags::RDWR | OFlags::CREATE).map_err(fail())?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let holder = read(&lock).unwrap_or_default();
+            let holder = holder.lines().next().unwrap_or_default();
+            let holder = if holder.is_empty() { "another process" } else { holder };
+            return Err(StoreError::Locked { holder: holder.to_owned() });
+        }
+        Err(TryLockError::Error(error)) => return Err(fail()(error)),
+    }
+    let text = sign(who, now);
+    lock.set_len(0)
+        .and_then(|()| lock.seek(SeekFrom::Start(0)))
+        .and_then(|_| lock.write_all(text.as_bytes()))
+        .and_then(|()| lock.sync_data())
+        .map_err(failed("write", &path))?;
+    Ok(lock)
+}
+
+/// Returns the lock file's text: a line for people, and one for programs.
+fn sign(who: &str, now: Timestamp) -> String {
+    let since = now.strftime("%Y-%m-%d %H:%M:%S UTC");
+    let holder = Holder { session: Uuid::nil(), who: who.to_owned(), process: process::this(), since: now };
+    let record = serde_json::to_string(&holder).unwrap_or_default();
+    format!("{who}, process {}, since {since}\n{record}\n", std::process::id())
+}
+
+/// Tells who has the lock of an environment's ledger, without taking it; `None` when nobody has.
+///
+/// # Errors
+/// When the lock file is there and cannot be read.
+pub fn held(directory: &Path, environment: &str) -> Result<Option<Held>, StoreError> {
+    let place = place(directory, environment)?;
+    let path = place.join(NAME);
+    let opened = Folder::ours(&place).and_then(|folder| folder.open(NAME, OFlags::RDONLY));
+    let lock = match opened {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        lock => lock.map_err(failed("read", &path))?,
+    };
+    let text = read(&lock).map_err(failed("read", &path))?;
+    let Some(holder) = text.lines().nth(1).and_then(|record| serde_json::from_str::<Holder>(record).ok())
+    else {
+        return Ok(is_locked(&lock).then(|| nameless(&text)));
+    };
+    let held = match &holder.process {
+        // Only looking must not stand in the way of someone who takes it at the same moment.
+        Some(process) if process::is_dead(process) => false,
+        _ => is_locked(&lock),
+    };
+    Ok(held.then_some(Held { holder, standing: Standing::Held(Duration::MAX), renewed: None }))
+}
+
+fn nameless(text: &str) -> Held {
+    let who = text.lines().next().filter(|line| !line.is_empty()).unwrap_or("another process").to_owned();
+    let holder = Holder { session: Uuid::nil(), who, process: None, since: Timestamp::UNIX_EPOCH };
+    Held { holder, standing: Standing::Held(Duration::MAX), renewed: None }
+}
+
+fn is_locked(lock: &File) -> bool {
+    matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
+fn read(lock: &File) -> io::Result<String> {
+    let mut text = String::new();
+    lock.take(LONGEST).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Returns the directory of an environment's ledger.
+pub(in crate::ledger) fn place(directory: &Path, environment: &str) -> Result<PathBuf, StoreError> {
+    let place = directory.join(environment);
+    if is_legal_segment(environment) {
+        return Ok(place);
+    }
+    let source =
+        io::Error::new(io::ErrorKind::InvalidInput, "an environment's name holds a-z, 0-9, _ and -");
+    Err(failed("use", &place)(source))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_held_as_long_as_it_is_open_and_says_by_whom() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = Folder::make(&root.path().join("prod")).unwrap();
+        assert_eq!(held(root.path(), "prod").unwrap(), None);
+        let now = "2026-11-21T12:00:00Z".parse().unwrap();
+        let lock = take(&folder, "ada@host", now).unwrap();
+        let found = held(root.path(), "prod").unwrap().unwrap();
+        assert_eq!((found.holder.who.as_str(), found.holder.since), ("ada@host", now));
+        assert_eq!(found.holder.process.map(|process| process.id), Some(std::process::id()));
+        let error = take(&folder, "bob@host", now).unwrap_err().to_string();
+        assert!(error.contains("ada@host, process"), "{error}");
+        drop(lock);
+        assert_eq!(held(root.path(), "prod").unwrap(), None);
+        drop(take(&folder, "bob@host", now).unwrap());
+    }
+}

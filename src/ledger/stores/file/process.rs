@@ -1,0 +1,79 @@
+//! This process, and whether another one is proven dead: the edge to the machine's process table.
+#![allow(clippy::disallowed_methods, reason = "the edge where the process table is read")]
+
+use std::fs;
+
+use crate::ledger::stores::shared::lease::Process;
+use crate::model::address::Name;
+
+/// Returns this process; `None` on a machine that does not tell processes apart for good.
+#[must_use]
+pub fn this() -> Option<Process> {
+    let id = std::process::id();
+    Some(Process { boot: boot()?, namespace: namespace()?, id, started: started(id)? })
+}
+
+/// Tells whether a process is proven dead: it ran on this boot of this machine, in this namespace, and
+/// its number is free or belongs to another one now.
+#[must_use]
+pub fn is_dead(process: &Process) -> bool {
+    let here = boot().is_some_and(|boot| boot == process.boot)
+        && namespace().is_some_and(|namespace| namespace == process.namespace);
+    // A table that cannot be read proves nothing.
+    here && started(std::process::id()).is_some()
+        && match fs::exists(format!("/proc/{}", process.id)) {
+            Ok(false) => is_gone(process.id),
+            Ok(true) => started(process.id).is_some_and(|started| started != process.started),
+            Err(_) => false,
+        }
+}
+
+/// Tells whether a number is free. The table may hide other people's processes (`hidepid`); a signal that
+/// is only tried finds them.
+#[cfg(unix)]
+fn is_gone(id: u32) -> bool {
+    let id = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw);
+    id.is_some_and(|id| rustix::process::test_kill_process(id) == Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(not(unix))]
+fn is_gone(_id: u32) -> bool {
+    false
+}
+
+fn boot() -> Option<Name> {
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(Name::new(text.trim()))
+}
+
+fn namespace() -> Option<Name> {
+    let link = fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(Name::new(link.to_str()?))
+}
+
+/// The 22nd field of the process's line. The name before it is in parentheses and may hold anything.
+fn started(id: u32) -> Option<u64> {
+    let line = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    line.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_living_are_not_dead_and_the_dead_are() {
+        let me = this().unwrap();
+        assert!(!is_dead(&me));
+        assert!(is_dead(&Process { started: me.started + 1, ..me.clone() }), "its number was given anew");
+        assert!(!is_dead(&Process { boot: "elsewhere".into(), started: 0, ..me.clone() }));
+        assert!(!is_dead(&Process { namespace: "pid:[1]".into(), started: 0, ..me.clone() }));
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let id = child.id();
+        let dead = Process { id, started: started(id).unwrap(), ..me };
+        child.wait().unwrap();
+        assert!(is_dead(&dead));
+        assert!(!is_gone(1) && is_gone(id), "someone else's process is no free number");
+        assert!(!is_dead(&Process { id: 0, ..this().unwrap() }) && !is_gone(u32::MAX));
+    }
+}

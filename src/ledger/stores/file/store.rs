@@ -1,0 +1,419 @@
+//! `FileStore`: a ledger in a directory: the last summary and the journal after it.
+//!
+//! `DIR/ENV/ledger-SERIAL.json` is the whole ledger at one moment; `journal-SERIAL.log` holds every
+//! append since. The summary is written beside its place, made durable, and renamed before its journal
+//! begins, so a crash at any point leaves one of the two pairs whole. Only the end of the last line may
+//! be torn; anything else that does not fit stops everything.
+#![allow(clippy::disallowed_methods, reason = "the edge where the file store touches files")]
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use rustix::fs::OFlags;
+use tokio::runtime::Handle;
+
+use super::dir_handle::{Folder, failed};
+use super::lock::{self, place};
+use crate::ledger::journal::chain::Head;
+use crate::ledger::journal::error::StoreError;
+use crate::ledger::journal::mac::{self, SealKey, Seals, check_readable};
+use crate::ledger::journal::record::Record;
+use crate::ledger::journal::replay::{check_owner, here, load_ledger, same_owner};
+use crate::ledger::journal::store::Store;
+use crate::ledger::journal::trail::Trail;
+use crate::ledger::journal::{checkpoint, line};
+use crate::ledger::state::entry::Identity;
+use crate::ledger::state::ledger::Ledger;
+
+/// Summaries that are kept, with their journals.
+const KEPT: usize = 10;
+
+/// Room that the disk has behind the journal whenever a request leaves: for the records of all answers
+/// that can be under way.
+const RESERVE: u64 = 512 * 1024;
+
+/// A directory's ledger, locked for writing until it is dropped.
+#[derive(Debug)]
+pub struct FileStore {
+    directory: Folder,
+    /// Held, not used: closing it gives the lock back.
+    lock: Arc<File>,
+    state: RefCell<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    journal: Arc<File>,
+    journal_path: PathBuf,
+    head: Head,
+    trail: Trail,
+    seal: Option<SealKey>,
+    /// Up to here the disk has room for the journal.
+    reserved: u64,
+    poisoned: bool,
+    /// What opening read, for the first load.
+    records: Option<Vec<Record>>,
+}
+
+/// What opening a ledger for writing needs to know.
+#[derive(Debug, Clone)]
+pub struct Opening<'a> {
+    /// Where the ledgers of the stack are kept.
+    pub directory: &'a Path,
+    /// Whose ledger it is, if it is not there yet; else stack and environment must agree.
+    pub identity: &'a Identity,
+    /// Who opens it, as `user@host`.
+    pub who: &'a str,
+    /// When.
+    pub now: Timestamp,
+    /// The key that seals it.
+    pub seal: Option<&'a SealKey>,
+}
+
+/// What a directory holds.
+struct Content {
+    records: Vec<Record>,
+    /// The serial in the journal's name.
+    serial: u64,
+    head: Head,
+    trail: Trail,
+    /// Bytes of the journal that count; `None` when there is no journal yet.
+    whole: Option<u64>,
+}
+
+impl FileStore {
+    /// Opens a ledger for writing: takes its lock, checks that it can be written, drops a torn end, and
+    /// begins it if it is not there yet.
+    ///
+    /// # Errors
+    /// When someone else holds the lock, the directory cannot be written, what is there is damaged, or
+    /// it is another stack's ledger.
+    pub fn open(opening: &Opening<'_>) -> Result<Self, StoreError> {
+        let place = place(opening.directory, &opening.identity.environment)?;
+        let directory = Folder::make(&place).map_err(failed("use", &place))?;
+        let lock = lock::take(&directory, opening.who, opening.now)?;
+        let content = read_content(&directory, opening.seal)?;
+        check_owner(&content.records, opening.identity, opening.seal)?;
+        let name = journal_name(content.serial);
+        let mut state = State {
+            journal: Arc::new(open_journal(&directory, &name, content.whole)?),
+            journal_path: place.join(name),
+            head: content.head,
+            trail: content.trail,
+            seal: opening.seal.cloned(),
+            reserved: 0,
+            poisoned: false,
+            records: Some(content.records),
+        };
+        directory.sync().map_err(failed("write", &place))?;
+        let mut records = state.records.take().unwrap_or_default();
+        let birth = records.is_empty().then(|| Record::birth(opening.identity));
+        let first: Vec<Record> = birth.into_iter().chain(mac::begin(&records, opening.seal)).collect();
+        if !first.is_empty() {
+            let line = state.begin(&first)?;
+            let written = write_durably(&state.journal, &line.bytes);
+            state.end(&first, line.head, written)?;
+            records.extend(first);
+        }
+        state.records = Some(records);
+        Ok(Self { directory, lock: Arc::new(lock), state: RefCell::new(state) })
+    }
+
+    /// Reads a ledger without a lock and without writing anything; `None` when there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read, is damaged, or is another stack's.
+    pub fn read(
+        directory: &Path,
+        stack: &str,
+        environment: &str,
+        key: Option<&SealKey>,
+    ) -> Result<Option<Ledger>, StoreError> {
+        let found = Self::read_with_trail(directory, stack, environment, key)?;
+        Ok(found.map(|(ledger, _)| ledger))
+    }
+
+    /// As `read`, with the digests of the lines that were read.
+    ///
+    /// # Errors
+    /// As `read`.
+    pub fn read_with_trail(
+        directory: &Path,
+        stack: &str,
+        environment: &str,
+        key: Option<&SealKey>,
+    ) -> Result<Option<(Ledger, Trail)>, StoreError> {
+        let place = place(directory, environment)?;
+        let directory = match Folder::ours(&place) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other.map_err(failed("read", &place))?,
+        };
+        let mut content = read_content(&directory, key);
+        for _ in 0..3 {
+            // Someone who writes may have condensed the journal between two reads.
+            if content.is_ok() {
+                break;
+            }
+            content = read_content(&directory, key);
+        }
+        let Content { records, trail, .. } = content?;
+        if records.is_empty() {
+            return Ok(None);
+        }
+        check_readable(&records, key)?;
+        let ledger = load_ledger(records)?;
+        same_owner(&ledger.identity.stack, &ledger.identity.environment, stack, environment)?;
+        here(&ledger)?;
+        Ok(Some((ledger, trail)))
+    }
+}
+
+impl Store for FileStore {
+    async fn load(&self) -> Result<Vec<Record>, StoreError> {
+        let mut state = self.state.borrow_mut();
+        match state.records.take() {
+            Some(records) => Ok(records),
+            None => read_content(&self.directory, state.seal.as_ref()).map(|content| content.records),
+        }
+    }
+
+    async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
+        let line = self.state.borrow_mut().begin(records)?;
+        let written = self.write(Arc::clone(&line.bytes)).await;
+        self.state.borrow_mut().end(records, line.head, written)
+    }
+
+    async fn condense(&self, ledger: &Ledger) -> Result<(), StoreError> {
+        self.sum_up(ledger, None)
+    }
+
+    async fn seal(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
+        self.sum_up(ledger, Some(key))
+    }
+
+    fn trail(&self) -> Trail {
+        self.state.borrow().trail.clone()
+    }
+}
+
+/// A line on its way to the disk.
+struct Line {
+    bytes: Arc<[u8]>,
+    /// The chain's head once it is there.
+    head: Head,
+}
+
+impl FileStore {
+    /// Writes a summary; with a key, its MACs begin with it: the file is renamed to its place whole or not at all.
+    fn sum_up(&self, ledger: &Ledger, key: Option<&SealKey>) -> Result<(), StoreError> {
+        let mut state = self.state.borrow_mut();
+        if std::mem::replace(&mut state.poisoned, true) {
+            return Err(StoreError::Poisoned);
+        }
+        if let Some(key) = key {
+            state.seal = Some(key.clone());
+        }
+        write_summary(&self.directory, ledger, &state.head, state.seal.as_ref())?;
+        let name = journal_name(ledger.serial);
+        state.journal = Arc::new(open_journal(&self.directory, &name, None)?);
+        self.directory.sync().map_err(failed("write", self.directory.path()))?;
+        state.journal_path = self.directory.path().join(name);
+        state.reserved = 0;
+        state.poisoned = false;
+        prune(&self.directory)
+    }
+
+    /// Writes a line where it holds nobody up: answers are read and other requests prepared meanwhile.
+    /// Whoever waits for the line waits for the disk.
+    async fn write(&self, line: Arc<[u8]>) -> io::Result<()> {
+        let journal = Arc::clone(&self.state.borrow().journal);
+        let Ok(runtime) = Handle::try_current() else { return write_durably(&journal, &line) };
+        // The write may outlive whoever asked for it; the lock outlives the write.
+        let lock = Arc::clone(&self.lock);
+        let write = move || {
+            let written = write_durably(&journal, &line);
+            drop(lock);
+            written
+        };
+        runtime.spawn_blocking(write).await.unwrap_or_else(|gone| Err(io::Error::other(gone)))
+    }
+}
+
+/// A failed sync is never repeated: the kernel may have dropped what it could not write.
+fn write_durably(mut journal: &File, line: &[u8]) -> io::Result<()> {
+    journal.write_all(line).and_then(|()| journal.sync_data())
+}
+
+impl State {
+    /// Makes the line that is written next. Until it is known to be there, the store is poisoned.
+    fn begin(&mut self, records: &[Record]) -> Result<Line, StoreError> {
+        if std::mem::replace(&mut self.poisoned, true) {
+            return Err(StoreError::Poisoned);
+        }
+        let (line, head) = line::write(records, &self.head, self.seal.as_ref())
+            .map_err(|error| failed("write", &self.journal_path)(error.into()))?;
+        let sends = records.iter().any(|record| matches!(record, Record::Intent(_)));
+        self.make_room(line.len() as u64, sends)?;
+        Ok(Line { bytes: line.into(), head })
+    }
+
+    /// Goes on after a line, if it is there.
+    fn end(&mut self, records: &[Record], head: Head, written: io::Result<()>) -> Result<(), StoreError> {
+        written.map_err(failed("write", &self.journal_path))?;
+        self.head = head;
+        self.trail.advance(records, head);
+        self.records = None;
+        self.poisoned = false;
+        Ok(())
+    }
+}
+
+impl State {
+    /// Sees to it that the disk has room for a line and for what follows it: an intent must not become
+    /// durable when the record of its answer could not. The file's length stays as it is, so that a torn
+    /// end still shows.
+    fn make_room(&mut self, line: u64, must: bool) -> Result<(), StoreError> {
+        let fail = |source: io::Error| failed("write", &self.journal_path)(source);
+        let length = self.journal.metadata().map_err(fail)?.len();
+        if length + line + RESERVE / 2 <= self.reserved {
+            return Ok(());
+        }
+        match reserve(&self.journal, length, line + RESERVE) {
+            Ok(()) => self.reserved = length + line + RESERVE,
+            // The record of an answer takes the room that was made for it.
+            Err(error) if must => return Err(fail(error)),
+            Err(_) => {}
+        }
+        Ok(())
+    }
+}
+
+/// Takes room on the disk. A file system that cannot promise any is no reason to stop.
+#[cfg(target_os = "linux")]
+fn reserve(file: &File, from: u64, bytes: u64) -> io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    use rustix::io::Errno;
+    match fallocate(file, FallocateFlags::KEEP_SIZE, from, bytes) {
+        Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Elsewhere than on Linux a full disk shows when a record is written.
+#[cfg(not(target_os = "linux"))]
+fn reserve(_: &File, _: u64, _: u64) -> io::Result<()> {
+    Ok(())
+}
+
+/// Opens the journal for appending; `whole` cuts off a torn end.
+fn open_journal(directory: &Folder, name: &str, whole: Option<u64>) -> Result<File, StoreError> {
+    let path = &directory.path().join(name);
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
+    let file = directory.open(name, flags).map_err(failed("write", path))?;
+    let length = file.metadata().map_err(failed("read", path))?.len();
+    let whole = whole.unwrap_or(0);
+    if length != whole {
+        file.set_len(whole).and_then(|()| file.sync_all()).map_err(failed("write", path))?;
+    }
+    Ok(file)
+}
+
+/// Reads the newest summary and the journal after it.
+fn read_content(directory: &Folder, key: Option<&SealKey>) -> Result<Content, StoreError> {
+    let names = directory.names().map_err(failed("read", directory.path()))?;
+    let newest = |prefix, suffix| names.iter().filter_map(|name| serial_of(name, prefix, suffix)).max();
+    let summary = newest("ledger-", ".json");
+    let journal = newest("journal-", ".log");
+    let serial = summary.unwrap_or(0);
+    if let Some(journal) = journal.filter(|journal| *journal > serial) {
+        return Err(StoreError::Corrupt {
+            place: directory.path().join(journal_name(journal)).display().to_string(),
+            reason: "the ledger that it goes on from is missing".to_owned(),
+        });
+    }
+    let mut seals = Seals::new(key);
+    let (mut records, head) = match summary {
+        Some(serial) => {
+            let (ledger, head) = read_summary(directory, serial, &mut seals)?;
+            (vec![Record::Condensed(Box::new(ledger))], head)
+        }
+        None => (Vec::new(), crate::ledger::journal::chain::first_head()),
+    };
+    let mut trail = Trail::new(serial, head);
+    let name = journal_name(serial);
+    let path = directory.path().join(&name);
+    let Some(bytes) = directory.read(&name).map_err(failed("read", &path))? else {
+        return Ok(Content { records, serial, head, trail, whole: None });
+    };
+    let lines = line::read(&bytes, head, &mut seals).map_err(|damage| StoreError::Corrupt {
+        place: format!("{}, line {}", path.display(), damage.line),
+        reason: damage.reason.to_owned(),
+    })?;
+    trail.follow(&lines);
+    records.extend(lines.records);
+    Ok(Content { records, serial, head: lines.head, trail, whole: Some(lines.whole as u64) })
+}
+
+fn read_summary(
+    directory: &Folder,
+    serial: u64,
+    seals: &mut Seals<'_>,
+) -> Result<(Ledger, Head), StoreError> {
+    let name = summary_name(serial);
+    let path = &directory.path().join(&name);
+    let corrupt =
+        |reason: &str| StoreError::Corrupt { place: path.display().to_string(), reason: reason.to_owned() };
+    let bytes = directory.read(&name).map_err(failed("read", path))?.unwrap_or_default();
+    let (ledger, head) = checkpoint::parse(&bytes, seals).map_err(corrupt)?;
+    if ledger.serial == serial { Ok((ledger, head)) } else { Err(corrupt("it is not where it belongs")) }
+}
+
+/// Writes a summary beside its place, makes it durable, and puts it there.
+pub(in crate::ledger) fn write_summary(
+    directory: &Folder,
+    ledger: &Ledger,
+    head: &Head,
+    key: Option<&SealKey>,
+) -> Result<(), StoreError> {
+    let name = summary_name(ledger.serial);
+    let write = |file: &mut File| checkpoint::write(file, ledger, head, key).map(drop);
+    directory.replace(&name, 0o600, write).map_err(failed("write", &directory.path().join(&name)))
+}
+
+/// Removes summaries, and the journals that follow them, but the newest few.
+fn prune(directory: &Folder) -> Result<(), StoreError> {
+    let names = directory.names().map_err(failed("read", directory.path()))?;
+    let mut serials: Vec<_> = names.iter().filter_map(|name| serial_of(name, "ledger-", ".json")).collect();
+    serials.sort_unstable();
+    let oldest = serials.len().checked_sub(KEPT).map_or(0, |at| serials[at]);
+    for name in &names {
+        // Left by a crash: this process holds the lock, so nobody is writing it.
+        if name.starts_with(".ledger-") && Path::new(name).extension().is_some_and(|end| end == "new") {
+            directory.remove(name).map_err(failed("remove", &directory.path().join(name)))?;
+        }
+        let serial = serial_of(name, "ledger-", ".json").or_else(|| serial_of(name, "journal-", ".log"));
+        if serial.is_some_and(|serial| serial < oldest) {
+            directory.remove(name).map_err(failed("remove", &directory.path().join(name)))?;
+        }
+    }
+    Ok(())
+}
+
+pub(in crate::ledger) fn journal_name(serial: u64) -> String {
+    format!("journal-{serial}.log")
+}
+
+pub(in crate::ledger) fn summary_name(serial: u64) -> String {
+    format!("ledger-{serial}.json")
+}
+
+pub(in crate::ledger) fn serial_of(name: &str, prefix: &str, suffix: &str) -> Option<u64> {
+    name.strip_prefix(prefix)?.strip_suffix(suffix)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! The document that a state server keeps: to the server the state of a Terraform that manages nothing,
+//! and under one key the ledger's summary and the lines after it. Pure.
+
+use std::rc::Rc;
+
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::ledger::journal::chain::Head;
+use crate::ledger::journal::mac::{SealKey, Seals};
+use crate::ledger::journal::record::Record;
+use crate::ledger::journal::trail::Trail;
+use crate::ledger::journal::{checkpoint, line};
+use crate::ledger::state::entry::key_as_hex;
+use crate::ledger::state::ledger::Ledger;
+use crate::model::hex::hex;
+
+/// The form of what stands under the key.
+const FORMAT: u32 = 1;
+
+/// The version of Terraform's states, and one of those that wrote it.
+const STATE: (u32, &str) = (4, "1.0.0");
+
+/// Bytes of lines that may stand after a summary; as many as the summary has, if it is larger.
+const LINES: usize = 256 << 10;
+
+/// What is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Document {
+    /// Counts the writes.
+    pub(super) serial: u64,
+    lineage: Uuid,
+    head: Head,
+    summary: Option<Rc<str>>,
+    lines: Vec<Rc<str>>,
+}
+
+/// A document and what it says.
+#[derive(Debug)]
+pub(super) struct Content {
+    pub(super) document: Document,
+    pub(super) records: Vec<Record>,
+    pub(super) trail: Trail,
+}
+
+#[derive(Deserialize)]
+struct Found {
+    serial: u64,
+    #[serde(default)]
+    lineage: String,
+    #[serde(default)]
+    resources: Vec<IgnoredAny>,
+    stead: Option<Body>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Body {
+    format: u32,
+    head: String,
+    summary: Option<Rc<str>>,
+    lines: Vec<Rc<str>>,
+}
+
+impl Default for Document {
+    fn default() -> Self {
+        Self {
+            serial: 0,
+            lineage: Uuid::nil(),
+            head: crate::ledger::journal::chain::first_head(),
+            summary: None,
+            lines: Vec::new(),
+        }
+    }
+}
+
+/// Reads a document; the error says what does not fit. One that is not there yet gets a lineage.
+pub(super) fn parse(body: Option<&[u8]>, lineage: Uuid, key: Option<&SealKey>) -> Result<Content, String> {
+    let Some(body) = body else {
+        let document = Document { lineage, ..Document::default() };
+        return Ok(Content {
+            document,
+            records: Vec::new(),
+            trail: Trail::new(0, crate::ledger::journal::chain::first_head()),
+        });
+    };
+    let document = envelope(body)?;
+    let (mut records, mut head, mut seals) =
+        (Vec::new(), crate::ledger::journal::chain::first_head(), Seals::new(key));
+    let mut trail = Trail::new(0, head);
+    if let Some(text) = &document.summary {
+        let (ledger, after) = checkpoint::parse(text.as_bytes(), &mut seals)
+            .map_err(|reason| format!("the summary: {reason}"))?;
+        trail = Trail::new(ledger.serial, after);
+        records.push(Record::Condensed(Box::new(ledger)));
+        head = after;
+    }
+    for (number, text) in document.lines.iter().enumerate() {
+        let at = |reason: &str| format!("line {}: {reason}", number + 1);
+        let lines = line::read(text.as_bytes(), head, &mut seals).map_err(|damage| at(damage.reason))?;
+        if lines.whole != text.len() {
+            return Err(at("its end is missing"));
+        }
+        trail.follow(&lines);
+        records.extend(lines.records);
+        head = lines.head;
+    }
+    if head != document.head {
+        return Err("it does not end where it says".to_owned());
+    }
+    Ok(Content { document, records, trail })
+}
+
+/// Reads a document without what its lines say.
+fn envelope(body: &[u8]) -> Result<Document, String> {
+    let found: Found = serde_json::from_slice(body).map_err(|_| "it holds no state".to_owned())?;
+    let Some(stead) = found.stead.filter(|_| found.resources.is_empty()) else {
+        return Err("it holds the state of Terraform, and no ledger".to_owned());
+    };
+    let head = key_as_hex::parse(&stead.head).filter(|_| stead.format == FORMAT);
+    let head = head.ok_or_else(|| "it holds no ledger that this version knows".to_owned())?.0;
+    let lineage = Uuid::try_parse(&found.lineage).map_err(|_| "its lineage is none".to_owned())?;
+    Ok(Document { serial: found.serial, lineage, head, summary: stead.summary, lines: stead.lines })
+}
+
+impl Document {
+    /// Returns the digest of all its lines.
+    pub(super) fn head(&self) -> Head {
+        self.head
+    }
+
+    /// Returns the same with the next serial.
+    pub(super) fn next(&self) -> Self {
+        Self { serial: self.serial + 1, ..self.clone() }
+    }
+
+    /// Returns the next one, with records added, which make `ledger`. Lines are summed up when there
+    /// are many: so a document is never much larger than its ledger.
+    pub(super) fn with(
+        &self,
+        records: &[Record],
+        ledger: &Ledger,
+        key: Option<&SealKey>,
+    ) -> Result<Self, serde_json::Error> {
+        let (text, head) = line::write(records, &self.head, key)?;
+        let mut next = Self { head, ..self.next() };
+        next.lines.push(as_text(text)?.into());
+        let length: usize = next.lines.iter().map(|line| line.len()).sum();
+        let summary = next.summary.as_ref().map_or(0, |summary| summary.len());
+        if length > LINES.max(summary) { next.summed_up(ledger, key) } else { Ok(next) }
+    }
+
+    /// Returns the next one, all of it summed up as `ledger`.
+    pub(super) fn condensed(
+        &self,
+        ledger: &Ledger,
+        key: Option<&SealKey>,
+    ) -> Result<Self, serde_json::Error> {
+        self.next().summed_up(ledger, key)
+    }
+
+    fn summed_up(self, ledger: &Ledger, key: Option<&SealKey>) -> Result<Self, serde_json::Error> {
+        let bytes =
+            checkpoint::write(Vec::new(), ledger, &self.head, key).map_err(serde_json::Error::io)?;
+        Ok(Self { summary: Some(as_text(bytes)?.into()), lines: Vec::new(), ..self })
+    }
+
+    /// Returns the document as it is sent.
+    pub(super) fn write(&self) -> Result<Vec<u8>, serde_json::Error> {
+        let (version, terraform_version) = STATE;
+        let stead = Body {
+            format: FORMAT,
+            head: hex(&self.head),
+            summary: self.summary.clone(),
+            lines: self.lines.clone(),
+        };
+        serde_json::to_vec(&json!({
+            "version": version,
+            "terraform_version": terraform_version,
+            "serial": self.serial,
+            "lineage": self.lineage,
+            "outputs": {},
+            "resources": [],
+            "check_results": null,
+            "stead": stead,
+        }))
+    }
+
+    /// Tells whether a server's document is this one, in whatever form it keeps it.
+    pub(super) fn is_in(&self, body: &[u8]) -> bool {
+        envelope(body).is_ok_and(|found| found == *self)
+    }
+}
+
+/// Lines and summaries are JSON: they are text.
+fn as_text(bytes: Vec<u8>) -> Result<String, serde_json::Error> {
+    String::from_utf8(bytes).map_err(|error| serde_json::Error::io(std::io::Error::other(error)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,334 @@
+//! The state server: one request each for the document and for its lock.
+#![allow(clippy::disallowed_methods, reason = "the edge to a state server, with pauses between tries")]
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use jiff::Timestamp;
+use md5::{Digest, Md5};
+use reqwest::{Client, Method, Response, Url};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::store::Settings;
+use crate::ledger::journal::error::StoreError;
+use crate::ledger::state::entry::Identity;
+use crate::ledger::stores::https::{self, Way, innermost, shown};
+use crate::ledger::stores::location::without_password;
+use crate::ledger::stores::shared::lease::Holder;
+use crate::model::redact::SentSecrets;
+
+/// Time allowed for a small request.
+const ALLOWED: Duration = Duration::from_mins(1);
+
+/// Bytes that a slow line carries in a second.
+const SLOW: usize = 100_000;
+
+/// How often a document is read when the server is away.
+const TRIES: u64 = 3;
+
+/// The most of a lock's description that is read.
+const LARGEST_LOCK: usize = 64 << 10;
+
+/// A state server.
+pub(super) struct Server {
+    client: Client,
+    document: Url,
+    lock: (Method, Url),
+    unlock: (Method, Url),
+    username: Option<String>,
+    password: Option<SecretString>,
+}
+
+/// Who has a lock, in the protocol's words.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub(super) struct LockInfo {
+    /// Told apart from every other lock. A server that does not tell it unlocks without.
+    #[serde(rename = "ID", skip_serializing_if = "String::is_empty")]
+    pub(super) id: String,
+    operation: String,
+    info: String,
+    who: String,
+    version: String,
+    created: String,
+    path: String,
+}
+
+/// How the server answered to `LOCK`.
+#[derive(Debug)]
+pub(super) enum LockAnswer {
+    /// The lock is taken now.
+    Taken,
+    /// Someone has it.
+    Held(LockInfo),
+    /// Neither.
+    Unknown(u16),
+}
+
+/// A status.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Answer(pub(super) u16);
+
+impl Answer {
+    /// Tells whether the server did as it was told.
+    pub(super) fn is_done(self) -> bool {
+        (200..300).contains(&self.0)
+    }
+
+    /// Tells whether the server said no to this request, and not to every one.
+    pub(super) fn is_refusal(self) -> bool {
+        (400..500).contains(&self.0) && !matches!(self.0, 401 | 404 | 405 | 407 | 408 | 429)
+    }
+}
+
+impl LockInfo {
+    /// Returns the lock of a holder.
+    pub(super) fn new(holder: &Holder, identity: &Identity) -> Self {
+        Self {
+            id: holder.session.to_string(),
+            operation: "apply".to_owned(),
+            info: format!("stead, {}/{}", identity.stack, identity.environment),
+            who: holder.who.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            created: holder.since.to_string(),
+            path: String::new(),
+        }
+    }
+
+    /// Returns a lock that nobody has.
+    pub(super) fn another(&self) -> Self {
+        let id = Uuid::try_parse(&self.id).unwrap_or_default().as_u128() ^ 1;
+        Self { id: Uuid::from_u128(id).to_string(), ..self.clone() }
+    }
+
+    /// Returns the holder, as far as the server tells. Its lock lasts until someone takes it away.
+    pub(super) fn holder(&self) -> Holder {
+        let since = self.created.parse().unwrap_or(Timestamp::UNIX_EPOCH);
+        Holder { session: Uuid::nil(), who: shown(&self.who), process: None, since }
+    }
+
+    /// Returns the holder in words.
+    pub(super) fn in_words(&self) -> String {
+        let told = [("", &self.who), ("", &self.operation), ("since ", &self.created), ("lock ", &self.id)];
+        let told = told.iter().filter(|(_, text)| !text.is_empty());
+        let words: Vec<_> = told.map(|(before, text)| format!("{before}{}", shown(text))).collect();
+        if words.is_empty() { "someone whom the server does not name".to_owned() } else { words.join(", ") }
+    }
+}
+
+impl Server {
+    /// Returns the server of the settings.
+    ///
+    /// # Errors
+    /// When an address is unsafe, a method is none, or TLS cannot start.
+    pub(super) fn new(settings: &Settings) -> Result<Self, StoreError> {
+        let failed = |place: &str, reason: &str| StoreError::Shared {
+            action: "use",
+            place: without_password(place),
+            reason: reason.to_owned(),
+        };
+        let url = |text: &str| {
+            https::address(text).map_err(|reason| match reason {
+                "it holds a user or a password" => failed(
+                    text,
+                    "it holds a user or a password: set STEAD_HTTP_USERNAME and STEAD_HTTP_PASSWORD",
+                ),
+                reason => failed(text, reason),
+            })
+        };
+        let method = |name: &str, variable: &str| {
+            let method = Method::from_bytes(name.as_bytes());
+            method.map_err(|_| failed(&settings.address, &format!("{variable} is no method")))
+        };
+        let document = url(&settings.address)?;
+        let lock = (method(&settings.lock_method, "STEAD_HTTP_LOCK_METHOD")?, url(&settings.lock_address)?);
+        let unlock =
+            (method(&settings.unlock_method, "STEAD_HTTP_UNLOCK_METHOD")?, url(&settings.unlock_address)?);
+        let ways = [&document, &lock.1, &unlock.1].map(Way::to);
+        if ways.iter().any(|way| *way != ways[0]) {
+            return Err(failed(
+                &settings.address,
+                "the document and its lock are not on the same side of TLS",
+            ));
+        }
+        let client = https::client(ways[0]).map_err(|reason| failed(&settings.address, &reason))?;
+        let (username, password) = (settings.username.clone(), settings.password.clone());
+        Ok(Self { client, document, lock, unlock, username, password })
+    }
+
+    /// Returns the place for messages.
+    pub(super) fn place(&self) -> String {
+        without_password(self.document.as_str())
+    }
+
+    /// Returns the error of an action.
+    pub(super) fn failed(&self, action: &'static str, reason: &impl Display) -> StoreError {
+        StoreError::Shared { action, place: self.place(), reason: reason.to_string() }
+    }
+
+    /// Returns the error of an answer that the protocol does not know.
+    pub(super) fn odd(&self, action: &'static str, status: u16) -> StoreError {
+        let words = match status {
+            300..=399 => "; no redirect is followed: set the address that it leads to",
+            401 | 403 => "; check STEAD_HTTP_USERNAME and STEAD_HTTP_PASSWORD",
+            _ => "",
+        };
+        self.failed(action, &format!("the answer is {status}{words}"))
+    }
+
+    /// Reads the document; `None` when there is none.
+    pub(super) async fn get(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        let mut tried = 0;
+        loop {
+            tried += 1;
+            let answer = self.send(Method::GET, self.document.clone(), None).await;
+            let last = tried == TRIES;
+            match answer {
+                Ok(mut answer) => match answer.status().as_u16() {
+                    200 => {
+                        let body = self.body(&mut answer, LARGEST).await?;
+                        return Ok(Some(body).filter(|body| !body.is_empty()));
+                    }
+                    204 | 404 => return Ok(None),
+                    502..=504 if !last => {}
+                    status => return Err(self.odd("read", status)),
+                },
+                Err(reason) if last => return Err(self.failed("read", &reason)),
+                Err(_) => {}
+            }
+            tokio::time::sleep(Duration::from_millis(300 * tried)).await;
+        }
+    }
+
+    /// Replaces the document under the lock of an id.
+    pub(super) async fn post(&self, body: &[u8], id: &str) -> Result<Answer, StoreError> {
+        let mut url = self.document.clone();
+        url.query_pairs_mut().append_pair("ID", id);
+        let answer = self.send(Method::POST, url, Some(body.to_vec())).await;
+        let answer = answer.map_err(|reason| self.failed("write", &reason))?;
+        Ok(Answer(answer.status().as_u16()))
+    }
+
+    /// Takes the lock for good: if the answer is lost, it is given back.
+    pub(super) async fn take(&self, lock: &LockInfo) -> Result<LockAnswer, StoreError> {
+        let answer = self.lock(lock).await;
+        if answer.is_err() {
+            // The first error is the one to tell.
+            let _ = self.unlock(lock).await;
+        }
+        answer
+    }
+
+    /// Takes the lock.
+    pub(super) async fn lock(&self, lock: &LockInfo) -> Result<LockAnswer, StoreError> {
+        let (method, url) = self.lock.clone();
+        let answer = self.send(method, url, Some(self.described(lock)?)).await;
+        let mut answer = answer.map_err(|reason| self.failed("lock", &reason))?;
+        match answer.status().as_u16() {
+            200..=299 => Ok(LockAnswer::Taken),
+            409 | 423 => {
+                let body = self.body(&mut answer, LARGEST_LOCK).await.unwrap_or_default();
+                // A description that repeats the password is none.
+                let text = self.screened(String::from_utf8_lossy(&body).into_owned());
+                Ok(LockAnswer::Held(serde_json::from_str(&text).unwrap_or_default()))
+            }
+            status => Ok(LockAnswer::Unknown(status)),
+        }
+    }
+
+    /// Gives a lock back.
+    pub(super) async fn unlock(&self, lock: &LockInfo) -> Result<Answer, StoreError> {
+        let (method, url) = self.unlock.clone();
+        let answer = self.send(method, url, Some(self.described(lock)?)).await;
+        let answer = answer.map_err(|reason| self.failed("unlock", &reason))?;
+        Ok(Answer(answer.status().as_u16()))
+    }
+
+    /// Returns what the server says, unless it repeats a part of the password.
+    fn screened(&self, text: String) -> String {
+        let mut sent = SentSecrets::default();
+        if let Some(password) = &self.password {
+            sent.push(password.expose_secret());
+        }
+        sent.screen(text)
+    }
+
+    fn described(&self, lock: &LockInfo) -> Result<Vec<u8>, StoreError> {
+        serde_json::to_vec(lock).map_err(|error| self.failed("lock", &error))
+    }
+
+    async fn send(&self, method: Method, url: Url, body: Option<Vec<u8>>) -> Result<Response, String> {
+        let length = body.as_ref().map_or(0, Vec::len);
+        let allowed = ALLOWED + Duration::from_secs((length / SLOW) as u64);
+        let mut request = self.client.request(method, url).timeout(allowed);
+        if let Some(username) = &self.username {
+            let password = self.password.as_ref().map(ExposeSecret::expose_secret);
+            request = request.basic_auth(username, password);
+        }
+        if let Some(body) = body {
+            let digest = BASE64_STANDARD.encode(Md5::digest(&body));
+            request = request.header("content-type", "application/json").header("content-md5", digest);
+            request = request.body(body);
+        }
+        request.send().await.map_err(|error| why(&error))
+    }
+
+    /// Reads a whole body, bounded after decompression.
+    async fn body(&self, answer: &mut Response, most: usize) -> Result<Vec<u8>, StoreError> {
+        let mut body = Vec::new();
+        while let Some(chunk) = answer.chunk().await.map_err(|error| self.failed("read", &why(&error)))? {
+            if body.len() + chunk.len() > most {
+                return Err(self.failed("read", &format!("the answer is larger than {} KiB", most >> 10)));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+}
+
+fn why(error: &reqwest::Error) -> String {
+    if error.is_timeout() { "no answer in time".to_owned() } else { innermost(error) }
+}
+
+/// The largest document, as the server takes it and gives it.
+pub(super) const LARGEST: usize = 16 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_holder_is_told_as_far_as_the_server_tells_it() {
+        let info = |text: &str| serde_json::from_str::<LockInfo>(text).unwrap().in_words();
+        assert_eq!(info("{}"), "someone whom the server does not name");
+        assert_eq!(
+            info(r#"{"ID":"7","Who":"eve\u001b[2J\r\n@host","Operation":"","Created":"now","Extra":1}"#),
+            "eve[2J@host, since now, lock 7"
+        );
+    }
+
+    #[test]
+    fn what_refuses_everyone_is_no_refusal() {
+        for (status, done, refusal) in [
+            (200, true, false),
+            (204, true, false),
+            (307, false, false),
+            (401, false, false),
+            (404, false, false),
+            (409, false, true),
+            (423, false, true),
+            (429, false, false),
+            (500, false, false),
+        ] {
+            assert_eq!(
+                (Answer(status).is_done(), Answer(status).is_refusal()),
+                (done, refusal),
+                "{status}"
+            );
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! `HttpStore`: a ledger on a state server that speaks the protocol of Terraform's http backend.
+//!
+//! The server knows one document and one lock. The lock is taken before anything else, and that the
+//! server enforces it is proven every time. There is no compare-and-set: a document is read before it is
+//! replaced, and read back afterwards; between the two a writer whose lock was broken could come. So the
+//! store is strict, and a lock is taken over by a human only.
+
+use crate::ledger::stores::http::document;
+use std::cell::RefCell;
+use std::time::Duration;
+
+use super::server::LARGEST;
+use crate::ledger::journal::error::StoreError;
+use crate::ledger::journal::mac::{self, SealKey, check_readable};
+use crate::ledger::journal::record::Record;
+use crate::ledger::journal::replay::{check_owner, load_ledger, same_owner};
+use crate::ledger::journal::store::Store;
+use crate::ledger::journal::trail::Trail;
+use crate::ledger::state::entry::Identity;
+use crate::ledger::state::ledger::Ledger;
+use crate::ledger::stores::shared::lease::{Held, Holder, Process, RENEWED_EVERY, Standing};
+use crate::model::clock::Clock;
+
+use super::document::{Content, Document};
+use super::server::{LockAnswer, LockInfo, Server};
+pub use super::settings::{Settings, variables};
+
+/// What opening a ledger on a state server needs to know.
+pub struct Opening<'a> {
+    /// Whose ledger it is, if it is not there yet; else stack and environment must agree.
+    pub identity: &'a Identity,
+    /// Who opens it.
+    pub holder: Holder,
+    /// Says of a process that it is proven dead.
+    pub is_dead: &'a dyn Fn(&Process) -> bool,
+    /// Breaks the lock of whoever has it, for this reason.
+    pub force: Option<&'a str>,
+    /// The key that seals it.
+    pub seal: Option<&'a SealKey>,
+}
+
+/// A ledger on a state server, locked until it is released.
+pub struct HttpStore<K> {
+    server: Server,
+    clock: K,
+    lock: LockInfo,
+    state: RefCell<State>,
+}
+
+struct State {
+    document: Document,
+    trail: Trail,
+    seal: Option<SealKey>,
+    /// What the document's records make.
+    ledger: Option<Ledger>,
+    /// A write is under way, or failed: nothing is certain.
+    poisoned: bool,
+    /// A document was sent, and no answer says what became of it: it may still arrive. Giving the lock
+    /// back would let it replace what someone else writes then.
+    under_way: bool,
+    /// What opening read, for the first load.
+    records: Option<Vec<Record>>,
+}
+
+impl<K: Clock> HttpStore<K> {
+    /// Opens a ledger for writing: takes the lock, proves that the server keeps its word, and begins the
+    /// ledger if it is not there yet.
+    ///
+    /// # Errors
+    /// When someone else has the lock, the server does not enforce it, cannot be reached, or holds
+    /// something else.
+    pub async fn open(settings: &Settings, clock: K, opening: &Opening<'_>) -> Result<Self, StoreError> {
+        let server = Server::new(settings)?;
+        let lock = LockInfo::new(&opening.holder, opening.identity);
+        let forced = take_lock(&server, &lock, opening.force.is_some()).await?;
+        let state = State {
+            document: Document::default(),
+            trail: Trail::default(),
+            seal: opening.seal.cloned(),
+            ledger: None,
+            poisoned: false,
+            under_way: false,
+            records: None,
+        };
+        let store = Self { server, clock, lock, state: RefCell::new(state) };
+        match store.begin(opening, opening.force.filter(|_| forced)).await {
+            Ok(()) => Ok(store),
+            Err(error) => {
+                // The first error is the one to tell. Nothing was sent under this lock.
+                let _ = store.give_back().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn begin(&self, opening: &Opening<'_>, reason: Option<&str>) -> Result<(), StoreError> {
+        self.probe_lock().await?;
+        let before = self.server.get().await?;
+        let content = self.parse(before.as_deref(), opening.identity)?;
+        check_owner(&content.records, opening.identity, opening.seal)?;
+        self.probe_write(&content.document, before.as_deref()).await?;
+        let is_new = content.records.is_empty();
+        let ledger = (!is_new).then(|| load_ledger(content.records.iter().cloned())).transpose()?;
+        let took = Record::Took {
+            epoch: ledger.as_ref().map_or(0, |ledger| ledger.epoch) + 1,
+            holder: opening.holder.clone(),
+            proven: ledger.as_ref().is_none_or(|ledger| is_silent(ledger, opening)),
+            reason: reason.map(str::to_owned),
+        };
+        let birth = ledger.is_none().then(|| Record::birth(opening.identity));
+        let sealed = mac::begin(&content.records, opening.seal);
+        let records: Vec<Record> = birth.into_iter().chain(sealed).chain([took]).collect();
+        {
+            let mut state = self.state.borrow_mut();
+            (state.document, state.ledger, state.trail) = (content.document, ledger, content.trail);
+        }
+        self.append(&records).await?;
+        self.state.borrow_mut().records = Some(content.records.into_iter().chain(records).collect());
+        Ok(())
+    }
+
+    /// Proves that there is one lock, and that only its owner gives it back.
+    async fn probe_lock(&self) -> Result<(), StoreError> {
+        let other = self.lock.another();
+        if self.server.unlock(&other).await?.is_done() {
+            return Err(self.lax("it gave a lock back to one who did not have it"));
+        }
+        match self.server.lock(&other).await? {
+            LockAnswer::Held(_) => Ok(()),
+            LockAnswer::Taken => {
+                let _ = self.server.unlock(&other).await;
+                Err(self.lax("it locked for two at the same time"))
+            }
+            LockAnswer::Unknown(status) => Err(self.server.odd("probe", status)),
+        }
+    }
+
+    /// Proves that nothing is written without the lock: tries it with the very document that is there.
+    async fn probe_write(&self, document: &Document, before: Option<&[u8]>) -> Result<(), StoreError> {
+        let body = document.next().write().map_err(|error| self.server.failed("write", &error))?;
+        self.state.borrow_mut().under_way = true;
+        let answer = self.server.post(&body, &self.lock.another().id).await?;
+        self.state.borrow_mut().under_way = false;
+        if answer.is_done() {
+            return Err(self.lax("it wrote for one who did not have the lock"));
+        }
+        if !answer.is_refusal() {
+            return Err(self.server.odd("probe", answer.0));
+        }
+        if self.server.get().await?.as_deref() != before {
+            return Err(self.lax("it wrote although it said no"));
+        }
+        Ok(())
+    }
+
+    fn parse(&self, body: Option<&[u8]>, identity: &Identity) -> Result<Content, StoreError> {
+        let corrupt = |reason: String| StoreError::Corrupt { place: self.server.place(), reason };
+        document::parse(body, identity.lineage, self.state.borrow().seal.as_ref()).map_err(corrupt)
+    }
+
+    /// Replaces the document that was read or written last, and proves that the server keeps the new
+    /// one.
+    async fn replace(&self, next: Document) -> Result<(), StoreError> {
+        self.check_unmoved().await?;
+        let body = next.write().map_err(|error| self.server.failed("write", &error))?;
+        if body.len() > LARGEST {
+            let reason = format!(
+                "the ledger takes {} MiB there, and a state server is given {} MiB at most; keep it in S3 or \
+                 PostgreSQL",
+                body.len() >> 20,
+                LARGEST >> 20
+            );
+            return Err(self.server.failed("write", &reason));
+        }
+        self.state.borrow_mut().under_way = true;
+        let answer = self.server.post(&body, &self.lock.id).await;
+        // Whatever the answer is, and if there is none: what counts is what the server has now.
+        let kept = self.server.get().await?;
+        let is_kept = kept.as_deref().is_some_and(|kept| kept == body || next.is_in(kept));
+        let is_told = answer.as_ref().is_ok_and(|answer| answer.is_done() || answer.is_refusal());
+        self.state.borrow_mut().under_way = !is_kept && !is_told;
+        match answer {
+            _ if is_kept => {
+                self.state.borrow_mut().document = next;
+                Ok(())
+            }
+            Ok(answer) if answer.is_done() => Err(self.lax("it did not keep what it was given")),
+            Ok(answer) if answer.is_refusal() => Err(displaced()),
+            Ok(answer) => Err(self.server.odd("write", answer.0)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads the document again: someone who broke the lock may have replaced it.
+    async fn check_unmoved(&self) -> Result<(), StoreError> {
+        let found = self.server.get().await?;
+        let state = self.state.borrow();
+        let same = match found.as_deref() {
+            None => state.document.serial == 0,
+            Some(found) => state.document.is_in(found),
+        };
+        if same { Ok(()) } else { Err(displaced()) }
+    }
+
+    /// Reads a ledger without the lock; `None` when there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read, is damaged, or is another stack's.
+    pub async fn read(
+        settings: &Settings,
+        stack: &str,
+        environment: &str,
+        key: Option<&SealKey>,
+    ) -> Result<Option<Ledger>, StoreError> {
+        Ok(Self::read_with_trail(settings, stack, environment, key).await?.map(|(ledger, _)| ledger))
+    }
+
+    /// As `read`, with the digests of the lines that were read.
+    ///
+    /// # Errors
+    /// As `read`.
+    pub async fn read_with_trail(
+        settings: &Settings,
+        stack: &str,
+        environment: &str,
+        key: Option<&SealKey>,
+    ) -> Result<Option<(Ledger, Trail)>, StoreError> {
+        let server = Server::new(settings)?;
+        let body = server.get().await?;
+        let corrupt = |reason: String| StoreError::Corrupt { place: server.place(), reason };
+        let content = document::parse(body.as_deref(), uuid::Uuid::nil(), key).map_err(corrupt)?;
+        let Content { records, trail, .. } = content;
+        if records.is_empty() {
+            return Ok(None);
+        }
+        check_readable(&records, key)?;
+        let ledger = load_ledger(records)?;
+        same_owner(&ledger.identity.stack, &ledger.identity.environment, stack, environment)?;
+        Ok(Some((ledger, trail)))
+    }
+
+    /// Gives the lock back, unless a write may still arrive.
+    async fn give_back(&self) -> Result<(), StoreError> {
+        if self.state.borrow().under_way {
+            let reason = "a write that was sent may still arrive, so the lock is left; break it when a minute \
+                          has passed";
+            return Err(self.server.failed("unlock", &reason));
+        }
+        match self.server.unlock(&self.lock).await? {
+            answer if answer.is_done() => Ok(()),
+            answer if answer.is_refusal() => Err(displaced()),
+            answer => Err(self.server.odd("unlock", answer.0)),
+        }
+    }
+
+    fn lax(&self, what: &'static str) -> StoreError {
+        StoreError::Lax { place: self.server.place(), what }
+    }
+
+    fn poison(&self) -> Result<(), StoreError> {
+        if std::mem::replace(&mut self.state.borrow_mut().poisoned, true) {
+            return Err(StoreError::Poisoned);
+        }
+        Ok(())
+    }
+}
+
+/// Tells who has the lock, by taking it for a moment: the protocol has no other way to ask.
+///
+/// # Errors
+/// When the server cannot be reached, or answers as none with locks would.
+pub async fn held(
+    settings: &Settings,
+    holder: &Holder,
+    identity: &Identity,
+) -> Result<Option<Held>, StoreError> {
+    let server = Server::new(settings)?;
+    let lock = LockInfo::new(holder, identity);
+    match server.lock(&lock).await? {
+        LockAnswer::Held(by) => {
+            let standing = Standing::Held(Duration::MAX);
+            Ok(Some(Held { holder: by.holder(), standing, renewed: None }))
+        }
+        LockAnswer::Taken => {
+            server.unlock(&lock).await?;
+            Ok(None)
+        }
+        LockAnswer::Unknown(status) => Err(server.odd("lock", status)),
+    }
+}
+
+impl<K: Clock> Store for HttpStore<K> {
+    async fn load(&self) -> Result<Vec<Record>, StoreError> {
+        if let Some(records) = self.state.borrow_mut().records.take() {
+            return Ok(records);
+        }
+        let body = self.server.get().await?;
+        let corrupt = |reason: String| StoreError::Corrupt { place: self.server.place(), reason };
+        let content =
+            document::parse(body.as_deref(), uuid::Uuid::nil(), self.state.borrow().seal.as_ref());
+        Ok(content.map_err(corrupt)?.records)
+    }
+
+    async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
+        self.poison()?;
+        let (next, ledger) = {
+            let mut state = self.state.borrow_mut();
+            let ledger = state.ledger.take();
+            let ledger = match ledger {
+                None => load_ledger(records.iter().cloned())?,
+                Some(mut ledger) => {
+                    for record in records {
+                        ledger.record(record)?;
+                    }
+                    ledger
+                }
+            };
+            let next = state.document.with(records, &ledger, state.seal.as_ref());
+            (next.map_err(|error| self.server.failed("write", &error))?, ledger)
+        };
+        self.replace(next).await?;
+        let mut state = self.state.borrow_mut();
+        let head = state.document.head();
+        state.trail.advance(records, head);
+        (state.ledger, state.records, state.poisoned) = (Some(ledger), None, false);
+        Ok(())
+    }
+
+    async fn condense(&self, ledger: &Ledger) -> Result<(), StoreError> {
+        self.poison()?;
+        let next = {
+            let state = self.state.borrow();
+            state.document.condensed(ledger, state.seal.as_ref())
+        };
+        self.replace(next.map_err(|error| self.server.failed("write", &error))?).await?;
+        self.state.borrow_mut().poisoned = false;
+        Ok(())
+    }
+
+    async fn seal(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
+        self.poison()?;
+        let next = self.state.borrow().document.condensed(ledger, Some(key));
+        self.replace(next.map_err(|error| self.server.failed("write", &error))?).await?;
+        let mut state = self.state.borrow_mut();
+        (state.seal, state.ledger) = (Some(key.clone()), Some(ledger.clone()));
+        (state.records, state.poisoned) = (None, false);
+        Ok(())
+    }
+
+    fn trail(&self) -> Trail {
+        self.state.borrow().trail.clone()
+    }
+
+    async fn keep(&self) -> StoreError {
+        loop {
+            self.clock.sleep(RENEWED_EVERY).await;
+            let serial = self.state.borrow().document.serial;
+            let found = self.check_unmoved().await;
+            // A write of our own may have come between.
+            let quiet = {
+                let state = self.state.borrow();
+                !state.poisoned && state.document.serial == serial
+            };
+            if let (Err(error @ StoreError::Displaced { .. }), true) = (found, quiet) {
+                return error;
+            }
+        }
+    }
+
+    async fn release(&self) -> Result<(), StoreError> {
+        let epoch = self.state.borrow().ledger.as_ref().map(|ledger| ledger.epoch);
+        if let Some(epoch) = epoch.filter(|_| !self.state.borrow().poisoned) {
+            self.append(&[Record::Released { epoch }]).await?;
+        }
+        self.give_back().await
+    }
+
+    fn is_strict(&self) -> bool {
+        true
+    }
+}
+
+/// Takes the lock; breaks the one of another when a human said so, and tells whether it did.
+async fn take_lock(server: &Server, lock: &LockInfo, force: bool) -> Result<bool, StoreError> {
+    let mut answer = server.take(lock).await?;
+    let mut forced = false;
+    if let (true, LockAnswer::Held(by)) = (force, &answer) {
+        let broken = server.unlock(by).await?;
+        if !broken.is_done() {
+            return Err(server.odd("unlock", broken.0));
+        }
+        answer = server.take(lock).await?;
+        forced = true;
+    }
+    match answer {
+        LockAnswer::Taken => Ok(forced),
+        LockAnswer::Held(by) => Err(StoreError::Locked { holder: by.in_words() }),
+        LockAnswer::Unknown(404 | 405 | 501) => {
+            Err(StoreError::Lax { place: server.place(), what: "it has no locks" })
+        }
+        LockAnswer::Unknown(status) => Err(server.odd("lock", status)),
+    }
+}
+
+/// Tells whether the last one who wrote the ledger is known to send nothing any more.
+fn is_silent(ledger: &Ledger, opening: &Opening<'_>) -> bool {
+    let Some(holder) = &ledger.holder else { return true };
+    holder.process.as_ref().is_some_and(opening.is_dead)
+}
+
+fn displaced() -> StoreError {
+    StoreError::Displaced { by: "someone who broke the lock".to_owned() }
+}

@@ -1,0 +1,163 @@
+//! HTTPS for shared places: no redirect is followed, nothing is sent twice, plain http stays on this
+//! machine, and no proxy stands between a program and its own machine.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::{Client, Url, redirect, retry};
+use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
+use rustls_platform_verifier::BuilderVerifierExt;
+
+use crate::model::roots;
+
+/// Time allowed for connecting.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// The longest silence while an answer is read.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// How a client travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// TLS, through a proxy if the machine's settings name one.
+    Secure,
+    /// TLS, straight.
+    SecureHere,
+    /// No TLS, straight: for this machine.
+    Plain,
+}
+
+impl Way {
+    /// Returns how an address is reached.
+    pub(crate) fn to(url: &Url) -> Self {
+        match (url.scheme(), is_loopback(url)) {
+            ("https", false) => Self::Secure,
+            ("https", true) => Self::SecureHere,
+            _ => Self::Plain,
+        }
+    }
+}
+
+/// Reads an address that a key or a ledger may be sent to.
+///
+/// # Errors
+/// When it is none, or what is sent there could be read on the way.
+pub(crate) fn address(text: &str) -> Result<Url, &'static str> {
+    let url = Url::parse(text).map_err(|_| "it is no URL")?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("it holds a user or a password");
+    }
+    match url.scheme() {
+        "https" => Ok(url),
+        "http" if is_loopback(&url) => Ok(url),
+        "http" => Err("plain http is for this machine only; use https"),
+        _ => Err("it must begin with https://"),
+    }
+}
+
+/// Tells whether an address is this machine's own.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || bare.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
+}
+
+/// Returns a client.
+///
+/// # Errors
+/// When TLS cannot start.
+pub(crate) fn client(way: Way) -> Result<Client, String> {
+    let builder = Client::builder()
+        .tls_backend_preconfigured(tls(way)?)
+        .http1_only()
+        .redirect(redirect::Policy::none())
+        .retry(retry::never())
+        .referer(false)
+        .connect_timeout(CONNECT)
+        .read_timeout(SILENCE)
+        .user_agent(concat!("stead/", env!("CARGO_PKG_VERSION")));
+    let builder = match way {
+        Way::Secure => builder.https_only(true),
+        Way::SecureHere => builder.https_only(true).no_proxy(),
+        Way::Plain => builder.no_proxy(),
+    };
+    builder.build().map_err(|error| innermost(&error))
+}
+
+/// Returns the TLS settings: the platform's roots. Plain http needs none, and works without them.
+fn tls(way: Way) -> Result<ClientConfig, String> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?;
+    if way == Way::Plain {
+        return Ok(builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth());
+    }
+    platform_verified(builder).map_err(|error| error.to_string())
+}
+
+/// Returns TLS settings that trust the platform's authorities, or those of the program where it has none.
+pub(in crate::ledger) fn platform_verified(
+    builder: ConfigBuilder<ClientConfig, WantsVerifier>,
+) -> Result<ClientConfig, rustls::Error> {
+    let platform = match builder.clone().with_platform_verifier() {
+        Ok(builder) => Ok(builder.with_no_client_auth()),
+        Err(error) => Err(error),
+    };
+    roots::verified(builder, platform, some_are_named())
+}
+
+/// Tells whether the environment names authorities in the place of the platform's.
+#[allow(clippy::disallowed_methods, reason = "the platform's verifier reads the same variables")]
+fn some_are_named() -> bool {
+    roots::NAMED_BY.iter().any(|name| std::env::var_os(name).is_some())
+}
+
+/// Returns the last cause of an error: the words that say what happened, without the address.
+pub(crate) fn innermost(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}
+
+/// Returns a server's words as they may be shown: on one line, no control characters, not long.
+pub(crate) fn shown(text: &str) -> String {
+    let hidden = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    text.chars().filter(|c| !hidden(*c)).take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_https_leaves_the_machine() {
+        for (text, wanted) in [
+            ("https://states.example.com/a?ref=x", Ok(Way::Secure)),
+            ("https://127.0.0.1:9000", Ok(Way::SecureHere)),
+            ("http://127.0.0.1:9000", Ok(Way::Plain)),
+            ("http://[::1]:9000/x", Ok(Way::Plain)),
+            ("http://localhost/x", Ok(Way::Plain)),
+            ("http://169.254.169.254/", Err("plain http is for this machine only; use https")),
+            ("http://localhost.example.com/", Err("plain http is for this machine only; use https")),
+            ("https://me:pw@example.com/", Err("it holds a user or a password")),
+            ("https://me@example.com/", Err("it holds a user or a password")),
+            ("ftp://example.com/", Err("it must begin with https://")),
+            ("states", Err("it is no URL")),
+        ] {
+            assert_eq!(address(text).map(|url| Way::to(&url)), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_servers_words_stay_on_their_line() {
+        assert_eq!(shown("ada\r\n\u{1b}[31m@host\u{202e}"), "ada[31m@host");
+        assert_eq!(shown(&"x".repeat(500)).len(), 200);
+    }
+}

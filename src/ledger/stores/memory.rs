@@ -1,0 +1,116 @@
+//! `MemoryStore`: a store in memory that fails when it is told to, for tests and simulations.
+
+use std::cell::{Cell, RefCell};
+
+use crate::ledger::journal::error::StoreError;
+use crate::ledger::journal::mac::SealKey;
+use crate::ledger::journal::record::Record;
+use crate::ledger::journal::store::Store;
+use crate::ledger::state::entry::Identity;
+use crate::ledger::state::ledger::Ledger;
+
+/// How an append fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing was written.
+    Before,
+    /// Everything was written, and yet an error is reported.
+    After,
+}
+
+/// Records in memory. What is durable survives a crash: `restarted` returns a new store with it.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    records: RefCell<Vec<Record>>,
+    appends: Cell<usize>,
+    fault: Cell<Option<(usize, Fault)>>,
+    poisoned: Cell<bool>,
+}
+
+impl MemoryStore {
+    /// Returns the store of a ledger that is born now.
+    #[must_use]
+    pub fn new(identity: &Identity) -> Self {
+        Self::with(vec![Record::birth(&identity)])
+    }
+
+    /// Returns a store with durable records.
+    #[must_use]
+    pub fn with(records: Vec<Record>) -> Self {
+        Self { records: RefCell::new(records), ..Self::default() }
+    }
+
+    /// Makes the append of a number, counted from 0, fail.
+    pub fn fail_at(&self, append: usize, fault: Fault) {
+        self.fault.set(Some((append, fault)));
+    }
+
+    /// Returns what is durable.
+    #[must_use]
+    pub fn durable(&self) -> Vec<Record> {
+        self.records.borrow().clone()
+    }
+
+    /// Returns how many appends there were, failed ones included.
+    #[must_use]
+    pub fn appends(&self) -> usize {
+        self.appends.get()
+    }
+
+    /// Returns a new store with what is durable: the world after a crash.
+    #[must_use]
+    pub fn restarted(&self) -> Self {
+        Self::with(self.durable())
+    }
+}
+
+/// A store that a test keeps a hand on.
+impl Store for &MemoryStore {
+    async fn load(&self) -> Result<Vec<Record>, StoreError> {
+        Ok(self.durable())
+    }
+
+    async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
+        if self.poisoned.get() {
+            return Err(StoreError::Poisoned);
+        }
+        let number = self.appends.get();
+        self.appends.set(number + 1);
+        let fault = self.fault.get().filter(|(at, _)| *at == number).map(|(_, fault)| fault);
+        if fault != Some(Fault::Before) {
+            self.records.borrow_mut().extend_from_slice(records);
+        }
+        if fault.is_none() {
+            return Ok(());
+        }
+        self.poisoned.set(true);
+        Err(full())
+    }
+
+    async fn seal(&self, ledger: &Ledger, _key: &SealKey) -> Result<(), StoreError> {
+        if self.poisoned.get() {
+            return Err(StoreError::Poisoned);
+        }
+        *self.records.borrow_mut() = vec![Record::Condensed(Box::new(ledger.clone()))];
+        Ok(())
+    }
+}
+
+fn full() -> StoreError {
+    let source = std::io::Error::from(std::io::ErrorKind::StorageFull);
+    StoreError::Io { action: "write", place: "memory".to_owned(), source }
+}
+
+impl Store for MemoryStore {
+    async fn load(&self) -> Result<Vec<Record>, StoreError> {
+        (&self).load().await
+    }
+
+    async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
+        (&self).append(records).await
+    }
+
+    async fn seal(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
+        (&self).seal(ledger, key).await
+    }
+}

@@ -1,0 +1,14 @@
+//! Where a journal is kept: a directory, memory, an HTTP state server, PostgreSQL or S3. Each store appends a record
+//! durably before it says so, and admits one writer at a time.
+
+pub mod any_store;
+pub mod file;
+pub mod http;
+pub mod https;
+pub mod location;
+pub mod memory;
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(feature = "s3")]
+pub mod s3;
+pub mod shared;

@@ -1,0 +1,280 @@
+//! `PostgresShelf`: a ledger in a PostgreSQL database: one row for its lease, one for each line.
+//!
+//! Every operation is one statement with its whole condition in it. No session is relied on: no prepared
+//! statement, no lock, no setting outlives a statement, so a pooler may stand between. A lease and the
+//! lines have a connection each, so that a large summary under way does not keep the lease from being
+//! renewed.
+
+use crate::ledger::stores::postgres::password;
+use std::time::Duration;
+
+use tokio_postgres::Row;
+use tokio_postgres::types::{FromSql, Type};
+
+use super::address::Address;
+use super::connection::{Link, Param};
+use super::error::Fault;
+use super::tables::Statements;
+use crate::ledger::stores::shared::backend::{Mark, Shelf, ShelfError, Stored};
+use crate::ledger::stores::shared::lease::Lease;
+
+/// How often a statement is tried that the server refused because it met another one.
+const TRIES: usize = 10;
+
+/// A ledger's rows in a database.
+pub struct PostgresShelf {
+    place: String,
+    /// `stack/environment`.
+    ledger: String,
+    statements: Statements,
+    /// For the lease.
+    of_lease: Link,
+    /// For lines and summaries.
+    of_lines: Link,
+}
+
+impl PostgresShelf {
+    /// Returns the shelf of a ledger. Nothing is connected or made yet.
+    ///
+    /// # Errors
+    /// When the address is none or unsafe, or its password or authorities cannot be read.
+    pub fn new(address: &str, stack: &str, environment: &str) -> Result<Self, ShelfError> {
+        let unusable = |reason| ShelfError::Failed { action: "use the address".to_owned(), reason };
+        let address = Address::parse(address).map_err(unusable)?;
+        let password = password::password(&address).map_err(unusable)?;
+        let link = || Link::new(&address, password.as_ref()).map_err(unusable);
+        let ledger = format!("{stack}/{environment}");
+        Ok(Self {
+            place: format!("{}, ledger {ledger}", address.shown()),
+            ledger,
+            statements: Statements::new(address.schema.as_deref()),
+            of_lease: link()?,
+            of_lines: link()?,
+        })
+    }
+
+    /// Lists the ledgers that are kept beside this one, itself included, as `stack/environment`: one statement.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn ledgers(&self) -> Result<Vec<String>, ShelfError> {
+        let action = "list the ledgers";
+        let rows = self.read(&self.of_lines, &self.statements.ledgers, &[], LARGE).await;
+        let rows = rows.map_err(|fault| failed(action, fault))?.unwrap_or_default();
+        rows.iter().map(|row| column(row, "ledger", action)).collect()
+    }
+
+    fn ledger(&self) -> Param<'_> {
+        (&self.ledger, Type::TEXT)
+    }
+
+    /// Reads; `None` when there are no tables at all.
+    async fn read(
+        &self,
+        link: &Link,
+        sql: &str,
+        params: &[Param<'_>],
+        size: usize,
+    ) -> Result<Option<Vec<Row>>, Fault> {
+        match link.read(sql, params, size).await {
+            Err(fault) if fault.has_no_table() => {}
+            done => return done.map(Some),
+        }
+        // The tables are made together: one that is missing alone was removed, or all are being made.
+        let leases: Param<'_> = (&self.statements.leases, Type::TEXT);
+        let rows = link.read(self.statements.is_there, &[leases], 0).await?;
+        let is_there = rows.first().is_some_and(|row| row.try_get("is_there").unwrap_or(true));
+        if is_there { link.read(sql, params, size).await.map(Some) } else { Ok(None) }
+    }
+
+    /// Writes under a condition: exactly one row, or someone else was there.
+    async fn write(
+        &self,
+        link: &Link,
+        sql: &str,
+        params: &[Param<'_>],
+        size: usize,
+    ) -> Result<Row, WriteError> {
+        let mut rows = link.run(sql, params, size).await;
+        for _ in 0..TRIES {
+            match rows {
+                Err(fault) if fault.met_another() => rows = link.run(sql, params, size).await,
+                _ => break,
+            }
+        }
+        rows?.into_iter().next().ok_or(WriteError::Conflict)
+    }
+
+    /// Makes the tables. Two may do it at the same time.
+    async fn make_tables(&self) -> Result<(), Fault> {
+        match self.of_lease.script(&self.statements.make).await {
+            Err(fault) if fault.is_twice() => Ok(()),
+            done => done,
+        }
+    }
+
+    async fn new_lease(&self, params: &[Param<'_>]) -> Result<Row, WriteError> {
+        let sql = &self.statements.new_lease;
+        for _ in 0..TRIES {
+            match self.write(&self.of_lease, sql, params, 0).await {
+                Err(WriteError::Fault(fault)) if fault.has_no_table() => self.make_tables().await?,
+                done => return done,
+            }
+        }
+        self.write(&self.of_lease, sql, params, 0).await
+    }
+}
+
+/// Why a write did not happen.
+enum WriteError {
+    Conflict,
+    Fault(Fault),
+}
+
+impl From<Fault> for WriteError {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl WriteError {
+    fn of(self, action: &str) -> ShelfError {
+        match self {
+            Self::Conflict => ShelfError::Conflict,
+            Self::Fault(fault) => failed(action, fault),
+        }
+    }
+}
+
+impl Shelf for PostgresShelf {
+    fn place(&self) -> String {
+        self.place.clone()
+    }
+
+    async fn lease(&self) -> Result<Option<Stored>, ShelfError> {
+        let action = "read the lease";
+        let rows = self.read(&self.of_lease, &self.statements.lease, &[self.ledger()], 0).await;
+        let rows = rows.map_err(|fault| failed(action, fault))?.unwrap_or_default();
+        rows.first().map(|row| stored(row, action)).transpose()
+    }
+
+    async fn put_lease(&self, lease: &Lease, mark: Option<&Mark>) -> Result<Mark, ShelfError> {
+        let action = "write the lease";
+        let text = serde_json::to_string(lease).map_err(|error| odd(action, &error))?;
+        let epoch = signed(lease.epoch, action)?;
+        let params = [self.ledger(), (&epoch, Type::INT8), (&text, Type::TEXT)];
+        let row = match mark {
+            None => self.new_lease(&params).await,
+            Some(mark) => {
+                let Some((of, version)) = read_mark(mark) else { return Err(ShelfError::Conflict) };
+                let [ledger, epoch, text] = params;
+                let params = [ledger, epoch, text, (&of, Type::INT8), (&version, Type::INT8)];
+                self.write(&self.of_lease, &self.statements.next_lease, &params, 0).await
+            }
+        };
+        let row = row.map_err(|error| error.of(action))?;
+        Ok(mark_of(column(&row, "epoch", action)?, column(&row, "version", action)?))
+    }
+
+    async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, ShelfError> {
+        let action = "read lines";
+        let after = signed(after, action)?;
+        let params = [self.ledger(), (&after, Type::INT8)];
+        let rows = self.read(&self.of_lines, &self.statements.lines, &params, LARGE).await;
+        let rows = rows.map_err(|fault| failed(action, fault))?.unwrap_or_default();
+        let line = |row: Row| Ok((number(&row, action)?, column(&row, "line", action)?));
+        rows.into_iter().map(line).collect()
+    }
+
+    async fn put_line(&self, number: u64, epoch: u64, line: &[u8]) -> Result<(), ShelfError> {
+        let action = format!("write line {number}");
+        let (number, epoch) = (signed(number, &action)?, signed(epoch, &action)?);
+        let params = [self.ledger(), (&number, Type::INT8), (&epoch, Type::INT8), (&line, Type::BYTEA)];
+        let written = self.write(&self.of_lines, &self.statements.new_line, &params, line.len()).await;
+        written.map(|_| ()).map_err(|error| error.of(&action))
+    }
+
+    async fn summaries(&self) -> Result<Vec<u64>, ShelfError> {
+        let action = "list summaries";
+        let rows = self.read(&self.of_lines, &self.statements.summaries, &[self.ledger()], 0).await;
+        let rows = rows.map_err(|fault| failed(action, fault))?.unwrap_or_default();
+        rows.iter().map(|row| number(row, action)).collect()
+    }
+
+    async fn summary(&self, number: u64) -> Result<Option<Vec<u8>>, ShelfError> {
+        let action = format!("read summary {number}");
+        let number = signed(number, &action)?;
+        let params = [self.ledger(), (&number, Type::INT8)];
+        let rows = self.read(&self.of_lines, &self.statements.summary, &params, LARGE).await;
+        let rows = rows.map_err(|fault| failed(&action, fault))?.unwrap_or_default();
+        rows.first().map(|row| column(row, "summary", &action)).transpose()
+    }
+
+    async fn put_summary(&self, number: u64, summary: &[u8]) -> Result<(), ShelfError> {
+        let action = format!("write summary {number}");
+        let number = signed(number, &action)?;
+        let params = [self.ledger(), (&number, Type::INT8), (&summary, Type::BYTEA)];
+        let written =
+            self.write(&self.of_lines, &self.statements.new_summary, &params, summary.len()).await;
+        written.map(|_| ()).map_err(|error| error.of(&action))
+    }
+
+    async fn prune(&self, before: u64) -> Result<(), ShelfError> {
+        let action = "remove old lines";
+        let before = signed(before, action)?;
+        let params = [self.ledger(), (&before, Type::INT8)];
+        let done = self.of_lines.run(&self.statements.prune, &params, 0).await;
+        done.map(|_| ()).map_err(|fault| failed(action, fault))
+    }
+}
+
+/// Bytes that one row may hold when it is not known how many: the time for reading it follows from that.
+const LARGE: usize = 64 << 20;
+
+fn stored(row: &Row, action: &str) -> Result<Stored, ShelfError> {
+    let (epoch, version): (i64, i64) = (column(row, "epoch", action)?, column(row, "version", action)?);
+    let text: String = column(row, "lease", action)?;
+    let age: f64 = column(row, "age", action)?;
+    let lease: Lease = serde_json::from_str(&text).map_err(|_| odd(action, &"its row is damaged"))?;
+    if u64::try_from(epoch) != Ok(lease.epoch) {
+        return Err(odd(action, &"its row is damaged: two epochs"));
+    }
+    // A clock that was set back makes nobody's lease longer than it is.
+    let age = Duration::try_from_secs_f64(age.max(0.0)).map_err(|_| odd(action, &"its age is none"))?;
+    Ok(Stored { lease, mark: mark_of(epoch, version), age })
+}
+
+fn mark_of(epoch: i64, version: i64) -> Mark {
+    Mark(format!("{epoch}/{version}"))
+}
+
+fn read_mark(mark: &Mark) -> Option<(i64, i64)> {
+    let (epoch, version) = mark.0.split_once('/')?;
+    Some((epoch.parse().ok()?, version.parse().ok()?))
+}
+
+fn number(row: &Row, action: &str) -> Result<u64, ShelfError> {
+    let number: i64 = column(row, "number", action)?;
+    u64::try_from(number).map_err(|_| odd(action, &"a number is below zero"))
+}
+
+fn column<'a, T: FromSql<'a>>(row: &'a Row, name: &str, action: &str) -> Result<T, ShelfError> {
+    row.try_get(name).map_err(|_| {
+        let reason = format!(
+            "the column `{name}` is not what stead made: give it a schema of its own with ?schema=NAME"
+        );
+        odd(action, &reason)
+    })
+}
+
+fn signed(number: u64, action: &str) -> Result<i64, ShelfError> {
+    i64::try_from(number).map_err(|_| odd(action, &"the number is too large"))
+}
+
+fn odd(action: &str, reason: &dyn std::fmt::Display) -> ShelfError {
+    ShelfError::Failed { action: action.to_owned(), reason: reason.to_string() }
+}
+
+fn failed(action: &str, fault: Fault) -> ShelfError {
+    ShelfError::Failed { action: action.to_owned(), reason: fault.reason() }
+}

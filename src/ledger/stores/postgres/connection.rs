@@ -1,0 +1,214 @@
+//! `Link`: one connection to the database, made when it is needed and again when it is gone. The edge
+//! where the database's socket is.
+//!
+//! Nothing is done twice by itself here. A statement ends well, is refused by the server, or is lost:
+//! then nobody knows whether it had its effect.
+
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_util::TryStreamExt;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+use tokio_postgres::config::SslMode;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Config, Error, NoTls, Row};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::address::{Address, Host};
+use super::error::Fault;
+use crate::ledger::stores::https::platform_verified;
+use crate::model::redact::SentSecrets;
+
+/// Time allowed for the first answer, and between two rows.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+
+/// Bytes that are sent or received in a second at the very least.
+const SLOWEST: u64 = 256 << 10;
+
+/// A parameter and its type: so that no statement has to be prepared first.
+pub(super) type Param<'a> = (&'a (dyn ToSql + Sync), Type);
+
+/// A connection to a database that may be there.
+pub(super) struct Link {
+    config: Config,
+    tls: Option<MakeRustlsConnect>,
+    connect_timeout: Duration,
+    /// The password, which the server may repeat in what it says.
+    password: SentSecrets,
+    /// Held by the statement that is under way. A statement that does not end well takes the wire with it.
+    wire: Mutex<Option<Wire>>,
+}
+
+/// An open connection.
+struct Wire {
+    client: Client,
+    /// Moves bytes while it is polled; ends with the connection.
+    pump: Pin<Box<dyn Future<Output = Result<(), Error>>>>,
+}
+
+impl Link {
+    /// Returns a link that is not connected yet.
+    pub(super) fn new(address: &Address, password: Option<&SecretString>) -> Result<Self, String> {
+        let mut config = Config::new();
+        match &address.host {
+            Host::Tcp(name) => config.host(name),
+            Host::Socket(directory) => config.host_path(directory),
+        };
+        config.port(address.port).dbname(&address.database).application_name("stead");
+        if let Some(user) = &address.user {
+            config.user(user);
+        }
+        let mut sent = SentSecrets::default();
+        if let Some(password) = password {
+            sent.push(password.expose_secret());
+            config.password(password.expose_secret());
+        }
+        config.ssl_mode(if address.tls { SslMode::Require } else { SslMode::Disable });
+        config.connect_timeout(address.connect_timeout);
+        config.keepalives_idle(Duration::from_secs(15)).keepalives_interval(Duration::from_secs(5));
+        config.keepalives_retries(4).tcp_user_timeout(ANSWER_WITHIN);
+        let tls = address.tls.then(|| tls(address)).transpose()?;
+        Ok(Self {
+            config,
+            tls,
+            connect_timeout: address.connect_timeout,
+            password: sent,
+            wire: Mutex::new(None),
+        })
+    }
+
+    /// Runs one statement that changes something, or nothing at all. Returns its rows.
+    pub(super) async fn run(
+        &self,
+        sql: &str,
+        params: &[Param<'_>],
+        size: usize,
+    ) -> Result<Vec<Row>, Fault> {
+        let mut slot = self.wire.lock().await;
+        let mut wire = self.live(slot.take()).await?;
+        let rows = wire.rows(sql, params, size).await.map_err(|fault| fault.screened(&self.password))?;
+        *slot = Some(wire);
+        Ok(rows)
+    }
+
+    /// Runs one statement that only reads. A connection that broke is replaced once.
+    pub(super) async fn read(
+        &self,
+        sql: &str,
+        params: &[Param<'_>],
+        size: usize,
+    ) -> Result<Vec<Row>, Fault> {
+        match self.run(sql, params, size).await {
+            Err(Fault::Lost(_)) => self.run(sql, params, size).await,
+            done => done,
+        }
+    }
+
+    /// Runs several statements without parameters as one message, which is one transaction.
+    pub(super) async fn script(&self, sql: &str) -> Result<(), Fault> {
+        let mut slot = self.wire.lock().await;
+        let mut wire = self.live(slot.take()).await?;
+        let Wire { client, pump } = &mut wire;
+        let done = drive(pump, client.batch_execute(sql), ANSWER_WITHIN).await;
+        done.map_err(|fault| fault.screened(&self.password))?;
+        *slot = Some(wire);
+        Ok(())
+    }
+
+    /// Returns a connection of which nothing bad is known.
+    async fn live(&self, kept: Option<Wire>) -> Result<Wire, Fault> {
+        let Some(mut wire) = kept else { return self.connect().await };
+        // Whoever closed it meanwhile has been heard by then.
+        tokio::task::yield_now().await;
+        let ended = poll_fn(|cx| Poll::Ready(wire.pump.as_mut().poll(cx).is_ready())).await;
+        if ended { self.connect().await } else { Ok(wire) }
+    }
+
+    async fn connect(&self) -> Result<Wire, Fault> {
+        let connecting = async {
+            if let Some(tls) = &self.tls {
+                let (client, connection) = self.config.connect(tls.clone()).await?;
+                return Ok(Wire { client, pump: Box::pin(connection) });
+            }
+            let (client, connection) = self.config.connect(NoTls).await?;
+            Ok(Wire { client, pump: Box::pin(connection) })
+        };
+        match timeout(self.connect_timeout, connecting).await {
+            Ok(Ok(wire)) => Ok(wire),
+            Ok(Err(error)) => Err(Fault::connecting(&error).screened(&self.password)),
+            Err(_) => Err(Fault::Unreached("the server does not answer in time".to_owned())),
+        }
+    }
+}
+
+impl Wire {
+    async fn rows(&mut self, sql: &str, params: &[Param<'_>], size: usize) -> Result<Vec<Row>, Fault> {
+        let Self { client, pump } = self;
+        let within = ANSWER_WITHIN + Duration::from_secs(size as u64 / SLOWEST);
+        let params = params.iter().map(|(value, kind)| (*value, kind.clone()));
+        let rows = drive(pump, client.query_typed_raw(sql, params), within).await?;
+        let mut rows = pin!(rows);
+        let mut all = Vec::new();
+        while let Some(row) = drive(pump, rows.try_next(), within).await? {
+            all.push(row);
+        }
+        Ok(all)
+    }
+}
+
+/// Does some work while the connection's bytes are moved.
+async fn drive<T>(
+    pump: &mut Pin<Box<dyn Future<Output = Result<(), Error>>>>,
+    work: impl Future<Output = Result<T, Error>>,
+    within: Duration,
+) -> Result<T, Fault> {
+    let mut work = pin!(work);
+    let both = poll_fn(|cx| {
+        if let Poll::Ready(done) = work.as_mut().poll(cx) {
+            return Poll::Ready(done.map_err(|error| Fault::of(&error)));
+        }
+        let Poll::Ready(ended) = pump.as_mut().poll(cx) else { return Poll::Pending };
+        // The answer may have come with the end; if not, the connection's own words tell more.
+        match (work.as_mut().poll(cx), ended) {
+            (Poll::Ready(Ok(done)), _) => Poll::Ready(Ok(done)),
+            (_, Err(error)) => Poll::Ready(Err(Fault::lost(&error))),
+            (Poll::Ready(Err(error)), Ok(())) => Poll::Ready(Err(Fault::of(&error))),
+            (Poll::Pending, Ok(())) => Poll::Ready(Err(Fault::Lost("the connection ended".to_owned()))),
+        }
+    });
+    match timeout(within, both).await {
+        Ok(done) => done,
+        Err(_) => Err(Fault::Lost("the server does not answer in time".to_owned())),
+    }
+}
+
+/// Returns the TLS settings: the platform's authorities, or those of a file instead.
+fn tls(address: &Address) -> Result<MakeRustlsConnect, String> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| format!("TLS cannot start: {error}"))?;
+    let Some(file) = &address.authorities else {
+        let verified = platform_verified(builder).map_err(|error| format!("TLS cannot start: {error}"))?;
+        return Ok(MakeRustlsConnect::new(verified));
+    };
+    let unusable = |reason: &dyn std::fmt::Display| {
+        format!("the authorities in {} cannot be used: {reason}", file.display())
+    };
+    let mut roots = rustls::RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(file).map_err(|error| unusable(&error))? {
+        let certificate = certificate.map_err(|error| unusable(&error))?;
+        roots.add(certificate).map_err(|error| unusable(&error))?;
+    }
+    if roots.is_empty() {
+        return Err(unusable(&"there is none"));
+    }
+    Ok(MakeRustlsConnect::new(builder.with_root_certificates(roots).with_no_client_auth()))
+}

@@ -1,0 +1,389 @@
+//! `S3Shelf`: a ledger in a bucket of S3, or of a store that speaks its protocol and enforces
+//! `If-None-Match` and `If-Match`.
+//!
+//! `<prefix>/<stack>/<environment>/` holds `lease.json`, `lines/<20 digits>` and
+//! `summaries/<20 digits>.json`. Lines and summaries are created, never replaced; the lease is replaced
+//! under the condition of its entity tag. What is newest is never read off a list alone, which may lag:
+//! the lease names the newest summary, and lines are read on until there is none.
+//!
+//! A write whose answer was lost is sent again under the same condition, which cannot do harm: at most
+//! one of the tries has an effect. A line that turns out to be there already is recognised by whoever
+//! wrote it; a lease carries the id of its write, and so is recognised here.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the edge where objects are written, with pauses between tries"
+)]
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use jiff::Timestamp;
+use object_store::path::Path;
+use object_store::{Error, GetOptions, ObjectStore, PutMode, PutOptions, PutPayload, UpdateVersion};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::connector::{Refused, ServerTime};
+use super::settings::Bucket;
+use crate::ledger::journal::error::StoreError;
+use crate::ledger::stores::https::{innermost, shown};
+use crate::ledger::stores::shared::backend::{Mark, Shelf, ShelfError, Stored};
+use crate::ledger::stores::shared::lease::Lease;
+use crate::model::address::is_legal_segment;
+
+/// How often a write is tried.
+const TRIES: u32 = 5;
+
+/// Reads under way at a time.
+const AT_ONCE: usize = 16;
+
+/// Numbers that a list may leave out before what follows counts as out of place.
+const WIDEST_GAP: u64 = 1_000;
+
+/// A ledger's place in a bucket.
+pub struct S3Shelf {
+    bucket: Bucket,
+    /// For messages.
+    place: String,
+    /// What all names begin with, with a slash at the end.
+    root: String,
+    /// The newest summary that is known, for the next lease.
+    newest: Cell<u64>,
+    /// The write of a lease whose outcome is not known.
+    unsure: Cell<Option<Uuid>>,
+}
+
+/// The lease as it is kept.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    lease: Lease,
+    /// Told apart from every other write, so that no two have the same entity tag.
+    write: Uuid,
+    /// The newest summary.
+    #[serde(default)]
+    summary: u64,
+}
+
+/// What an object is.
+struct Object {
+    bytes: Bytes,
+    tag: Option<String>,
+    /// How long ago it was written, by the server's clock.
+    age: Option<Duration>,
+}
+
+/// How a conditional write ended.
+enum Put {
+    /// Done; with the entity tag.
+    Done(Option<String>),
+    /// The condition is not met.
+    Unmet,
+    /// It may have had an effect, or not.
+    Unsure(ShelfError),
+}
+
+impl S3Shelf {
+    /// Opens a ledger's place in a bucket. The settings are the usual variables: `AWS_REGION`,
+    /// `AWS_ENDPOINT_URL`, `AWS_ACCESS_KEY_ID` …
+    ///
+    /// # Errors
+    /// When a setting is missing or unsafe, or there are no credentials.
+    pub async fn open(
+        bucket: &str,
+        prefix: &str,
+        (stack, environment): (&str, &str),
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, StoreError> {
+        let path = [prefix, stack, environment].into_iter().filter(|part| !part.is_empty());
+        let path = path.collect::<Vec<_>>().join("/");
+        let place = format!("s3://{bucket}/{path}");
+        let failed = |reason: String| StoreError::Shared { action: "use", place: place.clone(), reason };
+        if let Some(name) = [stack, environment].into_iter().find(|name| !is_legal_segment(name)) {
+            return Err(failed(format!("`{}` is no name for a stack or an environment", shown(name))));
+        }
+        let bucket = Bucket::from_variables(bucket, variables).map_err(failed)?;
+        if let Err(error) = bucket.patient.credentials().get_credential().await {
+            let advice = bucket.credentials.advice();
+            return Err(failed(format!("there are no credentials: {advice} ({})", reason(&error))));
+        }
+        let root = format!("{path}/");
+        Ok(Self { bucket, place, root, newest: Cell::new(0), unsure: Cell::new(None) })
+    }
+
+    /// Lists the ledgers that are kept below the same prefix, this one included, as `stack/environment`: one
+    /// request, and one for each stack.
+    ///
+    /// # Errors
+    /// When the bucket cannot be listed.
+    pub async fn ledgers(&self) -> Result<Vec<String>, ShelfError> {
+        let own: Vec<&str> = self.root.trim_end_matches('/').rsplitn(3, '/').collect();
+        let above = own.get(2).copied().unwrap_or_default();
+        let mut found = Vec::new();
+        for stack in self.folders(&Path::from(above)).await? {
+            let environments = self.folders(&stack).await?;
+            let name = |path: &Path| path.filename().map(str::to_owned);
+            let names =
+                environments.iter().filter_map(|one| Some(format!("{}/{}", name(&stack)?, name(one)?)));
+            found.extend(names);
+        }
+        Ok(found)
+    }
+
+    async fn folders(&self, path: &Path) -> Result<Vec<Path>, ShelfError> {
+        let listed = self.bucket.patient.list_with_delimiter(Some(path)).await;
+        Ok(listed.map_err(|error| failed("list the ledgers", &error))?.common_prefixes)
+    }
+
+    fn path(&self, name: &str) -> Path {
+        Path::from(format!("{}{name}", self.root))
+    }
+
+    fn line(&self, number: u64) -> Path {
+        self.path(&format!("lines/{number:020}"))
+    }
+
+    fn summary_path(&self, number: u64) -> Path {
+        self.path(&format!("summaries/{number:020}.json"))
+    }
+
+    /// Reads an object; `None` when there is none.
+    async fn get(&self, path: &Path, action: &str) -> Result<Option<Object>, ShelfError> {
+        let answer = match self.bucket.patient.get_opts(path, GetOptions::default()).await {
+            Ok(answer) => answer,
+            Err(Error::NotFound { source, .. }) if !is_bucket_missing(&*source) => return Ok(None),
+            Err(error) => return Err(failed(action, &error)),
+        };
+        let written = Timestamp::from_second(answer.meta.last_modified.timestamp()).ok();
+        let now = answer.extensions.get::<ServerTime>().map(|now| now.0);
+        let age = now.zip(written).map(|(now, written)| now.duration_since(written));
+        let tag = answer.meta.e_tag.clone();
+        let bytes = answer.bytes().await.map_err(|error| failed(action, &error))?;
+        // Both are told to the second: rather younger than older.
+        let age = age.map(|age| Duration::try_from(age).unwrap_or_default());
+        Ok(Some(Object { bytes, tag, age: age.map(|age| age.saturating_sub(Duration::from_secs(1))) }))
+    }
+
+    async fn put(
+        &self,
+        path: &Path,
+        bytes: &Bytes,
+        mode: PutMode,
+        action: &str,
+    ) -> Result<Put, ShelfError> {
+        let payload = PutPayload::from_bytes(bytes.clone());
+        let options = PutOptions { mode, ..PutOptions::default() };
+        match self.bucket.once.put_opts(path, payload, options).await {
+            Ok(done) => Ok(Put::Done(done.e_tag)),
+            Err(Error::Precondition { .. }) => Ok(Put::Unmet),
+            Err(Error::AlreadyExists { source, .. }) if source.is::<Error>() => Ok(Put::Unmet),
+            Err(error) if Refused::is_cause_of(&error) => Err(failed(action, &error)),
+            // 409: someone else's write to it is under way. 5xx, and answers that never came.
+            Err(error @ (Error::AlreadyExists { .. } | Error::Generic { .. })) => {
+                Ok(Put::Unsure(failed(action, &error)))
+            }
+            Err(error) => Err(failed(action, &error)),
+        }
+    }
+
+    /// Creates an object that is not there yet.
+    async fn create(&self, path: &Path, bytes: &[u8], action: &str) -> Result<(), ShelfError> {
+        let bytes = Bytes::copy_from_slice(bytes);
+        let mut tried = 0;
+        loop {
+            match self.put(path, &bytes, PutMode::Create, action).await? {
+                Put::Done(_) => return Ok(()),
+                Put::Unmet => return Err(ShelfError::Conflict),
+                Put::Unsure(error) => pause(&mut tried, error).await?,
+            }
+        }
+    }
+
+    async fn kept(&self) -> Result<Option<(Kept, Object)>, ShelfError> {
+        let action = "read the lease";
+        let Some(object) = self.get(&self.path("lease.json"), action).await? else { return Ok(None) };
+        let kept: Kept = serde_json::from_slice(&object.bytes).map_err(|_| ShelfError::Failed {
+            action: action.to_owned(),
+            reason: "what is there is no lease that this version knows".to_owned(),
+        })?;
+        self.newest.set(self.newest.get().max(kept.summary));
+        Ok(Some((kept, object)))
+    }
+
+    /// Lists the numbers in the names of a folder that are greater than `after`.
+    async fn numbers(&self, folder: &str, after: u64, action: &str) -> Result<BTreeSet<u64>, ShelfError> {
+        let prefix = self.path(folder);
+        let offset = self.path(&format!("{folder}/{after:020}"));
+        let names = self.bucket.patient.list_with_offset(Some(&prefix), &offset);
+        let number = |name: &str| {
+            name.trim_end_matches(".json").parse::<u64>().ok().filter(|number| *number > after)
+        };
+        names
+            .try_filter_map(|meta| async move { Ok(meta.location.filename().and_then(number)) })
+            .try_collect()
+            .await
+            .map_err(|error| failed(action, &error))
+    }
+
+    async fn read_line(&self, number: u64) -> Result<Option<(u64, Vec<u8>)>, ShelfError> {
+        let found = self.get(&self.line(number), &format!("read line {number}")).await?;
+        Ok(found.map(|object| (number, object.bytes.into())))
+    }
+}
+
+impl Shelf for S3Shelf {
+    fn place(&self) -> String {
+        self.place.clone()
+    }
+
+    async fn lease(&self) -> Result<Option<Stored>, ShelfError> {
+        let Some((kept, object)) = self.kept().await? else { return Ok(None) };
+        let lacks = |what: &str| ShelfError::Failed {
+            action: "read the lease".to_owned(),
+            reason: format!("the store's answer has no {what}"),
+        };
+        let age = object.age.ok_or_else(|| lacks("`Date`"))?;
+        let mark = Mark(object.tag.ok_or_else(|| lacks("`ETag`"))?);
+        Ok(Some(Stored { lease: kept.lease, mark, age }))
+    }
+
+    async fn put_lease(&self, lease: &Lease, mark: Option<&Mark>) -> Result<Mark, ShelfError> {
+        let action = "write the lease";
+        let (write, summary) = (Uuid::new_v4(), self.newest.get());
+        let kept = Kept { lease: lease.clone(), write, summary };
+        let bytes = Bytes::from(serde_json::to_vec(&kept).map_err(|error| ShelfError::Failed {
+            action: action.to_owned(),
+            reason: error.to_string(),
+        })?);
+        let (mut mark, mut tried) = (mark.cloned(), 0);
+        let written = |tag: Option<String>| {
+            self.unsure.set(None);
+            let reason = || "the store's answer has no `ETag`".to_owned();
+            tag.map(Mark).ok_or_else(|| ShelfError::Failed { action: action.to_owned(), reason: reason() })
+        };
+        loop {
+            let mode = mark.as_ref().map_or(PutMode::Create, |Mark(tag)| {
+                PutMode::Update(UpdateVersion { e_tag: Some(tag.clone()), version: None })
+            });
+            match self.put(&self.path("lease.json"), &bytes, mode, action).await? {
+                Put::Done(tag) => return written(tag),
+                Put::Unsure(error) => {
+                    self.unsure.set(Some(write));
+                    pause(&mut tried, error).await?;
+                }
+                Put::Unmet => match self.kept().await? {
+                    // An earlier try did it, and its answer was lost.
+                    Some((found, object)) if found.write == write => return written(object.tag),
+                    // So did an earlier renewal: nobody else wrote since.
+                    Some((found, object)) if self.unsure.get() == Some(found.write) => {
+                        self.unsure.set(None);
+                        mark = object.tag.map(Mark);
+                    }
+                    _ => return Err(ShelfError::Conflict),
+                },
+            }
+        }
+    }
+
+    async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, ShelfError> {
+        let listed = self.numbers("lines", after, "list lines").await?;
+        // What a list left out is there all the same; a number far away is none of this ledger's.
+        let mut wanted = Vec::new();
+        let mut last = after;
+        for number in &listed {
+            let first = if number - last <= WIDEST_GAP { last + 1 } else { *number };
+            wanted.extend(first..=*number);
+            last = *number;
+        }
+        let reads = wanted.into_iter().map(|number| self.read_line(number));
+        let found: Vec<_> = stream::iter(reads).buffered(AT_ONCE).try_collect().await?;
+        let mut lines: Vec<_> = found.into_iter().flatten().collect();
+        while let Some(next) = self.read_line(last + 1).await? {
+            last = next.0;
+            lines.push(next);
+        }
+        Ok(lines)
+    }
+
+    async fn put_line(&self, number: u64, _epoch: u64, line: &[u8]) -> Result<(), ShelfError> {
+        self.create(&self.line(number), line, &format!("write line {number}")).await
+    }
+
+    async fn summaries(&self) -> Result<Vec<u64>, ShelfError> {
+        let mut numbers = self.numbers("summaries", 0, "list summaries").await?;
+        self.kept().await?;
+        let newest = numbers.last().copied().unwrap_or(0).max(self.newest.get());
+        self.newest.set(newest);
+        numbers.extend(Some(newest).filter(|newest| *newest > 0));
+        Ok(numbers.into_iter().collect())
+    }
+
+    async fn summary(&self, number: u64) -> Result<Option<Vec<u8>>, ShelfError> {
+        let found = self.get(&self.summary_path(number), "read a summary").await?;
+        Ok(found.map(|object| object.bytes.into()))
+    }
+
+    async fn put_summary(&self, number: u64, summary: &[u8]) -> Result<(), ShelfError> {
+        let done = self.create(&self.summary_path(number), summary, "write a summary").await;
+        if matches!(done, Ok(()) | Err(ShelfError::Conflict)) {
+            self.newest.set(self.newest.get().max(number));
+        }
+        done
+    }
+
+    async fn prune(&self, before: u64) -> Result<(), ShelfError> {
+        let action = "remove old lines";
+        let summaries = self.numbers("summaries", 0, action).await?;
+        let lines = self.numbers("lines", 0, action).await?;
+        let old =
+            summaries.into_iter().filter(|number| *number < before).map(|number| self.summary_path(number));
+        let old =
+            old.chain(lines.into_iter().filter(|number| *number <= before).map(|number| self.line(number)));
+        let old: Vec<_> = old.map(Ok).collect();
+        let mut gone = self.bucket.patient.delete_stream(stream::iter(old).boxed());
+        while let Some(removed) = gone.next().await {
+            match removed {
+                Ok(_) | Err(Error::NotFound { .. }) => {}
+                Err(error) => return Err(failed(action, &error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the variables of this process that S3's usual settings come from.
+pub fn variables() -> Vec<(String, String)> {
+    let texts = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    texts.filter(|(name, _)| name.starts_with("AWS_")).collect()
+}
+
+/// Waits before another try, longer each time; returns the error when there were enough.
+async fn pause(tried: &mut u32, error: ShelfError) -> Result<(), ShelfError> {
+    *tried += 1;
+    if *tried >= TRIES {
+        return Err(error);
+    }
+    let jitter = u64::from(Uuid::new_v4().as_bytes()[0]);
+    tokio::time::sleep(Duration::from_millis((100 << *tried) + jitter)).await;
+    Ok(())
+}
+
+fn failed(action: &str, error: &Error) -> ShelfError {
+    ShelfError::Failed { action: action.to_owned(), reason: reason(error) }
+}
+
+/// Returns why, without keys: the answer's code or the connection's error.
+fn reason(error: &Error) -> String {
+    let words = shown(&innermost(error));
+    if words.contains("NoSuchBucket") {
+        return "there is no such bucket".to_owned();
+    }
+    words
+}
+
+fn is_bucket_missing(error: &(dyn std::error::Error + 'static)) -> bool {
+    innermost(error).contains("NoSuchBucket")
+}

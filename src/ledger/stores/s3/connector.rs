@@ -1,0 +1,255 @@
+//! The connector: how requests to S3 and to those who give its credentials leave this machine. Every
+//! answer carries the server's own time along, and an error answer only its code: no key, no signature.
+
+use std::error::Error;
+use std::io::{self, ErrorKind};
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Limited};
+use jiff::Timestamp;
+use object_store::ClientOptions;
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody,
+    HttpService,
+};
+use reqwest::{Client, Url};
+use thiserror::Error;
+
+use crate::ledger::stores::https::{self, Way};
+
+/// The largest answer: a summary of a very large ledger.
+const LARGEST: usize = 1 << 30;
+
+/// The most of an error answer that is read.
+const LARGEST_ERROR: usize = 64 << 10;
+
+/// Time allowed until the answer to a small request begins.
+const ANSWER: Duration = Duration::from_secs(20);
+
+/// Time allowed where a machine asks its own platform: elsewhere nobody answers at that address.
+const NEAR: Duration = Duration::from_secs(2);
+
+/// Bytes that a slow line carries in a second.
+const SLOW: usize = 100_000;
+
+/// Where the platforms of AWS give a machine its credentials, without TLS: addresses of this link only.
+const METADATA: [&str; 5] =
+    ["169.254.169.254", "169.254.170.2", "169.254.170.23", "fd00:ec2::254", "fd00:ec2::23"];
+
+/// When a server answered, by its own clock.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ServerTime(pub(super) Timestamp);
+
+/// A complete answer that says no, whatever is tried again.
+#[derive(Debug, Error)]
+#[error("the answer is {status} {code}")]
+pub(super) struct Refused {
+    status: u16,
+    code: String,
+}
+
+impl Refused {
+    /// Tells whether such an answer is why a request failed.
+    pub(super) fn is_cause_of(error: &object_store::Error) -> bool {
+        causes(error).any(<dyn Error>::is::<Self>)
+    }
+}
+
+/// Makes the clients of one bucket.
+#[derive(Debug)]
+pub(super) struct Connector {
+    way: Way,
+}
+
+impl Connector {
+    /// Returns a connector to an endpoint, which may be this machine's own.
+    pub(super) fn new(is_here: bool) -> Self {
+        Self { way: if is_here { Way::SecureHere } else { Way::Secure } }
+    }
+}
+
+impl HttpConnector for Connector {
+    fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let failed = |reason: String| object_store::Error::Generic { store: "S3", source: reason.into() };
+        // A machine without roots may still speak plain http with itself.
+        let secure = https::client(self.way);
+        let plain = https::client(Way::Plain).map_err(failed)?;
+        Ok(HttpClient::new(Service { secure, plain }))
+    }
+}
+
+/// Sends requests, each on the way that its address allows.
+#[derive(Debug)]
+struct Service {
+    secure: Result<Client, String>,
+    plain: Client,
+}
+
+impl Service {
+    fn client(&self, url: &Url) -> Result<&Client, HttpError> {
+        let refused = |reason: String| HttpError::new_boxed(HttpErrorKind::Unknown, reason.into());
+        match url.scheme() {
+            "https" => {
+                self.secure.as_ref().map_err(|reason| refused(format!("cannot start HTTPS: {reason}")))
+            }
+            "http" if https::is_loopback(url) || is_metadata(url) => Ok(&self.plain),
+            _ => Err(refused("plain http is for this machine only".to_owned())),
+        }
+    }
+
+    async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let url = Url::parse(&request.uri().to_string())
+            .map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
+        let client = self.client(&url)?;
+        let length = request.body().content_length();
+        let least = if is_metadata(&url) { NEAR } else { ANSWER };
+        let allowed = least + Duration::from_secs((length / SLOW) as u64);
+        let answer = tokio::time::timeout(allowed, exchange(client, url, request)).await;
+        let late = |_| HttpError::new_boxed(HttpErrorKind::Timeout, "no answer in time".into());
+        let mut answer = answer.map_err(late)??;
+        let date = answer.headers().get("date").and_then(|value| value.to_str().ok());
+        if let Some(at) = date.and_then(http_date) {
+            answer.extensions_mut().insert(ServerTime(at));
+        }
+        let (parts, body) = answer.into_parts();
+        if parts.status.is_success() {
+            return Ok(HttpResponse::from_parts(parts, bounded(body)));
+        }
+        let code = error_code(body).await;
+        match parts.status.as_u16() {
+            // These mean something to the store above.
+            401 | 403 | 404 | 408 | 409 | 412 | 429 | 500 | 502.. => {
+                Ok(HttpResponse::from_parts(parts, code.into()))
+            }
+            status => Err(HttpError::new(HttpErrorKind::Unknown, Refused { status, code })),
+        }
+    }
+}
+
+impl HttpService for Service {
+    fn call<'a, 'b>(
+        &'a self,
+        request: HttpRequest,
+    ) -> Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'b>>
+    where
+        'a: 'b,
+        Self: 'b,
+    {
+        Box::pin(self.send(request))
+    }
+}
+
+/// Sends one request; the answer's body is still on its way.
+async fn exchange(client: &Client, url: Url, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+    let (parts, body) = request.into_parts();
+    let mut sent = reqwest::Request::new(parts.method, url);
+    *sent.headers_mut() = parts.headers;
+    *sent.body_mut() = Some(body.collect().await?.to_bytes().into());
+    let answer = client.execute(sent).await.map_err(failure)?;
+    let (parts, body) = hyper::http::Response::<reqwest::Body>::from(answer).into_parts();
+    Ok(HttpResponse::from_parts(parts, HttpResponseBody::new(body.map_err(failure))))
+}
+
+/// Tells the store above what kind of failure it was; the address stays here.
+fn failure(error: reqwest::Error) -> HttpError {
+    let kind = if error.is_timeout() {
+        HttpErrorKind::Timeout
+    } else if error.is_connect() {
+        HttpErrorKind::Connect
+    } else if error.is_decode() {
+        HttpErrorKind::Decode
+    } else {
+        causes(&error).find_map(kind_of_cause).unwrap_or(HttpErrorKind::Unknown)
+    };
+    HttpError::new(kind, error.without_url())
+}
+
+/// Tells of a cause that it cut the exchange off.
+fn kind_of_cause(cause: &(dyn Error + 'static)) -> Option<HttpErrorKind> {
+    if let Some(cause) = cause.downcast_ref::<hyper::Error>() {
+        let is_cut = cause.is_closed() || cause.is_incomplete_message() || cause.is_body_write_aborted();
+        return is_cut.then_some(HttpErrorKind::Request);
+    }
+    match cause.downcast_ref::<io::Error>()?.kind() {
+        ErrorKind::TimedOut => Some(HttpErrorKind::Timeout),
+        ErrorKind::ConnectionAborted
+        | ErrorKind::ConnectionReset
+        | ErrorKind::BrokenPipe
+        | ErrorKind::UnexpectedEof => Some(HttpErrorKind::Interrupted),
+        _ => None,
+    }
+}
+
+/// An error and what caused it, outermost first.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error| (**error).source())
+}
+
+fn is_metadata(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    let ip: Option<IpAddr> = host.parse().ok();
+    ip.is_some_and(|ip| METADATA.iter().any(|known| known.parse() == Ok(ip)))
+}
+
+/// Reads the time of an answer, to the second.
+fn http_date(text: &str) -> Option<Timestamp> {
+    Some(jiff::fmt::rfc2822::parse(text).ok()?.timestamp())
+}
+
+fn bounded(body: HttpResponseBody) -> HttpResponseBody {
+    let limited = Limited::new(body, LARGEST);
+    HttpResponseBody::new(limited.map_err(|error| HttpError::new_boxed(HttpErrorKind::Decode, error)))
+}
+
+/// Reduces an error answer to its code: the rest may repeat the request, its signature included.
+async fn error_code(body: HttpResponseBody) -> String {
+    let bytes = Limited::new(body, LARGEST_ERROR).collect().await.map(http_body_util::Collected::to_bytes);
+    let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
+    code_in(&text).unwrap_or_default().to_owned()
+}
+
+fn code_in(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once("<Code>")?;
+    let (code, _) = rest.split_once("</Code>")?;
+    let legal = code.len() <= 64 && code.chars().all(|c| c.is_ascii_alphanumeric() || c == '.');
+    legal.then_some(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_answer_is_its_code() {
+        let body = "<?xml version=\"1.0\"?><Error><Code>SignatureDoesNotMatch</Code>\
+                    <AWSAccessKeyId>AKIA</AWSAccessKeyId><StringToSign>x</StringToSign></Error>";
+        assert_eq!(code_in(body), Some("SignatureDoesNotMatch"));
+        for odd in ["", "<Code>", "<Code>a b</Code>", "<Code>\u{1b}[31m</Code>", "<html>AKIA</html>"] {
+            assert_eq!(code_in(odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn plain_http_stays_here() {
+        let service = Service { secure: Err("none".to_owned()), plain: https::client(Way::Plain).unwrap() };
+        for (url, allowed) in [
+            ("http://127.0.0.1:5000/b", true),
+            ("http://169.254.169.254/latest/api/token", true),
+            ("http://[fd00:ec2::23]/v1/credentials", true),
+            ("http://169.254.1.1/", false),
+            ("http://s3.example.com/", false),
+            ("https://s3.example.com/", false),
+        ] {
+            assert_eq!(service.client(&Url::parse(url).unwrap()).is_ok(), allowed, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_date_is_read_to_the_second() {
+        let at = http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
+        assert_eq!(at, "1994-11-06T08:49:37Z".parse().unwrap());
+        assert_eq!(http_date("yesterday"), None);
+    }
+}

@@ -1,0 +1,5 @@
+//! A journal in an S3 bucket, written with conditional puts.
+
+pub mod backend;
+mod connector;
+mod settings;

@@ -1,0 +1,129 @@
+//! `MemoryShelf`: a shelf in memory, shared by all who hold a handle, that fails and breaks its word when
+//! it is told to: for tests and simulations.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::backend::{Mark, Shelf, ShelfError, Stored};
+use super::lease::Lease;
+
+/// A condition that a lax shelf does not enforce.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Laxity {
+    /// A lease is made anew though there is one.
+    Anew,
+    /// A lease is replaced though it has changed.
+    Stale,
+    /// A line is written over another.
+    Over,
+}
+
+/// What a shelf holds.
+#[derive(Debug, Default)]
+pub struct Contents {
+    /// The lease, the number of its last write, and when that was.
+    pub lease: RefCell<Option<(Lease, u64, Duration)>>,
+    /// Lines by number.
+    pub lines: RefCell<BTreeMap<u64, Vec<u8>>>,
+    /// Summaries by number.
+    pub summaries: RefCell<BTreeMap<u64, Vec<u8>>>,
+    /// The condition that is not enforced.
+    pub lax: Cell<Option<Laxity>>,
+    /// The shelf's own time.
+    pub now: Cell<Duration>,
+    /// Writes that fail without an effect from now on.
+    pub down: Cell<bool>,
+}
+
+/// A handle on a shelf in memory.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryShelf(pub Rc<Contents>);
+
+impl MemoryShelf {
+    fn check(&self, action: &str) -> Result<(), ShelfError> {
+        if self.0.down.get() {
+            return Err(ShelfError::Failed { action: action.to_owned(), reason: "it is down".to_owned() });
+        }
+        Ok(())
+    }
+
+    fn is_lax(&self, laxity: Laxity) -> bool {
+        self.0.lax.get() == Some(laxity)
+    }
+}
+
+impl Shelf for MemoryShelf {
+    fn place(&self) -> String {
+        "memory".to_owned()
+    }
+
+    async fn lease(&self) -> Result<Option<Stored>, ShelfError> {
+        self.check("read the lease")?;
+        Ok(self.0.lease.borrow().as_ref().map(|(lease, number, at)| Stored {
+            lease: lease.clone(),
+            mark: Mark(number.to_string()),
+            age: self.0.now.get().saturating_sub(*at),
+        }))
+    }
+
+    async fn put_lease(&self, lease: &Lease, mark: Option<&Mark>) -> Result<Mark, ShelfError> {
+        self.check("write the lease")?;
+        let mut kept = self.0.lease.borrow_mut();
+        let known = kept.as_ref().map(|(_, number, _)| Mark(number.to_string()));
+        let excused = match mark {
+            None => self.is_lax(Laxity::Anew),
+            Some(_) => known.is_some() && self.is_lax(Laxity::Stale),
+        };
+        if known.as_ref() != mark && !excused {
+            return Err(ShelfError::Conflict);
+        }
+        let number = kept.as_ref().map_or(0, |(_, number, _)| *number) + 1;
+        *kept = Some((lease.clone(), number, self.0.now.get()));
+        Ok(Mark(number.to_string()))
+    }
+
+    async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, ShelfError> {
+        self.check("read lines")?;
+        let lines = self.0.lines.borrow();
+        Ok(lines.range(after + 1..).map(|(number, line)| (*number, line.clone())).collect())
+    }
+
+    async fn put_line(&self, number: u64, _epoch: u64, line: &[u8]) -> Result<(), ShelfError> {
+        self.check("write a line")?;
+        let mut lines = self.0.lines.borrow_mut();
+        if lines.contains_key(&number) && !self.is_lax(Laxity::Over) {
+            return Err(ShelfError::Conflict);
+        }
+        lines.insert(number, line.to_vec());
+        Ok(())
+    }
+
+    async fn summaries(&self) -> Result<Vec<u64>, ShelfError> {
+        self.check("list summaries")?;
+        Ok(self.0.summaries.borrow().keys().copied().collect())
+    }
+
+    async fn summary(&self, number: u64) -> Result<Option<Vec<u8>>, ShelfError> {
+        self.check("read a summary")?;
+        Ok(self.0.summaries.borrow().get(&number).cloned())
+    }
+
+    async fn put_summary(&self, number: u64, summary: &[u8]) -> Result<(), ShelfError> {
+        self.check("write a summary")?;
+        let mut summaries = self.0.summaries.borrow_mut();
+        if summaries.contains_key(&number) {
+            return Err(ShelfError::Conflict);
+        }
+        summaries.insert(number, summary.to_vec());
+        Ok(())
+    }
+
+    async fn prune(&self, before: u64) -> Result<(), ShelfError> {
+        self.check("remove old lines")?;
+        self.0.summaries.borrow_mut().retain(|number, _| *number >= before);
+        self.0.lines.borrow_mut().retain(|number, _| *number > before);
+        Ok(())
+    }
+}

@@ -1,0 +1,9 @@
+//! Stores that many machines share: a lease with a fencing token decides who may write. The rules are pure; PostgreSQL
+//! and S3 implement the backend.
+
+pub mod backend;
+mod contents;
+pub mod lease;
+pub(super) mod lease_rules;
+pub mod memory_backend;
+pub mod store;

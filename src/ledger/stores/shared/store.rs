@@ -1,0 +1,566 @@
+//! `SharedStore`: a ledger on a shelf that many machines use: one lease, numbered lines, and a line of
+//! the taker's before anything else that it writes.
+//!
+//! Taking: the lease is written under the condition that it still is the one that was read; then the
+//! taker writes `Took` at the next number. From then on a displaced holder can write nothing: the
+//! number that it counts on is taken. That the place enforces both conditions is proven every time,
+//! before anything is planned.
+
+use crate::ledger::stores::shared::contents;
+use std::cell::RefCell;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+
+use super::backend::{Mark, Shelf, ShelfError, Stored};
+use super::contents::{Content, failed, summarise};
+use super::lease::{Held, Holder, LASTS, Lease, Process, RENEWED_EVERY, standing};
+use super::lease_rules::{Opening, is_silent, takeable};
+use crate::ledger::journal::chain::Head;
+use crate::ledger::journal::error::StoreError;
+use crate::ledger::journal::mac::{self, SealKey, check_readable};
+use crate::ledger::journal::record::Record;
+use crate::ledger::journal::replay::{check_owner, here, load_ledger, same_owner};
+use crate::ledger::journal::store::Store;
+use crate::ledger::journal::trail::Trail;
+use crate::ledger::journal::{checkpoint, line};
+use crate::ledger::state::ledger::Ledger;
+use crate::model::clock::Clock;
+
+/// How often a write is tried that someone else's write came before.
+const TRIES: usize = 20;
+
+/// Lines after which opening sums them up: applies that change nothing write lines too.
+const LONG: u64 = 64;
+
+/// Time before each further try of a line or a renewal whose answer did not come.
+const SOON: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(4), Duration::from_secs(10)];
+
+/// Time in which nobody takes over, writes and sums up so often that the number a holder counts on is
+/// removed again. After more of it the lease is looked at once a line is written.
+const UNSEEN: Duration = Duration::from_secs(5);
+
+/// A shared ledger, its lease held until it is released or lost.
+pub struct SharedStore<H, K> {
+    shelf: H,
+    clock: K,
+    holder: Holder,
+    /// Held by the write of the lease that is under way: two of ours would take each other for a
+    /// stranger's.
+    turn: Mutex<()>,
+    state: RefCell<State>,
+}
+
+struct State {
+    epoch: u64,
+    mark: Mark,
+    /// The clock's elapsed time before the last renewal was sent; `None` when the lease is not ours any
+    /// more.
+    renewed: Option<Duration>,
+    /// A moment at which the last line was known to be followed by none.
+    seen: Duration,
+    /// The number of the last line.
+    number: u64,
+    head: Head,
+    trail: Trail,
+    seal: Option<SealKey>,
+    poisoned: bool,
+    /// What opening read, for the first load.
+    records: Option<Vec<Record>>,
+}
+
+impl<H: Shelf, K: Clock> SharedStore<H, K> {
+    /// Opens a ledger for writing: takes its lease, proves that the place keeps its word, fences off
+    /// whoever wrote before, and begins it if it is not there yet.
+    ///
+    /// # Errors
+    /// When someone else has the lease, the place lets two write, cannot be reached, is damaged, or
+    /// holds another stack's ledger.
+    pub async fn open(shelf: H, clock: K, opening: &Opening<'_>) -> Result<Self, StoreError> {
+        let found = shelf.lease().await.map_err(|error| failed(&shelf, "read", &error))?;
+        let forced = takeable(found.as_ref(), opening)?;
+        let epoch = found.as_ref().map_or(0, |found| found.lease.epoch) + 1;
+        let holder = opening.holder.clone();
+        let renewed = clock.elapsed();
+        let lease = Lease { epoch, holder: Some(holder.clone()), lasts_seconds: LASTS.as_secs() };
+        let mark = take(&shelf, &lease, found.as_ref().map(|found| &found.mark)).await?;
+        let state = State {
+            epoch,
+            mark,
+            renewed: Some(renewed),
+            seen: renewed,
+            number: 0,
+            head: crate::ledger::journal::chain::first_head(),
+            trail: Trail::default(),
+            seal: opening.seal.cloned(),
+            poisoned: false,
+            records: None,
+        };
+        let store = Self { shelf, clock, holder, turn: Mutex::new(()), state: RefCell::new(state) };
+        // Whatever goes wrong from here on: the lease is given back, as nothing was sent under it.
+        match store.begin(found.as_ref(), forced, opening).await {
+            Ok(()) => Ok(store),
+            Err(error) => {
+                // The first error is the one to tell.
+                let _ = store.give_back().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn begin(
+        &self,
+        before: Option<&Stored>,
+        forced: bool,
+        opening: &Opening<'_>,
+    ) -> Result<(), StoreError> {
+        self.probe_lease(before.map(|before| &before.mark)).await?;
+        let reason = opening.force.filter(|_| forced);
+        for _ in 0..TRIES {
+            let mut content = Content::read(&self.shelf, opening.seal).await?;
+            check_owner(&content.records, opening.identity, opening.seal)?;
+            let is_new = content.records.is_empty();
+            let sealed = mac::begin(&content.records, opening.seal);
+            let mut records = if is_new { vec![Record::birth(opening.identity)] } else { Vec::new() };
+            let known = if is_new { records.clone() } else { content.records };
+            let mut ledger = load_ledger(known)?;
+            if let Some(sealed) = sealed {
+                ledger.record(&sealed)?;
+                records.push(sealed);
+            }
+            self.outnumber(ledger.epoch).await?;
+            let took = Record::Took {
+                epoch: self.state.borrow().epoch,
+                holder: opening.holder.clone(),
+                proven: is_silent(&ledger, before, opening),
+                reason: reason.map(str::to_owned),
+            };
+            ledger.record(&took)?;
+            records.push(took);
+            let (text, head) = write_line(&self.shelf, &records, &content.head, opening.seal)?;
+            let number = content.number + 1;
+            match self.try_line(number, &text).await {
+                Ok(()) => {
+                    self.at(number, head);
+                    content.trail.advance(&records, head);
+                    self.state.borrow_mut().trail = content.trail;
+                    self.probe_line(number, &text).await?;
+                    if content.lines >= LONG {
+                        // One that fails is made the next time.
+                        let _ = self.sum_up(&ledger).await;
+                    }
+                    self.state.borrow_mut().records = Some(vec![Record::Condensed(Box::new(ledger))]);
+                    return self.freshen().await;
+                }
+                // A displaced holder got a line in before, or we are displaced ourselves.
+                Err(StoreError::Displaced { .. }) => self.check_ours().await?,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(outrun(&self.shelf).await)
+    }
+
+    /// Makes sure that the lease's number is higher than any in the ledger. It is not when someone took
+    /// the lease after us, or when the lease was lost and the lines were not: then it counts on from them.
+    async fn outnumber(&self, epoch: u64) -> Result<(), StoreError> {
+        if self.state.borrow().epoch > epoch {
+            return Ok(());
+        }
+        self.check_ours().await?;
+        let holder = Some(self.holder.clone());
+        let lease = Lease { epoch: epoch + 1, holder, lasts_seconds: LASTS.as_secs() };
+        let mark = self.state.borrow().mark.clone();
+        let mark = take(&self.shelf, &lease, Some(&mark)).await?;
+        let mut state = self.state.borrow_mut();
+        (state.epoch, state.mark) = (lease.epoch, mark);
+        Ok(())
+    }
+
+    /// Fails when the lease is someone else's.
+    async fn check_ours(&self) -> Result<(), StoreError> {
+        let found = self.shelf.lease().await.map_err(|error| failed(&self.shelf, "read", &error))?;
+        let ours = |found: &Stored| {
+            found.lease.epoch == self.state.borrow().epoch && is_held_by(&found.lease, &self.holder)
+        };
+        if found.as_ref().is_some_and(ours) { Ok(()) } else { Err(outrun(&self.shelf).await) }
+    }
+
+    /// Reading may have taken long.
+    async fn freshen(&self) -> Result<(), StoreError> {
+        if self.held_for().is_some_and(|left| left + RENEWED_EVERY > LASTS) {
+            return Ok(());
+        }
+        self.renew_at_once("lock").await
+    }
+
+    async fn renew_at_once(&self, action: &'static str) -> Result<(), StoreError> {
+        match self.renew(Some(&self.holder)).await {
+            Ok(()) => Ok(()),
+            Err(ShelfError::Conflict) => Err(outrun(&self.shelf).await),
+            Err(error) => Err(failed(&self.shelf, action, &error)),
+        }
+    }
+
+    /// Proves that a lease is written only under its condition.
+    async fn probe_lease(&self, before: Option<&Mark>) -> Result<(), StoreError> {
+        let lax = |what| StoreError::Lax { place: self.shelf.place(), what };
+        let probed = |error| failed(&self.shelf, "probe", &error);
+        let lease = self.lease(Some(&self.holder));
+        match self.shelf.put_lease(&lease, None).await {
+            Err(ShelfError::Conflict) => {}
+            Ok(_) => return Err(lax("it made anew what was there already")),
+            Err(error) => return Err(probed(error)),
+        }
+        let stale = if let Some(mark) = before {
+            mark.clone()
+        } else {
+            // The first lease of all becomes stale by its renewal.
+            let mark = self.state.borrow().mark.clone();
+            self.renew_at_once("probe").await?;
+            mark
+        };
+        match self.shelf.put_lease(&lease, Some(&stale)).await {
+            Err(ShelfError::Conflict) => Ok(()),
+            Ok(_) => Err(lax("it replaced what had changed since it was read")),
+            Err(error) => Err(probed(error)),
+        }
+    }
+
+    /// Proves that a line is never written twice.
+    async fn probe_line(&self, number: u64, text: &[u8]) -> Result<(), StoreError> {
+        let epoch = self.state.borrow().epoch;
+        match self.shelf.put_line(number, epoch, text).await {
+            Err(ShelfError::Conflict) => Ok(()),
+            Ok(()) => Err(StoreError::Lax {
+                place: self.shelf.place(),
+                what: "it wrote over a line that was there already",
+            }),
+            Err(error) => Err(failed(&self.shelf, "probe", &error)),
+        }
+    }
+
+    /// Reads a ledger without taking anything; `None` when there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read, is damaged, or is another stack's.
+    pub async fn read(
+        shelf: &H,
+        stack: &str,
+        environment: &str,
+        key: Option<&SealKey>,
+    ) -> Result<Option<Ledger>, StoreError> {
+        Ok(Self::read_with_trail(shelf, stack, environment, key).await?.map(|(ledger, _)| ledger))
+    }
+
+    /// As `read`, with the digests of the lines that were read.
+    ///
+    /// # Errors
+    /// As `read`.
+    pub async fn read_with_trail(
+        shelf: &H,
+        stack: &str,
+        environment: &str,
+        key: Option<&SealKey>,
+    ) -> Result<Option<(Ledger, Trail)>, StoreError> {
+        let content = Content::read(shelf, key).await?;
+        if content.records.is_empty() {
+            return Ok(None);
+        }
+        check_readable(&content.records, key)?;
+        let ledger = load_ledger(content.records)?;
+        same_owner(&ledger.identity.stack, &ledger.identity.environment, stack, environment)?;
+        here(&ledger)?;
+        Ok(Some((ledger, content.trail)))
+    }
+
+    /// Writes a line; again when no answer came. That is safe: a number holds one line forever, so the
+    /// line is there once, or someone else's is.
+    async fn put_line(&self, number: u64, text: &[u8]) -> Result<(), StoreError> {
+        let mut put = self.try_line(number, text).await;
+        for pause in SOON {
+            match put {
+                Err(StoreError::Shared { .. }) if self.held_for() > Some(pause) => {
+                    self.clock.sleep(pause).await;
+                    put = self.try_line(number, text).await;
+                }
+                done => return done,
+            }
+        }
+        put
+    }
+
+    /// Writes a line. A number that is taken is ours all the same if it holds this very line: the
+    /// answer to an earlier try was lost.
+    async fn try_line(&self, number: u64, text: &[u8]) -> Result<(), StoreError> {
+        let epoch = self.state.borrow().epoch;
+        match self.shelf.put_line(number, epoch, text).await {
+            Ok(()) => Ok(()),
+            Err(ShelfError::Conflict) => {
+                let lines = self.shelf.lines(number - 1).await;
+                let lines = lines.map_err(|error| failed(&self.shelf, "read", &error))?;
+                let ours = lines.first().is_some_and(|(at, found)| *at == number && found == text);
+                if ours { Ok(()) } else { Err(self.displaced().await) }
+            }
+            Err(error) => Err(failed(&self.shelf, "write", &error)),
+        }
+    }
+
+    /// Makes sure that a line which was just written is the next one for everybody. It is not when someone
+    /// took over long ago, and the lines from then on were removed: then its number was free again.
+    /// Returns a moment at which it was the last.
+    async fn look_again(&self, sent: Duration) -> Result<Duration, StoreError> {
+        let looked = self.clock.elapsed();
+        let seen = self.state.borrow().renewed.max(Some(self.state.borrow().seen));
+        if seen.is_some_and(|seen| looked.saturating_sub(seen) <= UNSEEN) {
+            return Ok(sent);
+        }
+        match self.check_ours().await {
+            Ok(()) => Ok(looked),
+            Err(StoreError::Locked { .. }) => Err(self.displaced().await),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn displaced(&self) -> StoreError {
+        let by = match self.shelf.lease().await {
+            Ok(Some(Stored { lease: Lease { holder: Some(holder), .. }, .. }))
+                if holder.session != self.holder.session =>
+            {
+                holder.in_words()
+            }
+            _ => "someone else".to_owned(),
+        };
+        StoreError::Displaced { by }
+    }
+
+    fn lease(&self, holder: Option<&Holder>) -> Lease {
+        let epoch = self.state.borrow().epoch;
+        Lease { epoch, holder: holder.cloned(), lasts_seconds: LASTS.as_secs() }
+    }
+
+    /// Writes the lease anew, if it still is ours. `None` gives it back.
+    async fn renew(&self, holder: Option<&Holder>) -> Result<(), ShelfError> {
+        let _turn = self.turn.lock().await;
+        let lease = self.lease(holder);
+        let mark = self.state.borrow().mark.clone();
+        let mut sent = self.clock.elapsed();
+        let mark = match self.shelf.put_lease(&lease, Some(&mark)).await {
+            Err(ShelfError::Conflict) => match self.shelf.lease().await? {
+                // The answer to an earlier renewal was lost, or not waited for.
+                Some(found)
+                    if found.lease.epoch == lease.epoch && is_held_by(&found.lease, &self.holder) =>
+                {
+                    sent = self.clock.elapsed();
+                    self.shelf.put_lease(&lease, Some(&found.mark)).await?
+                }
+                Some(found) if found.lease == lease && holder.is_none() => found.mark,
+                _ => return Err(ShelfError::Conflict),
+            },
+            done => done?,
+        };
+        let mut state = self.state.borrow_mut();
+        (state.mark, state.renewed) = (mark, holder.map(|_| sent));
+        Ok(())
+    }
+
+    async fn give_back(&self) -> Result<(), StoreError> {
+        match self.renew(None).await {
+            Ok(()) => {
+                self.lose();
+                Ok(())
+            }
+            Err(ShelfError::Conflict) => Err(self.displaced().await),
+            Err(error) => Err(failed(&self.shelf, "unlock", &error)),
+        }
+    }
+
+    async fn sum_up(&self, ledger: &Ledger) -> Result<(), StoreError> {
+        let seal = self.state.borrow().seal.clone();
+        let (number, bytes) = self.summary(ledger, seal.as_ref())?;
+        let done = summarise(&self.shelf, number, &bytes).await;
+        done.map_err(|error| failed(&self.shelf, "write", &error))
+    }
+
+    /// Returns the summary of all lines so far, and its number.
+    fn summary(&self, ledger: &Ledger, key: Option<&SealKey>) -> Result<(u64, Vec<u8>), StoreError> {
+        let state = self.state.borrow();
+        let bytes = checkpoint::write(Vec::new(), ledger, &state.head, key);
+        Ok((state.number, bytes.map_err(|error| unwritable(&self.shelf, &error))?))
+    }
+
+    fn at(&self, number: u64, head: Head) {
+        let mut state = self.state.borrow_mut();
+        (state.number, state.head) = (number, head);
+    }
+
+    /// The lease is not ours any more: nothing is written.
+    fn lose(&self) {
+        let mut state = self.state.borrow_mut();
+        (state.renewed, state.poisoned) = (None, true);
+    }
+
+    fn poison(&self) -> Result<(), StoreError> {
+        if std::mem::replace(&mut self.state.borrow_mut().poisoned, true) {
+            return Err(StoreError::Poisoned);
+        }
+        Ok(())
+    }
+}
+
+impl<H: Shelf, K: Clock> Store for SharedStore<H, K> {
+    async fn load(&self) -> Result<Vec<Record>, StoreError> {
+        let read = self.state.borrow_mut().records.take();
+        if let Some(records) = read {
+            return Ok(records);
+        }
+        let seal = self.state.borrow().seal.clone();
+        Ok(Content::read(&self.shelf, seal.as_ref()).await?.records)
+    }
+
+    async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
+        self.poison()?;
+        if self.held_for() == Some(Duration::ZERO) {
+            // Whoever slept too long learns here whether someone else came, also where the numbers that
+            // it counts on were written and removed meanwhile.
+            match self.renew(Some(&self.holder)).await {
+                Ok(()) => {}
+                Err(ShelfError::Conflict) => return Err(self.displaced().await),
+                Err(error) => return Err(failed(&self.shelf, "lock", &error)),
+            }
+        }
+        let (number, text, head) = {
+            let state = self.state.borrow();
+            let (text, head) = write_line(&self.shelf, records, &state.head, state.seal.as_ref())?;
+            (state.number + 1, text, head)
+        };
+        let sent = self.clock.elapsed();
+        self.put_line(number, &text).await?;
+        let seen = self.look_again(sent).await?;
+        let mut state = self.state.borrow_mut();
+        (state.number, state.head, state.seen) = (number, head, seen);
+        state.trail.advance(records, head);
+        (state.records, state.poisoned) = (None, false);
+        Ok(())
+    }
+
+    async fn condense(&self, ledger: &Ledger) -> Result<(), StoreError> {
+        self.poison()?;
+        self.sum_up(ledger).await?;
+        self.state.borrow_mut().poisoned = false;
+        Ok(())
+    }
+
+    async fn seal(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
+        self.poison()?;
+        self.check_ours().await?;
+        let (number, bytes) = self.summary(ledger, Some(key))?;
+        let done = contents::replace(&self.shelf, number, &bytes).await;
+        done.map_err(|error| failed(&self.shelf, "write", &error))?;
+        let mut state = self.state.borrow_mut();
+        (state.seal, state.records, state.poisoned) = (Some(key.clone()), None, false);
+        Ok(())
+    }
+
+    fn trail(&self) -> Trail {
+        self.state.borrow().trail.clone()
+    }
+
+    fn held_for(&self) -> Option<Duration> {
+        let renewed = self.state.borrow().renewed;
+        Some(renewed.map_or(Duration::ZERO, |at| (at + LASTS).saturating_sub(self.clock.elapsed())))
+    }
+
+    async fn keep(&self) -> StoreError {
+        // What is kept in turns is renewed in time all the same.
+        let renewed = self.state.borrow().renewed;
+        let since = renewed.map(|renewed| self.clock.elapsed().saturating_sub(renewed));
+        let mut pause = RENEWED_EVERY.saturating_sub(since.unwrap_or_default());
+        let mut failures = 0_usize;
+        loop {
+            self.clock.sleep(pause).await;
+            match self.renew(Some(&self.holder)).await {
+                Ok(()) => failures = 0,
+                Err(ShelfError::Conflict) => {
+                    self.lose();
+                    return self.displaced().await;
+                }
+                Err(error) if self.held_for() == Some(Duration::ZERO) => {
+                    return failed(&self.shelf, "lock", &error);
+                }
+                // There is time for another try.
+                Err(_) => failures += 1,
+            }
+            let soon = failures.checked_sub(1).map(|at| SOON[at.min(SOON.len() - 1)]);
+            pause = soon.unwrap_or(RENEWED_EVERY);
+        }
+    }
+
+    async fn release(&self) -> Result<(), StoreError> {
+        let epoch = self.state.borrow().epoch;
+        if self.state.borrow().poisoned {
+            return self.give_back().await;
+        }
+        match self.append(&[Record::Released { epoch }]).await {
+            Err(displaced @ StoreError::Displaced { .. }) => Err(displaced),
+            // A lease that is given back says the same.
+            written => self.give_back().await.and(written),
+        }
+    }
+}
+
+/// Takes the lease, or finds that it did though no answer said so.
+async fn take<H: Shelf>(shelf: &H, lease: &Lease, mark: Option<&Mark>) -> Result<Mark, StoreError> {
+    let refused = match shelf.put_lease(lease, mark).await {
+        Ok(mark) => return Ok(mark),
+        Err(error) => error,
+    };
+    match (shelf.lease().await, refused) {
+        (Ok(Some(found)), _) if found.lease == *lease => Ok(found.mark),
+        (_, ShelfError::Conflict) => Err(outrun(shelf).await),
+        (_, error) => Err(failed(shelf, "lock", &error)),
+    }
+}
+
+fn is_held_by(lease: &Lease, who: &Holder) -> bool {
+    lease.holder.as_ref().is_some_and(|holder| holder.session == who.session)
+}
+
+/// Returns who was quicker.
+async fn outrun<H: Shelf>(shelf: &H) -> StoreError {
+    let holder = match shelf.lease().await {
+        Ok(Some(Stored { lease: Lease { holder: Some(holder), .. }, .. })) => holder.in_words(),
+        _ => "someone who was quicker".to_owned(),
+    };
+    StoreError::Locked { holder }
+}
+
+fn write_line<H: Shelf>(
+    shelf: &H,
+    records: &[Record],
+    before: &Head,
+    key: Option<&SealKey>,
+) -> Result<(Vec<u8>, Head), StoreError> {
+    line::write(records, before, key).map_err(|error| unwritable(shelf, &error))
+}
+
+fn unwritable<H: Shelf>(shelf: &H, error: &dyn std::error::Error) -> StoreError {
+    StoreError::Shared { action: "write", place: shelf.place(), reason: error.to_string() }
+}
+
+/// Tells who has a shelf's lease, without taking anything; `None` when nobody has.
+///
+/// # Errors
+/// When the lease cannot be read.
+pub async fn held<H: Shelf>(
+    shelf: &H,
+    effect: Duration,
+    is_dead: &dyn Fn(&Process) -> bool,
+) -> Result<Option<Held>, StoreError> {
+    let stored = shelf.lease().await.map_err(|error| failed(shelf, "read", &error))?;
+    let Some(Stored { lease, age, .. }) = stored else { return Ok(None) };
+    let standing = standing(&lease, age, effect, is_dead);
+    Ok(lease.holder.map(|holder| Held { holder, standing, renewed: Some(age) }))
+}
+
+#[cfg(test)]
+mod tests;
