@@ -83,3 +83,19 @@ fn identity_files_are_parsed_without_repeating_a_line() {
     assert_eq!(Identity::parse_file(&format!("{key}\nAGE-PLUGIN-YUBIKEY-1XX\n")).unwrap_err(), 2);
     assert!(!format!("{ada:?}").contains("SECRET"));
 }
+
+#[test]
+fn the_golden_plaintexts_are_read_and_written_as_before() {
+    let golden = include_str!("../../../tests/golden/files/age-content.json").trim_end();
+    let contents: Vec<Content> = serde_json::from_str(golden).unwrap();
+    assert_eq!(serde_json::to_string(&contents).unwrap(), golden);
+}
+
+#[test]
+fn the_golden_ciphertext_opens() {
+    // An identity, and what was encrypted to it once: it has another text each time.
+    let golden = include_str!("../../../tests/golden/files/kept-secret.age");
+    let (identity, ciphertext) = golden.trim_end().split_once('\n').unwrap();
+    let opened = decrypt(&Identity::parse_file(identity).unwrap(), &place(), ciphertext).unwrap();
+    assert_eq!(opened.expose(), Some("canary-1"));
+}

@@ -101,3 +101,21 @@ impl<W: Write> Write for Digesting<W> {
         self.inner.flush()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn golden_checkpoints_are_read_and_written_to_the_byte() {
+        let key = SealKey::new(&[b'k'; 32]).unwrap();
+        for (golden, key) in [
+            (&include_bytes!("../../tests/golden/files/checkpoint.json")[..], None),
+            (&include_bytes!("../../tests/golden/files/checkpoint-with-mac.json")[..], Some(&key)),
+        ] {
+            let (ledger, head) = parse(golden, &mut Seals::new(key)).unwrap();
+            let written = write(Vec::new(), &ledger, &head, key).unwrap();
+            assert_eq!(String::from_utf8(written).unwrap(), String::from_utf8(golden.to_vec()).unwrap());
+        }
+    }
+}

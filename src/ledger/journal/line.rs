@@ -195,4 +195,24 @@ mod tests {
             "its digest does not match"
         );
     }
+
+    #[test]
+    fn golden_journals_are_read_and_written_to_the_byte() {
+        let key = SealKey::new(&[b'k'; 32]).unwrap();
+        for (golden, key) in [
+            (&include_bytes!("../../tests/golden/files/journal.jsonl")[..], None),
+            (&include_bytes!("../../tests/golden/files/journal-with-macs.jsonl")[..], Some(&key)),
+        ] {
+            let read = read(golden, first_head(), &mut Seals::new(key)).unwrap();
+            assert_eq!(read.whole, golden.len());
+            let (mut written, mut head, mut from) = (Vec::new(), first_head(), 0);
+            for (end, after) in read.ends {
+                let (line, digest) = write(&read.records[from..end], &head, key).unwrap();
+                assert_eq!(digest, after);
+                written.extend(line);
+                (head, from) = (digest, end);
+            }
+            assert_eq!(String::from_utf8(written).unwrap(), String::from_utf8(golden.to_vec()).unwrap());
+        }
+    }
 }

@@ -127,4 +127,18 @@ mod tests {
         assert_eq!(held(root.path(), "prod").unwrap(), None);
         drop(take(&folder, "bob@host", now).unwrap());
     }
+
+    #[test]
+    fn the_golden_lock_file_is_read_and_written_as_before() {
+        let golden = include_str!("../../tests/golden/files/lock");
+        let holder: Holder = serde_json::from_str(golden.lines().nth(1).unwrap()).unwrap();
+        let written = sign(&holder.who, holder.since);
+        // What is of this process differs.
+        let id = format!("process {},", std::process::id());
+        let (first, record) = written.trim_end().split_once('\n').unwrap();
+        let first = first.replace(&id, &format!("process {},", holder.process.as_ref().unwrap().id));
+        let mut now: Holder = serde_json::from_str(record).unwrap();
+        now.process.clone_from(&holder.process);
+        assert_eq!(format!("{first}\n{}\n", serde_json::to_string(&now).unwrap()), golden);
+    }
 }

@@ -387,3 +387,15 @@ fn reason(error: &Error) -> String {
 fn is_bucket_missing(error: &(dyn std::error::Error + 'static)) -> bool {
     innermost(error).contains("NoSuchBucket")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_golden_lease_is_read_and_written_as_before() {
+        let golden = include_str!("../../tests/golden/files/s3-lease.json").trim_end();
+        let kept: Kept = serde_json::from_str(golden).unwrap();
+        assert_eq!(serde_json::to_string(&kept).unwrap(), golden);
+    }
+}

@@ -144,3 +144,14 @@ fn what_was_written_without_the_key_is_refused_with_the_number_of_its_line() {
     let forged = document.condensed(&of(&records), None).unwrap();
     assert!(read(&forged, Some(&key)).unwrap_err().starts_with("the summary: it bears no MAC"));
 }
+
+#[test]
+fn the_golden_document_is_read_and_written_as_before() {
+    let golden = include_str!("../../../../tests/golden/files/state-server-document.json");
+    let read = parse(Some(golden.as_bytes()), Uuid::nil(), None).unwrap();
+    assert_eq!((read.document.serial, read.records.len()), (9, 2));
+    let written = String::from_utf8(read.document.write().unwrap()).unwrap();
+    // A state server keeps any order of the keys.
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    assert_eq!(json(&written), json(golden));
+}

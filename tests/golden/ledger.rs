@@ -1,0 +1,148 @@
+//! The ledger: journal lines, checkpoint, lease, and the values in them. Digests and MACs of lines and checkpoints are
+//! compared by the unit tests of `ledger/line.rs` and `ledger/summary.rs`, on the same files.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde::{Deserialize, Serialize};
+use stead::ledger::document;
+use stead::ledger::entry::{IntentAction, Ledger};
+use stead::ledger::file::FileStore;
+use stead::ledger::history::{Deed, Happening};
+use stead::ledger::kept_secrets::RotationStep;
+use stead::ledger::lease::Lease;
+use stead::ledger::record::{Answer, ClosedOutcome, Record};
+use stead::model::secret::Secret;
+use stead::model::value::{Attributes, Value};
+
+use crate::coverage::Coverage;
+use crate::files;
+
+/// Returns the JSON of a journal's lines, each between its digest and its MAC.
+fn json_of_lines(name: &str) -> Vec<String> {
+    let end = |rest: &str| rest.rfind(']').unwrap() + 1;
+    files::read(name).lines().map(|line| &line[74..]).map(|rest| rest[..end(rest)].to_owned()).collect()
+}
+
+#[test]
+fn journal_records_are_read_and_written_as_before() {
+    let mut coverage = Coverage::default();
+    for name in ["journal.jsonl", "journal-with-macs.jsonl"] {
+        for (number, json) in json_of_lines(name).iter().enumerate() {
+            let records: Vec<Record> = serde_json::from_str(json)
+                .unwrap_or_else(|error| panic!("{name}, line {}: {error}", number + 1));
+            assert_eq!(&serde_json::to_string(&records).unwrap(), json, "{name}, line {}", number + 1);
+            coverage.add(&records);
+        }
+    }
+    coverage.assert_fields_are_complete();
+    coverage.assert_variants::<Record>(Some("record"));
+    coverage.assert_variants::<Answer>(Some("is"));
+    coverage.assert_variants::<Happening>(Some("is"));
+    coverage.assert_variants::<IntentAction>(Some("do"));
+    coverage.assert_variants::<ClosedOutcome>(None);
+    coverage.assert_variants::<RotationStep>(None);
+    coverage.assert_variants::<Deed>(None);
+}
+
+#[derive(Serialize, Deserialize)]
+struct Checkpoint {
+    format: u32,
+    head: String,
+    ledger: Ledger,
+    sha256: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mac: Option<String>,
+}
+
+#[test]
+fn a_checkpoint_holds_every_field_of_a_ledger() {
+    let mut coverage = Coverage::default();
+    for name in ["checkpoint.json", "checkpoint-held.json", "checkpoint-with-mac.json"] {
+        coverage.add(&files::round_trip::<Checkpoint>(name));
+    }
+    coverage.assert_fields_are_complete();
+    coverage.assert_variants::<IntentAction>(Some("do"));
+    coverage.assert_variants::<Happening>(Some("is"));
+}
+
+#[test]
+fn values_are_read_and_written_as_before() {
+    let values: Attributes = files::round_trip("values.json");
+    let form = |value: &Value| match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Integer(_) => "integer",
+        Value::Decimal(_) => "decimal",
+        Value::Text(_) => "text",
+        Value::List(_) => "list",
+        Value::Map(_) => "map",
+        Value::Unknown(_) => "unknown",
+        Value::Secret(secret) => match secret {
+            Secret::Sealed(None) => "sealed without fingerprint",
+            Secret::Sealed(Some(_)) => "sealed",
+            Secret::Derived(_) => "derived",
+            // Neither is ever read: both are written as a secret of which nothing is known.
+            Secret::Plain(_) => "plain",
+            Secret::Awaited { .. } => "awaited",
+        },
+    };
+    let forms: BTreeSet<_> = values.values().map(form).collect();
+    let wanted = [
+        "bool",
+        "decimal",
+        "derived",
+        "integer",
+        "list",
+        "map",
+        "null",
+        "sealed",
+        "sealed without fingerprint",
+        "text",
+        "unknown",
+    ];
+    assert_eq!(forms, wanted.into());
+    for secret in [Secret::new("text"), Secret::awaited("text")] {
+        assert_eq!(serde_json::to_string(&secret).unwrap(), r#"{"secret":true}"#);
+    }
+}
+
+#[test]
+fn a_lease_is_read_and_written_as_before() {
+    let mut coverage = Coverage::default();
+    coverage.add(&files::round_trip::<Vec<Lease>>("lease.json"));
+    coverage.assert_fields_are_complete();
+}
+
+/// Returns the ledger that these files of a directory make.
+fn read_directory(names: &[&str]) -> Ledger {
+    let root = tempfile::tempdir().unwrap();
+    let directory = root.path().join("staging");
+    fs::create_dir(&directory).unwrap();
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o700)).unwrap();
+    for name in names {
+        fs::copy(files::path("ledger-directory").join(name), directory.join(name)).unwrap();
+    }
+    FileStore::read(root.path(), "shop", "staging", None).unwrap().unwrap()
+}
+
+/// A real apply wrote both: what its journal is replayed to is what it wrote as its checkpoint.
+#[test]
+fn a_directory_that_stead_wrote_is_read_and_its_journal_gives_its_checkpoint() {
+    let written: Checkpoint =
+        serde_json::from_str(&files::read("ledger-directory/ledger-63.json")).unwrap();
+    assert!(written.ledger.entries.len() > 10);
+    let from_checkpoint = read_directory(&["ledger-63.json", "journal-63.log"]);
+    assert_eq!(from_checkpoint, written.ledger);
+    assert_eq!(read_directory(&["journal-0.log"]), written.ledger);
+    files::round_trip::<Checkpoint>("ledger-directory/ledger-63.json");
+}
+
+#[test]
+fn a_ledger_that_was_pulled_is_read_and_written_as_before() {
+    let name = "pulled-ledger.json";
+    let ledger = document::parse(files::read(name).as_bytes(), name, None).unwrap();
+    let written = document::write(&ledger, None).unwrap();
+    files::assert_same(name, &String::from_utf8(written).unwrap());
+}

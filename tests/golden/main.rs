@@ -1,0 +1,17 @@
+//! Golden files: what is on disks and in shared backends, and every JSON document, byte for byte as earlier builds
+//! wrote it. A name in the code can change without a change of a format only while these tests pass.
+//!
+//! Formats whose types are private are compared by unit tests of their modules, with files of the same folder.
+#![allow(
+    missing_docs,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise"
+)]
+
+mod coverage;
+mod files;
+mod ledger;
