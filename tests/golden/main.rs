@@ -12,6 +12,10 @@
     reason = "a test stops at the first surprise"
 )]
 
+#[allow(dead_code, reason = "the tests of the command line use the rest of it")]
+#[path = "../cli/case.rs"]
+mod case;
 mod coverage;
 mod files;
 mod ledger;
+mod plan;
