@@ -16,6 +16,7 @@
 #[path = "../cli/case.rs"]
 mod case;
 mod coverage;
+mod emulator;
 mod files;
 mod ledger;
 mod plan;
