@@ -337,4 +337,21 @@ mod tests {
             assert!(!is_key(bad), "{bad:?}");
         }
     }
+
+    #[test]
+    fn the_golden_file_of_keys_is_read_and_written_as_before() {
+        let golden = include_str!("../../tests/golden/files/credentials.json");
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("stead");
+        let work = Name::new("work");
+        store(&directory, HERE, Some("sk_1")).unwrap();
+        let path = store(&directory, Place { profile: Some(&work), ..HERE }, None).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), golden);
+        fs::write(&path, golden).unwrap();
+        assert_eq!(found(&directory, HERE).as_deref(), Some("sk_1"));
+        assert_eq!(
+            found(&directory, Place { profile: Some(&work), ..HERE }).as_deref(),
+            Some("(keychain)")
+        );
+    }
 }

@@ -132,4 +132,11 @@ mod tests {
         assert_eq!(told, "Of https://h on 2026-11-21: pages of 50 rows, 30 requests a second.");
         assert_eq!(note(None, None).in_words(), "Of https://h on 2026-11-21: nothing special.");
     }
+
+    #[test]
+    fn the_golden_service_profiles_are_read_and_written_as_before() {
+        let golden = include_str!("../../tests/golden/files/service-profile.json").trim_end();
+        let notes: Vec<Note> = serde_json::from_str(golden).unwrap();
+        assert_eq!(serde_json::to_string(&notes).unwrap(), golden);
+    }
 }

@@ -209,4 +209,11 @@ mod tests {
         drop(held);
         assert_eq!(take(&one, Duration::from_secs(9)), Some(true));
     }
+
+    #[test]
+    fn the_golden_limiter_file_is_read_and_written_as_before() {
+        let golden = include_str!("../../tests/golden/files/limiter.json").trim_end();
+        let content: Content = serde_json::from_str(golden).unwrap();
+        assert_eq!(serde_json::to_string(&content).unwrap(), golden);
+    }
 }

@@ -166,3 +166,15 @@ fn served(folder: &Path, state: Option<&Path>) -> Option<Note> {
     let bytes = files::read_own_secret(&note(folder, state)?).ok()?;
     serde_json::from_slice::<Note>(&bytes).ok().filter(|note| note.address.ip().is_loopback())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_golden_addresses_of_emulators_are_read_and_written_as_before() {
+        let golden = include_str!("../../tests/golden/files/emulator-address.json").trim_end();
+        let notes: Vec<Note> = serde_json::from_str(golden).unwrap();
+        assert_eq!(serde_json::to_string(&notes).unwrap(), golden);
+    }
+}

@@ -125,3 +125,24 @@ fn secret_of((address, id): (&Address, &str)) -> String {
     let safe = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     format!("secret-{address}-{}", id.chars().filter(safe).take(64).collect::<String>())
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods, reason = "the test lays out a file")]
+
+    use super::*;
+
+    #[test]
+    fn the_golden_recovery_file_is_read_and_written_as_before() {
+        let golden = include_str!("../../tests/golden/files/recovery-file.jsonl");
+        let state = tempfile::tempdir().unwrap();
+        let rescue = Rescue::new(Some(state.path()), Uuid::from_u128(7));
+        for line in golden.lines() {
+            let facts: Facts = serde_json::from_str(line).unwrap();
+            rescue.add(&facts.records).unwrap();
+        }
+        let path = rescue.file("facts").unwrap();
+        assert_eq!(std::fs::read_to_string(path).unwrap(), golden);
+        assert_eq!(rescue.kept().unwrap().len(), 3);
+    }
+}

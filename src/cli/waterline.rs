@@ -476,4 +476,11 @@ mod tests {
         begun.seal_with(key(2).id());
         assert_eq!(marks(key(2)).objection(Some((&begun, &trail))).unwrap(), Some(Objection::UNSEALED));
     }
+
+    #[test]
+    fn the_golden_high_water_marks_are_read_and_written_as_before() {
+        let golden = include_str!("../../tests/golden/files/high-water-mark.json").trim_end();
+        let marks: Vec<Waterline> = serde_json::from_str(golden).unwrap();
+        assert_eq!(serde_json::to_string(&marks).unwrap(), golden);
+    }
 }

@@ -15,6 +15,7 @@
 #[allow(dead_code, reason = "the tests of the command line use the rest of it")]
 #[path = "../cli/case.rs"]
 mod case;
+mod config;
 mod coverage;
 mod emulator;
 mod files;
