@@ -2,6 +2,7 @@
 //! is printed by the real binary; ids, times and prices are not compared.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::Stdio;
 
 use serde_json::{Deserializer, Value, json};
 use stead::ledger::lease::Holder;
@@ -186,6 +187,43 @@ fn documents_of_questions_and_locks_keep_their_keys() {
     prints(&case, "lock-held", 8, "lock status --output json");
 }
 
+#[test]
+fn documents_of_a_job_that_was_run_keep_their_keys() {
+    let stack = "stead: 1\nstack: work\napp: { nightly: { type: job, image: \"busybox:1\" } }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    case.ok("apply --yes");
+    prints(&case, "do-run", 0, "do run app.nightly --output json");
+    prints(&case, "do-runs", 0, "do runs app.nightly --output json");
+}
+
+const STORY: &str = "\
+stead: 1
+stack: story
+vpc:
+  main: { cidr: 10.1.0.0/16 }
+vm:
+  web: { template: ubuntu-24.04, plan: std-1c-2g, vpc: $vpc.main }
+";
+
+#[test]
+fn events_of_an_apply_that_fails_or_goes_on_keep_their_keys() {
+    let flags = ["--fail", "POST /vpcs=429:1", "--fail", "POST /vpcs=403:1"];
+    let case = Case::new().file("stead.yaml", STORY).emulator_with(&flags);
+    prints(&case, "apply-failed-events", 7, "apply --yes --output ndjson");
+
+    let case = Case::new().file("stead.yaml", STORY).emulator_with(&["--fail", "POST /vpcs=delay-10s:1"]);
+    let mut killed = case.command("apply --yes --output ndjson").stdout(Stdio::piped()).spawn().unwrap();
+    let journal = case.path(".stead/ledger/default/journal-0.log");
+    while !std::fs::read_to_string(&journal).is_ok_and(|text| text.contains("\"record\":\"intent\"")) {
+        assert!(killed.try_wait().unwrap().is_none(), "it ended before its request");
+        std::thread::yield_now();
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let bounds = "--effect-bound 100ms --listing-bound 100ms";
+    prints(&case, "apply-recovering-events", 0, &format!("apply --yes {bounds} --output ndjson"));
+}
+
 const TWO_MACHINES: &str = "\
 stead: 1
 stack: story
@@ -297,4 +335,33 @@ fn every_schema_has_a_golden_document() {
         let covers = |file: &str| file.starts_with(command) && file.contains("events") == events;
         assert!(golden.map(|file| file.into_string().unwrap()).any(|file| covers(&file)), "{name}");
     }
+}
+
+#[test]
+fn every_event_of_the_schemas_is_in_a_golden_stream() {
+    let mut seen = String::new();
+    for entry in std::fs::read_dir(files::path("documents")).unwrap() {
+        seen += &std::fs::read_to_string(entry.unwrap().path()).unwrap();
+    }
+    for schema in ["plan-event", "apply-event"] {
+        let path = format!("{}/schemas/{schema}.schema.json", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let events = events_of(&serde_json::from_str(&text).unwrap());
+        assert!(!events.is_empty(), "{schema}");
+        for event in events {
+            assert!(seen.contains(&format!("<{event}>: object")), "no golden stream has the event {event}");
+        }
+    }
+}
+
+/// Returns the names of events in a schema.
+fn events_of(schema: &Value) -> BTreeSet<String> {
+    let own = schema.pointer("/properties/event/const").or_else(|| schema.pointer("/event/const"));
+    let own = own.and_then(Value::as_str).map(str::to_owned);
+    let below: Vec<&Value> = match schema {
+        Value::Object(map) => map.values().collect(),
+        Value::Array(items) => items.iter().collect(),
+        _ => Vec::new(),
+    };
+    own.into_iter().chain(below.into_iter().flat_map(events_of)).collect()
 }
