@@ -17,6 +17,7 @@
 mod case;
 mod config;
 mod coverage;
+mod digests;
 mod documents;
 mod emulator;
 mod files;
