@@ -2,7 +2,7 @@
 //!
 //! One direction, no way back: files become a `Stack`, the API a `Snapshot`, the store a `Ledger`;
 //! the three become a `Plan`, the plan an `Outcome`, and reports show them. Each module may name only
-//! those that `tests/architecture.rs` lists for it.
+//! those that `tests/architecture` lists for it.
 
 #![forbid(unsafe_code)]
 

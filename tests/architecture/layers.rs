@@ -1,14 +1,4 @@
-//! The house's plan: which folder of `src/` may name which. The table is the law; this test keeps it.
-#![allow(
-    missing_docs,
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a test stops at the first surprise"
-)]
+//! Rules between the top folders of `src/`: which may import which, which do IO, and what every file keeps to.
 
 use std::collections::BTreeSet;
 use std::fs;
