@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use crate::sources::{files, src};
 
 /// Folder, and the folders it may name, bottom floor first.
-const MAY_NAME: &[(&str, &[&str])] = &[
+pub const MAY_NAME: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("kinds", &["model"]),
     ("config", &["model"]),
@@ -52,22 +54,6 @@ const PLAIN_WORDS: &[&str] = &["\"project\"", "\"api_key\""];
 
 /// Most lines of a file.
 const MOST_LINES: usize = 600;
-
-fn src() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
-}
-
-fn files(folder: &Path, into: &mut Vec<PathBuf>) {
-    let mut entries: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    entries.sort();
-    for path in entries {
-        if path.is_dir() {
-            files(&path, into);
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            into.push(path);
-        }
-    }
-}
 
 /// Every source file below a folder as `(path from src, text without its tests)`.
 fn sources(folder: &str) -> Vec<(String, String)> {
