@@ -1,6 +1,7 @@
 //! Invented sources, one rule each: what counts as a dependency, what does not, and what the checks report.
 
 use crate::dependencies::Dependencies;
+use crate::order;
 
 fn measure(files: &[(&str, &str)]) -> Dependencies {
     let files: Vec<_> = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
@@ -228,4 +229,34 @@ fn an_inherent_impl_is_in_the_file_of_its_type_or_below_it_and_unused_there() {
     let declared = "macro_rules! tables { () => { pub struct A; } } tables! {}";
     let plain = "use super::a::A; impl A { fn f(&self) {} }";
     assert_eq!(misplaced(&[("top/a.rs", declared), ("top/b.rs", plain)]), ["top/b.rs"]);
+}
+
+#[test]
+fn a_dependency_to_the_right_breaks_the_order() {
+    let dependencies = measure(&[
+        ("top/mod.rs", "mod low; mod high;"),
+        ("top/low/mod.rs", "pub mod part;"),
+        ("top/low/part.rs", "use crate::top::high::High; pub struct Part;"),
+        ("top/high.rs", "use super::low::part::Part; pub struct High;"),
+    ]);
+    let right = order::violations(&dependencies, &[("top", &["low", "high"])]);
+    assert_eq!(right, ["top: `low` is left of `high`, but top::low::part depends on top::high (High)"]);
+    let left = order::violations(&dependencies, &[("top", &["high", "low"])]);
+    assert_eq!(left, ["top: `high` is left of `low`, but top::high depends on top::low::part (Part)"]);
+    assert!(order::violations(&dependencies, &[("top/low", &["part"])]).is_empty());
+}
+
+#[test]
+fn the_order_lists_what_exists_and_all_of_it() {
+    let dependencies = measure(&[("top/a.rs", ""), ("top/b/mod.rs", "mod c;"), ("top/b/c.rs", "")]);
+    assert!(order::violations(&dependencies, &[("top", &["a", "b"])]).is_empty());
+    let found = order::violations(&dependencies, &[("top", &["a", "gone"]), ("lost", &["a"])]);
+    assert_eq!(
+        found,
+        [
+            "top: `gone` is listed, but does not exist",
+            "top: `b` is not listed",
+            "lost: `a` is listed, but does not exist"
+        ]
+    );
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use crate::dependencies::Dependencies;
-use crate::{CROWDED_FOLDERS, FIGURES, Figures, layers, sources};
+use crate::{CROWDED_FOLDERS, FIGURES, Figures, ORDER, layers, order, sources};
 
 /// Most lines of a product file.
 const LONG: usize = 500;
@@ -154,6 +154,12 @@ fn no_folder_holds_an_entry_of_its_own_name() {
         let name = Path::new(&folder).file_name().unwrap_or_default().to_string_lossy();
         assert!(!entries.contains(&*name), "{folder} holds an entry that is also called `{name}`");
     }
+}
+
+#[test]
+fn the_parts_of_a_folder_depend_on_lower_parts_only() {
+    let found = order::violations(&MEASURED, ORDER);
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
 #[test]

@@ -106,6 +106,14 @@ impl Modules {
         }
     }
 
+    /// Returns the modules that are files.
+    pub fn files(&self) -> impl Iterator<Item = (usize, &Module)> {
+        self.all
+            .iter()
+            .enumerate()
+            .filter(|(index, module)| module.file == *index && !module.file_path.is_empty())
+    }
+
     /// Returns whether a module is another one or below it.
     pub fn is_below(&self, index: usize, above: usize) -> bool {
         self.all[index].path.starts_with(&self.all[above].path)
