@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::facts::Import;
+use crate::facts::{Import, Receiver};
 use crate::modules::{Meaning, Modules};
 
 /// Methods of the standard library: a call by such a name does not show which file defines the method.
@@ -75,7 +75,7 @@ impl Dependencies {
                 found.extend(this.path_edges(index, path));
             }
             for (receiver, name) in &module.facts.calls {
-                found.extend(this.call_edge(index, receiver.as_deref(), name));
+                found.extend(this.call_edge(index, receiver.as_ref(), name));
             }
         }
         for (from, to, name) in found {
@@ -160,15 +160,24 @@ impl Dependencies {
         (file != self.file_of(type_id.0)).then(|| (self.file_of(from), file, format!(".{name}()")))
     }
 
+    /// Returns the type of a receiver, if it is one of ours.
+    fn receiver_type(&self, from: usize, receiver: &Receiver) -> Option<TypeId> {
+        let type_id = self.modules.resolve(from, &receiver.variable).item?;
+        let Some(field) = &receiver.field else { return Some(type_id) };
+        let (module, name) = type_id;
+        let field_type = self.modules.all[module].facts.fields.get(&(name, field.clone()))?;
+        self.modules.resolve(module, field_type).item
+    }
+
     /// Returns the dependency that a method call is. Where the type of the receiver is known, so is the method; else
     /// the name decides, if one file of the top folder defines a method of that name.
     fn call_edge(
         &self,
         from: usize,
-        receiver: Option<&[String]>,
+        receiver: Option<&Receiver>,
         name: &str,
     ) -> Option<(usize, usize, String)> {
-        if let Some(type_id) = receiver.and_then(|segments| self.modules.resolve(from, segments).item) {
+        if let Some(type_id) = receiver.and_then(|receiver| self.receiver_type(from, receiver)) {
             return self.function_edge(from, &type_id, name);
         }
         if STANDARD_METHODS.contains(&name) {

@@ -31,6 +31,15 @@ pub struct InherentImpl {
     pub methods: BTreeSet<String>,
 }
 
+/// What is known of the type of a method call's receiver: `self`, a parameter, or a field of one of them.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Receiver {
+    /// The type of the variable.
+    pub variable: Segments,
+    /// The field of it that is the receiver.
+    pub field: Option<String>,
+}
+
 /// What one module contains.
 #[derive(Default)]
 pub struct Facts {
@@ -39,8 +48,9 @@ pub struct Facts {
     pub items: BTreeSet<String>,
     pub imports: Vec<Import>,
     pub paths: BTreeSet<Segments>,
-    /// Method calls: the type of the receiver if it is `self` or a parameter, and the method.
-    pub calls: BTreeSet<(Option<Segments>, String)>,
+    /// The types of the fields that have a path for type, by struct and field.
+    pub fields: BTreeMap<(String, String), Segments>,
+    pub calls: BTreeSet<(Option<Receiver>, String)>,
     pub inherent: Vec<InherentImpl>,
     /// Methods of traits, of their implementations, and functions in item macros.
     pub other_methods: BTreeSet<String>,
@@ -87,8 +97,8 @@ impl Collector {
 
     fn add_path(&mut self, segments: Segments) {
         if segments.first().is_some_and(|first| first == "Self") {
-            if let (Some(self_type), Some(name)) = (self.self_type(), segments.get(1)) {
-                self.facts().calls.insert((Some(self_type), name.clone()));
+            if let (Some(variable), Some(name)) = (self.self_type(), segments.get(1)) {
+                self.facts().calls.insert((Some(Receiver { variable, field: None }), name.clone()));
             }
             return;
         }
@@ -103,7 +113,7 @@ impl Collector {
             self.add_path(segments);
         }
         for (variable, name) in found.calls {
-            let receiver = self.type_of(&variable);
+            let receiver = self.type_of(&variable).map(|variable| Receiver { variable, field: None });
             self.facts().calls.insert((receiver, name));
         }
     }
@@ -183,6 +193,22 @@ impl Collector {
         if parameter[0] == "Self" { self.self_type() } else { Some(parameter.clone()) }
     }
 
+    fn receiver(&self, expression: &Expr) -> Option<Receiver> {
+        match expression {
+            Expr::Path(path) => {
+                let variable = self.type_of(&name_of(path.path.get_ident()?))?;
+                Some(Receiver { variable, field: None })
+            }
+            Expr::Field(access) => match (self.receiver(&access.base)?, &access.member) {
+                (Receiver { variable, field: None }, syn::Member::Named(field)) => {
+                    Some(Receiver { variable, field: Some(name_of(field)) })
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     fn visit_function(
         &mut self,
         signature: &syn::Signature,
@@ -239,6 +265,15 @@ impl<'ast> Visit<'ast> for Collector {
         self.self_types.push(type_path(&block.self_ty));
         visit::visit_item_impl(self, block);
         self.self_types.pop();
+    }
+
+    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
+        for field in &item.fields {
+            if let (Some(name), Some(path)) = (&field.ident, type_path(&field.ty)) {
+                self.facts().fields.insert((name_of(&item.ident), name_of(name)), path);
+            }
+        }
+        visit::visit_item_struct(self, item);
     }
 
     fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
@@ -328,11 +363,7 @@ impl<'ast> Visit<'ast> for Collector {
     }
 
     fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
-        let variable = match &*call.receiver {
-            Expr::Path(path) => path.path.get_ident().map(name_of),
-            _ => None,
-        };
-        let receiver = variable.and_then(|variable| self.type_of(&variable));
+        let receiver = self.receiver(&call.receiver);
         self.facts().calls.insert((receiver, name_of(&call.method)));
         visit::visit_expr_method_call(self, call);
     }
