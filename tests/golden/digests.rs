@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde_json::Value as Json;
-use stead::ledger::entry::Ledger;
+use stead::ledger::state::ledger::Ledger;
 use stead::model::cel::{Item, Program, Scope};
 use stead::model::secret::{FingerprintKey, Secret};
 use stead::model::value::Value;
-use stead::plan::binding::ledger_digest;
+use stead::plan::artifact::binding::ledger_digest;
 
 use crate::case::Case;
 use crate::files;

@@ -6,13 +6,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use serde::{Deserialize, Serialize};
-use stead::ledger::document;
-use stead::ledger::entry::{IntentAction, Ledger};
-use stead::ledger::file::FileStore;
-use stead::ledger::history::{Deed, Happening};
-use stead::ledger::kept_secrets::RotationStep;
-use stead::ledger::lease::Lease;
-use stead::ledger::record::{Answer, ClosedOutcome, Record};
+use stead::ledger::integrity::export;
+use stead::ledger::journal::record::{Answer, ClosedOutcome, Record};
+use stead::ledger::state::entry::IntentAction;
+use stead::ledger::state::kept_secrets::RotationStep;
+use stead::ledger::state::ledger::Ledger;
+use stead::ledger::state::run_history::{Deed, Happening};
+use stead::ledger::stores::file::store::FileStore;
+use stead::ledger::stores::shared::lease::Lease;
 use stead::model::secret::Secret;
 use stead::model::value::{Attributes, Value};
 
@@ -142,7 +143,7 @@ fn a_directory_that_stead_wrote_is_read_and_its_journal_gives_its_checkpoint() {
 #[test]
 fn a_ledger_that_was_pulled_is_read_and_written_as_before() {
     let name = "pulled-ledger.json";
-    let ledger = document::parse(files::read(name).as_bytes(), name, None).unwrap();
-    let written = document::write(&ledger, None).unwrap();
+    let ledger = export::parse(files::read(name).as_bytes(), name, None).unwrap();
+    let written = export::write(&ledger, None).unwrap();
     files::assert_same(name, &String::from_utf8(written).unwrap());
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use stead::model::expression::Expression;
 use stead::model::schema::Effect;
+use stead::plan::artifact::drift_history::{Memory, Sightings};
+use stead::plan::artifact::saved_plan::SavedPlan;
+use stead::plan::artifact::signature::{Signed, SigningKey, VerifyingKeys};
 use stead::plan::change::{
     Action, Bookkeeping, Cause, DriftClass, NoteCode, Operation, ProjectOf, RulingVerdict,
 };
-use stead::plan::saved::SavedPlan;
-use stead::plan::sightings::{Memory, Sightings};
-use stead::plan::signature::{Signed, SigningKey, VerifyingKeys};
 
 use crate::case::Case;
 use crate::coverage::Coverage;

@@ -110,8 +110,8 @@ mod tests {
     fn golden_checkpoints_are_read_and_written_to_the_byte() {
         let key = SealKey::new(&[b'k'; 32]).unwrap();
         for (golden, key) in [
-            (&include_bytes!("../../tests/golden/files/checkpoint.json")[..], None),
-            (&include_bytes!("../../tests/golden/files/checkpoint-with-mac.json")[..], Some(&key)),
+            (&include_bytes!("../../../tests/golden/files/checkpoint.json")[..], None),
+            (&include_bytes!("../../../tests/golden/files/checkpoint-with-mac.json")[..], Some(&key)),
         ] {
             let (ledger, head) = parse(golden, &mut Seals::new(key)).unwrap();
             let written = write(Vec::new(), &ledger, &head, key).unwrap();

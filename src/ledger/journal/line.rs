@@ -120,6 +120,7 @@ pub(in crate::ledger) fn split(line: &[u8]) -> Option<(usize, &[u8], &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::journal::chain::first_head;
     use crate::model::address::{Address, Name};
     use proptest::prelude::*;
 
@@ -200,8 +201,8 @@ mod tests {
     fn golden_journals_are_read_and_written_to_the_byte() {
         let key = SealKey::new(&[b'k'; 32]).unwrap();
         for (golden, key) in [
-            (&include_bytes!("../../tests/golden/files/journal.jsonl")[..], None),
-            (&include_bytes!("../../tests/golden/files/journal-with-macs.jsonl")[..], Some(&key)),
+            (&include_bytes!("../../../tests/golden/files/journal.jsonl")[..], None),
+            (&include_bytes!("../../../tests/golden/files/journal-with-macs.jsonl")[..], Some(&key)),
         ] {
             let read = read(golden, first_head(), &mut Seals::new(key)).unwrap();
             assert_eq!(read.whole, golden.len());

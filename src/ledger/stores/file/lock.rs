@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn the_golden_lock_file_is_read_and_written_as_before() {
-        let golden = include_str!("../../tests/golden/files/lock");
+        let golden = include_str!("../../../../tests/golden/files/lock");
         let holder: Holder = serde_json::from_str(golden.lines().nth(1).unwrap()).unwrap();
         let written = sign(&holder.who, holder.since);
         // What is of this process differs.

@@ -334,7 +334,7 @@ mod tests {
 
     #[test]
     fn the_golden_locks_are_read_and_written_as_before() {
-        let golden = include_str!("../../../tests/golden/files/state-server-lock.json").trim_end();
+        let golden = include_str!("../../../../tests/golden/files/state-server-lock.json").trim_end();
         let locks: Vec<LockInfo> = serde_json::from_str(golden).unwrap();
         assert_eq!(serde_json::to_string(&locks).unwrap(), golden);
     }

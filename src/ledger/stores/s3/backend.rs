@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn the_golden_lease_is_read_and_written_as_before() {
-        let golden = include_str!("../../tests/golden/files/s3-lease.json").trim_end();
+        let golden = include_str!("../../../../tests/golden/files/s3-lease.json").trim_end();
         let kept: Kept = serde_json::from_str(golden).unwrap();
         assert_eq!(serde_json::to_string(&kept).unwrap(), golden);
     }

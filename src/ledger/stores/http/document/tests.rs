@@ -147,7 +147,7 @@ fn what_was_written_without_the_key_is_refused_with_the_number_of_its_line() {
 
 #[test]
 fn the_golden_document_is_read_and_written_as_before() {
-    let golden = include_str!("../../../../tests/golden/files/state-server-document.json");
+    let golden = include_str!("../../../../../tests/golden/files/state-server-document.json");
     let read = parse(Some(golden.as_bytes()), Uuid::nil(), None).unwrap();
     assert_eq!((read.document.serial, read.records.len()), (9, 2));
     let written = String::from_utf8(read.document.write().unwrap()).unwrap();
