@@ -14,7 +14,7 @@ use super::session::{Job, Scope, Session, Target, read_failed};
 use super::verify::{Verified, Written};
 use super::wire;
 use crate::cloud::change::Changes;
-use crate::cloud::client::{Mutation, Refusal, ShownOnce};
+use crate::cloud::error::{Mutation, Refusal, ShownOnce};
 use crate::cloud::exchange::{Body, Cloud};
 use crate::ledger::journal::record::{ClosedOutcome, Record};
 use crate::ledger::journal::store::Store;

@@ -6,7 +6,7 @@ use super::fence::Armed;
 use super::session::{Job, Scope, Session, Target};
 use super::wait::{TICK, is_leaving};
 use crate::cloud::change::Changes;
-use crate::cloud::client::Mutation;
+use crate::cloud::error::Mutation;
 use crate::cloud::exchange::Cloud;
 use crate::ledger::journal::record::{ClosedOutcome, Record};
 use crate::ledger::journal::store::Store;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-pub use crate::cloud::client::Refusal;
+pub use crate::cloud::error::Refusal;
 use crate::model::address::{Address, Name};
 use crate::model::schema::{Check, Kind};
 use crate::model::value::{Attributes, Value};

@@ -15,7 +15,7 @@ use futures_util::future::{Either, select};
 use super::event::StepError;
 use super::session::{Job, Session};
 use crate::cloud::change::Changes;
-use crate::cloud::client::Mutation;
+use crate::cloud::error::Mutation;
 use crate::cloud::exchange::Cloud;
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::store::Store;

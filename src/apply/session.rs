@@ -15,7 +15,7 @@ use super::run::Context;
 use super::scribe::Scribe;
 use super::world::{World, looked_into, looked_into_by};
 use super::{binding, wire};
-use crate::cloud::client::ReadError;
+use crate::cloud::error::ReadError;
 use crate::cloud::exchange::Cloud;
 use crate::ledger::journal::record::{ClosedOutcome, Record};
 use crate::ledger::journal::store::Store;

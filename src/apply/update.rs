@@ -13,7 +13,7 @@ use super::verify::{Verified, Written};
 use super::wait::{at_rest, has_failed, is_in_use};
 use super::wire;
 use crate::cloud::change::Changes;
-use crate::cloud::client::Mutation;
+use crate::cloud::error::Mutation;
 use crate::cloud::exchange::Cloud;
 use crate::ledger::journal::record::{ClosedOutcome, Record};
 use crate::ledger::journal::store::Store;

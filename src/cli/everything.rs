@@ -12,7 +12,7 @@ use super::project::Project;
 use super::reading::World;
 use super::session::Session;
 use crate::cloud::ask::Ask;
-use crate::cloud::client::ReadError;
+use crate::cloud::error::ReadError;
 use crate::cloud::path::fill_all;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;

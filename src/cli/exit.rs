@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::apply::event::{Outcome, StepError};
-use crate::cloud::client::{ReadError, Refusal};
+use crate::cloud::error::{ReadError, Refusal};
 use crate::ledger::journal::error::StoreError;
 use crate::plan::change::Plan;
 

@@ -5,8 +5,9 @@
 
 use serde_json::Value as Json;
 
-use super::client::{Client, ReadError};
+use super::client::Client;
 use super::decode;
+use super::error::ReadError;
 use super::exchange::Cloud;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};

@@ -4,7 +4,8 @@
 use serde_json::Value as Json;
 
 use super::change::{Changes, MUTATION_DEADLINE};
-use super::client::{Client, Mutation, ReadError};
+use super::client::Client;
+use super::error::{Mutation, ReadError};
 use super::exchange::{Cloud, Request};
 use super::outcome::Settled;
 use super::send::READ_DEADLINE;

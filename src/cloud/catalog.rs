@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use futures_util::future::try_join_all;
 use serde_json::Value as Json;
 
-use super::client::{Client, ReadError};
+use super::client::Client;
 use super::decode;
+use super::error::ReadError;
 use super::exchange::Cloud;
 use crate::model::address::Name;
 use crate::model::catalog::{Catalog, CatalogRecord};

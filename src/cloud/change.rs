@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::client::{Client, Mutation};
+use super::client::Client;
+use super::error::Mutation;
 use super::exchange::{Body, Cloud, Request};
 use super::outcome::{Settled, called, created};
 use super::path::{PathError, fill};
+use super::send::Gate;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::{Call, Endpoint, Kind};
@@ -16,10 +18,6 @@ use crate::model::snapshot::ObjectKey;
 
 /// Whole time of a request that changes something: an answer later than this is not waited for.
 pub(super) const MUTATION_DEADLINE: Duration = Duration::from_mins(1);
-
-/// Asked after the limiter's wait and right before the socket is opened, with the whole time that the
-/// request may take: it leaves, or it does not, and why not.
-pub type Gate<'g> = &'g dyn Fn(Duration) -> Result<(), String>;
 
 /// A client that may change something.
 pub struct Changes<'c, C, K, R> {

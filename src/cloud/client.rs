@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
-use thiserror::Error;
-
-use super::change::{Changes, Gate};
+use super::change::Changes;
+use super::error::{ReadError, ShownOnce};
 use super::exchange::Cloud;
 use super::ids::KnownIds;
 use super::limiter::SharedSlots;
 use super::path::fill;
 use super::probe::{Learned, USUAL_PAGE};
+use super::send::Gate;
 use super::settle::Settling;
 use super::turnstile::Turnstile;
 use super::{catalog, decode, paging, refresh};
@@ -65,91 +65,6 @@ pub struct Wait {
     pub reason: String,
     /// For how long.
     pub pause: Duration,
-}
-
-/// How a request that changes something ended.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Mutation {
-    /// 2xx in a legal envelope. The object, where the answer has one with a legal id.
-    Done(Option<Box<Object>>, Option<ShownOnce>),
-    /// A complete 4xx answer in the documented envelope: it had no effect.
-    Refused(Refusal),
-    /// Not a byte left.
-    NotSent(String),
-    /// Anything else. `settled`: a complete 5xx envelope, so nothing is still under way.
-    Unknown {
-        /// Why.
-        reason: String,
-        /// The service answered, if only with an error: the request is not under way any more.
-        settled: bool,
-        /// What it answered: a complete 5xx envelope.
-        answer: Option<Refusal>,
-    },
-}
-
-/// A secret that an answer showed once.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ShownOnce(pub crate::model::secret::Secret);
-
-/// A complete error answer.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{status} {error}: {message}")]
-pub struct Refusal {
-    /// The status.
-    pub status: u16,
-    /// The envelope's `error`.
-    pub error: String,
-    /// The envelope's `message`.
-    pub message: String,
-    /// The envelope's `reason`, on billing validation failures.
-    pub reason: Option<String>,
-}
-
-/// Why a read has no result.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum ReadError {
-    /// The service said no, and will say so again.
-    #[error("{request}: {refusal}")]
-    Refused {
-        /// `GET /api/v1/vms`.
-        request: String,
-        /// What it said.
-        refusal: Refusal,
-    },
-    /// The service answered with an error of its own, 5xx, as often as it was asked.
-    #[error("{request}: {refusal}")]
-    Broken {
-        /// `GET /api/v1/vms`.
-        request: String,
-        /// What it said.
-        refusal: Refusal,
-    },
-    /// The server's certificate is not accepted.
-    #[error("{request}: the certificate of {host} is not accepted: {reason}")]
-    Untrusted {
-        /// `GET /api/v1/vms`.
-        request: String,
-        /// The host.
-        host: String,
-        /// Why.
-        reason: String,
-    },
-    /// No usable answer within the bound of retries.
-    #[error("{request}: {reason}")]
-    Failed {
-        /// `GET /api/v1/vms`.
-        request: String,
-        /// Why.
-        reason: String,
-    },
-    /// A list was another one on each page: others make and delete objects meanwhile.
-    #[error("{request}: the list changed under each of {reads} reads")]
-    Shifting {
-        /// `GET /api/v1/vms`.
-        request: String,
-        /// How often it was read.
-        reads: u32,
-    },
 }
 
 impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
@@ -357,13 +272,5 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     /// Returns the way to send requests that change something: each passes `gate` first.
     pub fn changes<'c>(&'c self, gate: Gate<'c>) -> Changes<'c, C, K, R> {
         Changes { client: self, gate, back: &|| () }
-    }
-}
-
-impl ReadError {
-    /// Tells whether the service said, in a complete answer, that there is no such object.
-    #[must_use]
-    pub fn is_not_found(&self) -> bool {
-        matches!(self, Self::Refused { refusal, .. } if refusal.status == 404)
     }
 }

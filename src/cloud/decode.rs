@@ -5,7 +5,6 @@
 
 use serde_json::Value as Json;
 
-use super::ids::is_uuid;
 use super::path::{is_id, is_name};
 use crate::model::address::Name;
 use crate::model::meaning::as_written;
@@ -367,6 +366,11 @@ fn number(json: &Json) -> Option<rust_decimal::Decimal> {
         Json::String(text) if text.len() <= 64 => decimal(text.trim()),
         _ => None,
     }
+}
+
+/// Tells whether an id is the long one, which the service has for every object.
+pub(super) fn is_uuid(id: &str) -> bool {
+    uuid::Uuid::parse_str(id).is_ok()
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::try_join_all;
 
-use super::client::{Client, ReadError};
+use super::client::Client;
+use super::error::ReadError;
 use super::exchange::Cloud;
 use super::refresh::{Collection, read_list, record};
 use crate::model::address::Name;

@@ -4,7 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use super::client::{Client, ReadError};
+use super::client::Client;
+use super::error::ReadError;
 use super::exchange::Cloud;
 use super::refresh::{is_default_project, project_kind};
 use crate::model::address::Name;

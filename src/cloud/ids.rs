@@ -5,7 +5,9 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::client::{Client, ReadError};
+use super::client::Client;
+use super::decode::is_uuid;
+use super::error::ReadError;
 use super::exchange::Cloud;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
@@ -157,9 +159,4 @@ fn references(
         let of = kinds.iter().find(|kind| kind.name == of)?;
         (!of.api.other_ids.is_empty()).then_some((attribute.name, *of))
     })
-}
-
-/// Tells whether an id is the long one, which the service has for every object.
-pub(super) fn is_uuid(id: &str) -> bool {
-    uuid::Uuid::parse_str(id).is_ok()
 }

@@ -28,6 +28,7 @@ pub mod run;
 pub mod send;
 mod turnstile;
 
+pub mod error;
 #[cfg(test)]
 #[path = "tests/fake.rs"]
 mod fake;

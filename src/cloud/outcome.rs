@@ -5,8 +5,8 @@
 
 use serde_json::Value as Json;
 
-use super::client::{Mutation, Refusal, ShownOnce};
 use super::decode;
+use super::error::{Mutation, Refusal, ShownOnce};
 use super::exchange::{Answer, ExchangeError};
 use crate::model::address::Name;
 use crate::model::schema::{Endpoint, Kind};

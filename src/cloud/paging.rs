@@ -14,8 +14,9 @@ use std::collections::HashSet;
 use futures_util::future::try_join_all;
 use jiff::Timestamp;
 
-use super::client::{Client, ReadError};
+use super::client::Client;
 use super::decode;
+use super::error::ReadError;
 use super::exchange::Cloud;
 use super::path::fill;
 use crate::model::address::Name;

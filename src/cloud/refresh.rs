@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::{try_join_all, try_join3};
 
-use super::client::{Client, ReadError};
-use super::decode;
-use super::doubt;
+use super::client::Client;
+use super::error::ReadError;
 use super::exchange::Cloud;
-use super::home;
 use super::paging::{Scope as ListScope, list};
 use super::path::fill;
+use super::{decode, doubt, home};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::{Kind, Registry, Scope};

@@ -3,8 +3,9 @@
 use serde_json::Value as Json;
 
 use super::change::Changes;
-use super::client::{Client, Mutation, ReadError};
+use super::client::Client;
 use super::decode;
+use super::error::{Mutation, ReadError};
 use super::exchange::{Body, Cloud};
 use super::outcome::{Settled, called};
 use super::path::fill;

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::change::Gate;
-use super::client::{Client, Mutation, ReadError, Refusal, Wait};
-use super::exchange::{Answer, Cloud, ExchangeError, Request};
+use super::client::{Client, Wait};
+use super::error::{Mutation, ReadError, Refusal};
+use super::exchange::{Answer, Cloud, ExchangeError, Request, is_public};
 use super::limiter::backoff;
 use super::outcome::{Settled, classify, refusal};
 use super::retry::{Failure, Retry};
 use super::turnstile::Turnstile;
-use super::{decode, exchange::is_public, redact};
+use super::{decode, redact};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::redact::SentSecrets;
@@ -256,3 +256,7 @@ fn refused(answer: &Answer, request: &Request) -> ReadError {
         None => ReadError::Failed { request, reason: "404, but not in the service's words".to_owned() },
     }
 }
+
+/// Asked after the limiter's wait and right before the socket is opened, with the whole time that the
+/// request may take: it leaves, or it does not, and why not.
+pub type Gate<'g> = &'g dyn Fn(Duration) -> Result<(), String>;

@@ -9,7 +9,8 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::Mutex;
 
-use super::client::{Client, ReadError};
+use super::client::Client;
+use super::error::ReadError;
 use super::exchange::Cloud;
 use super::refresh;
 use crate::model::address::Name;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::client::{Mutation, ReadError};
+use super::error::{Mutation, ReadError};
 use super::exchange::{Answer, ExchangeError, Request};
 use super::fake::{answer, client, error, kind, raw, run};
 use crate::model::clock::Clock;
@@ -34,7 +34,7 @@ fn one_vm() -> Result<Answer, ExchangeError> {
 }
 
 /// A gate that lets everything out.
-const OPEN: super::change::Gate<'static> = &|_| Ok(());
+const OPEN: super::send::Gate<'static> = &|_| Ok(());
 
 type Scripted = Result<Answer, ExchangeError>;
 

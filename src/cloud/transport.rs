@@ -21,8 +21,7 @@ use thiserror::Error;
 
 use super::certificate;
 use super::decode::LARGEST_BODY;
-use super::exchange::{Answer, Cloud, ExchangeError, Request, is_public};
-use super::upload::Upload;
+use super::exchange::{Answer, Cloud, ExchangeError, Request, Upload, is_public};
 use crate::model::address::Name;
 use crate::model::redact::redact_address;
 use crate::model::roots::{self, Authorities};

@@ -2,18 +2,15 @@
 //!
 //! The address is another host's, often, and who holds it may write there: its query is shown nowhere.
 
-use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
 use serde_json::Value as Json;
 
 use super::change::Changes;
-use super::client::{Client, Mutation};
+use super::client::Client;
 use super::decode;
-use super::exchange::{Answer, Cloud, ExchangeError};
+use super::error::Mutation;
+use super::exchange::{Answer, Cloud, ExchangeError, Grant, LONGEST_KEY, LONGEST_URL, SignedUrl, Upload};
 use super::outcome::Settled;
 use super::path::fill;
 use crate::model::address::Name;
@@ -21,97 +18,11 @@ use crate::model::clock::{Clock, Random};
 use crate::model::schema::Call;
 use crate::model::snapshot::ObjectKey;
 
-/// Longest address that is believed.
-const LONGEST_URL: usize = 16 << 10;
-
-/// Longest key of an upload that is believed.
-const LONGEST_KEY: usize = 1_024;
-
 /// Time for an upload besides that for its bytes.
-const LEAST: Duration = Duration::from_mins(1);
+pub(super) const LEAST: Duration = Duration::from_mins(1);
 
 /// Bytes in a second below which an upload is given up.
-const SLOWEST: u64 = 64 << 10;
-
-/// An address with a signature in its query.
-#[derive(Clone, PartialEq, Eq)]
-pub struct SignedUrl(String);
-
-impl SignedUrl {
-    /// Returns an address. Whether it is a safe one is for the transport to say.
-    #[must_use]
-    pub fn new(url: impl Into<String>) -> Self {
-        Self(url.into())
-    }
-
-    /// Returns the whole address, signature and all.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-
-    /// Tells whether a text repeats what is to be seen nowhere.
-    fn leaks_in(&self, text: &str) -> bool {
-        let query = self.0.split_once('?').map_or("", |(_, query)| query);
-        let secret = |part: &str| part.len() >= 8 && text.contains(part);
-        query.split(['&', '=']).any(secret)
-    }
-}
-
-impl fmt::Debug for SignedUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let end = self.0.find(['?', '#']).unwrap_or(self.0.len());
-        let start = self.0[..end].rfind('@').map_or(0, |at| at + 1);
-        f.debug_tuple("SignedUrl").field(&&self.0[start..end]).finish()
-    }
-}
-
-/// Leave to upload once, and the name that the upload then has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grant {
-    /// Where to.
-    pub url: SignedUrl,
-    /// What a later call names.
-    pub key: Name,
-}
-
-/// Bytes on their way to a signed address.
-#[derive(Debug)]
-pub struct Upload {
-    /// Where to.
-    pub url: SignedUrl,
-    /// What.
-    pub pieces: Vec<Bytes>,
-    /// Whole time allowed, connecting included.
-    pub deadline: Duration,
-    /// How many bytes have left so far.
-    pub sent: Arc<AtomicU64>,
-}
-
-impl Upload {
-    /// Returns an upload that has not begun.
-    #[must_use]
-    pub fn new(url: SignedUrl, pieces: Vec<Bytes>) -> Self {
-        let mut upload = Self { url, pieces, deadline: LEAST, sent: Arc::default() };
-        upload.deadline += Duration::from_secs(upload.length() / SLOWEST);
-        upload
-    }
-
-    /// Returns how many bytes there are.
-    #[must_use]
-    pub fn length(&self) -> u64 {
-        self.pieces.iter().map(|piece| piece.len() as u64).sum()
-    }
-
-    /// Returns the bytes in turn, counting them as they leave.
-    pub fn leaving(&self) -> impl Iterator<Item = Bytes> + Send + 'static {
-        self.sent.store(0, Ordering::Relaxed);
-        let (pieces, sent) = (self.pieces.clone(), Arc::clone(&self.sent));
-        pieces.into_iter().inspect(move |piece| {
-            sent.fetch_add(piece.len() as u64, Ordering::Relaxed);
-        })
-    }
-}
+pub(super) const SLOWEST: u64 = 64 << 10;
 
 /// Why an upload did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq)]

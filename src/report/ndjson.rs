@@ -161,7 +161,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::cloud::client::Refusal;
+    use crate::cloud::error::Refusal;
 
     fn now() -> Timestamp {
         Timestamp::from_second(1_792_000_000).unwrap()

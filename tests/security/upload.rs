@@ -5,9 +5,8 @@ use std::io::{Read, Write};
 
 use bytes::Bytes;
 use secrecy::SecretString;
-use stead::cloud::exchange::{Answer, Cloud, ExchangeError};
+use stead::cloud::exchange::{Answer, Cloud, ExchangeError, SignedUrl, Upload};
 use stead::cloud::transport::{HttpCloud, Options};
-use stead::cloud::upload::{SignedUrl, Upload};
 use stead::kinds::REGISTRY;
 
 use crate::trap::{KEY, Trap, head};

@@ -13,7 +13,7 @@ use crate::cli::books::{self, Book, Expected};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cloud::ask::Acted;
-use crate::cloud::client::Mutation;
+use crate::cloud::error::Mutation;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::run_history::{Deed as End, Happening, Incident};
 use crate::model::address::{Address, Name};
@@ -148,7 +148,7 @@ fn ended(acted: Acted, deed: Deed, target: &Target) -> Result<Option<Json>, Fail
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cloud::client::Refusal;
+    use crate::cloud::error::Refusal;
     use crate::kinds::REGISTRY;
 
     #[test]

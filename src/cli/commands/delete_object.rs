@@ -10,7 +10,7 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::cli::{books, connect, everything};
-use crate::cloud::client::Mutation;
+use crate::cloud::error::Mutation;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::location::Place;
 use crate::model::address::Name;

@@ -11,7 +11,7 @@ use crate::cli::failure::Failure;
 use crate::cli::reading::{self, World};
 use crate::cli::session::Session;
 use crate::cli::{books, everything, questions};
-use crate::cloud::client::ReadError;
+use crate::cloud::error::ReadError;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};

@@ -8,11 +8,11 @@ use serde_json::Value as Json;
 
 use super::evidence::{Asked, Evidence, Reply, Seen};
 use super::learned::{LARGEST_PAGE, Learned, USUAL_PAGE};
-use crate::cloud::client::{Client, ReadError};
-use crate::cloud::decode;
+use crate::cloud::client::Client;
+use crate::cloud::error::ReadError;
 use crate::cloud::exchange::{Cloud, Request};
 use crate::cloud::path::fill;
-use crate::cloud::refresh;
+use crate::cloud::{decode, refresh};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::redact::SentSecrets;

@@ -1,8 +1,6 @@
 //! `Finding`: one assumption of the contract, and what a service showed of it.
 
-use super::evidence::Evidence;
-use super::{catalogs, endpoints, fields, general};
-use crate::model::schema::{Provenance, Registry};
+use crate::model::schema::Provenance;
 
 /// Ways in which a service differs that are named one by one.
 const NAMED: usize = 3;
@@ -53,19 +51,5 @@ impl Verdict {
             (true, true) => Self::Confirmed,
             (true, false) => Self::NotSeen(nothing.to_owned()),
         }
-    }
-}
-
-impl Evidence {
-    /// Judges every assumption of the contract by what was seen.
-    #[must_use]
-    pub fn findings(&self, registry: Registry) -> Vec<Finding> {
-        let mut findings = general::findings(self);
-        findings.extend(catalogs::findings(registry, self));
-        for kind in registry.kinds {
-            findings.extend(endpoints::findings(kind, self));
-            findings.extend(fields::findings(kind, self));
-        }
-        findings
     }
 }

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::cloud::client::{Client, ReadError};
+use crate::cloud::client::Client;
+use crate::cloud::error::ReadError;
 use crate::cloud::exchange::Cloud;
 use crate::cloud::refresh;
 use crate::model::clock::{Clock, Random};

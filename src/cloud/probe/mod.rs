@@ -9,6 +9,7 @@ mod fields;
 mod finding;
 mod general;
 mod learned;
+mod run;
 
 #[cfg(test)]
 mod tests;
@@ -16,3 +17,4 @@ mod tests;
 pub use evidence::Evidence;
 pub use finding::{Finding, Verdict};
 pub use learned::{LARGEST_PAGE, Learned, USUAL_PAGE};
+pub use run::findings;

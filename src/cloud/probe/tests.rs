@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Evidence, Finding, Learned, Verdict};
+use super::{Evidence, Finding, Learned, Verdict, findings};
 use crate::cloud::exchange::{Answer, ExchangeError, Request};
 use crate::cloud::fake::{answer, client, error, page, run};
 use crate::kinds::REGISTRY;
@@ -47,7 +47,7 @@ fn probe(mut handler: impl FnMut(&Request) -> Result<Answer, ExchangeError>) -> 
 }
 
 fn finding(evidence: &Evidence, subject: &str) -> Finding {
-    let mut all = evidence.findings(REGISTRY).into_iter();
+    let mut all = findings(&evidence, REGISTRY).into_iter();
     all.find(|finding| finding.subject == subject).unwrap_or_else(|| panic!("there is no {subject}"))
 }
 
@@ -132,7 +132,7 @@ fn a_secret_in_the_wrong_place_is_not_repeated() {
         "/api/v1/vms" => page(request, &[json!({"id": ID, "cpu": "canary", "created_at": "canary"})], 100),
         _ => service(request, 100),
     });
-    assert!(!format!("{:?}", evidence.findings(REGISTRY)).contains("canary"));
+    assert!(!format!("{:?}", findings(&evidence, REGISTRY)).contains("canary"));
 }
 
 #[test]

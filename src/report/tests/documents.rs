@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::plans;
 use crate::apply::event::{Event, Outcome, StepError};
-use crate::cloud::client::Refusal;
+use crate::cloud::error::Refusal;
 use crate::kinds::REGISTRY;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources, Span};

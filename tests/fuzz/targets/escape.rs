@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use stead::apply::event::{Event, Outcome, StepError};
-use stead::cloud::client::Refusal;
+use stead::cloud::error::Refusal;
 use stead::model::address::Address;
 use stead::model::diagnostic::Diagnostic;
 use stead::model::source::{Source, SourceId, Sources, Span};

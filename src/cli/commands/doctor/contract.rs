@@ -8,7 +8,7 @@ use crate::cli::keys;
 use crate::cli::learned;
 use crate::cli::session::Session;
 use crate::cli::settings::Cloud;
-use crate::cloud::probe::{Evidence, Finding, Learned, Verdict};
+use crate::cloud::probe::{Evidence, Finding, Learned, Verdict, findings};
 use crate::cloud::transport::origin;
 use crate::kinds::REGISTRY;
 use crate::model::clock::Clock;
@@ -57,7 +57,7 @@ fn report(session: &Session, evidence: &Evidence, requests: u32) -> Report {
         learned: learned::in_words(&evidence.learned),
         page_limit: evidence.learned.page_limit,
         rate: evidence.learned.rate,
-        rows: evidence.findings(REGISTRY).into_iter().map(row).collect(),
+        rows: findings(&evidence, REGISTRY).into_iter().map(row).collect(),
     }
 }
 
