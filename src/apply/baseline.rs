@@ -26,7 +26,7 @@ use futures_util::lock::{Mutex, OwnedMutexGuard};
 use super::event::StepError;
 use super::session::{Scope, Session, read_failed};
 use super::wire;
-use crate::cloud::exchange::Cloud;
+use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::store::Store;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;

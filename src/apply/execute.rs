@@ -17,7 +17,7 @@ use super::schedule::{Progress, Schedule};
 use super::session::{Entrance, Job, Session};
 use super::update::Change;
 use super::wire::seal_parts;
-use crate::cloud::exchange::Cloud;
+use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::store::Store;
 use crate::ledger::state::run_history::Tally;

@@ -14,9 +14,9 @@ use futures_util::future::{Either, select};
 
 use super::event::StepError;
 use super::session::{Job, Session};
-use crate::cloud::change::Changes;
 use crate::cloud::error::Mutation;
-use crate::cloud::exchange::Cloud;
+use crate::cloud::http::message::Cloud;
+use crate::cloud::write::mutation::Changes;
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::store::Store;
 use crate::ledger::state::entry::Intent;

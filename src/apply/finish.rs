@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::event::StepError;
 use super::session::Session;
-use crate::cloud::exchange::Cloud;
+use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::intent_candidates::is_watched;
 use crate::ledger::journal::record::ClosedOutcome;
 use crate::ledger::journal::store::Store;

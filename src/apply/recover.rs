@@ -11,7 +11,7 @@ use super::resolve::Found;
 use super::run::Bounds;
 use super::session::{Job, Scope, Session, Target};
 use super::update::{Stand, UNSEEN, recorded, stand};
-use crate::cloud::exchange::Cloud;
+use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::record::ClosedOutcome;
 use crate::ledger::journal::store::Store;
 use crate::ledger::state::entry::{Intent, IntentAction, Owned};

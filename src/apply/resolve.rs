@@ -3,7 +3,7 @@
 use super::create::owned;
 use super::event::StepError;
 use super::session::{Job, Scope, Session};
-use crate::cloud::exchange::Cloud;
+use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::intent_candidates::{LATE_EFFECT, candidates};
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::store::Store;

@@ -11,7 +11,7 @@ use super::event::{Event, Outcome, StepError};
 use super::execute;
 use super::session::Session;
 use crate::cloud::client::Client;
-use crate::cloud::exchange::Cloud;
+use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::handle::Journal;
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::store::Store;

@@ -16,7 +16,7 @@ use super::scribe::Scribe;
 use super::world::{World, looked_into, looked_into_by};
 use super::{binding, wire};
 use crate::cloud::error::ReadError;
-use crate::cloud::exchange::Cloud;
+use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::record::{ClosedOutcome, Record};
 use crate::ledger::journal::store::Store;
 use crate::ledger::state::entry::{Intent, IntentAction, Owned};

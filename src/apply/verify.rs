@@ -14,7 +14,7 @@ use super::session::{Job, Session, Target};
 use super::update::Move;
 use super::wait::TICK;
 use super::wire;
-use crate::cloud::exchange::Cloud;
+use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::store::Store;
 use crate::ledger::state::verification::{Confirmation, Verification};
 use crate::model::address::Name;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::event::StepError;
 use super::session::{Job, Session, Target, read_failed};
-use crate::cloud::exchange::Cloud;
-use crate::cloud::settle::Unsettled;
+use crate::cloud::http::message::Cloud;
+use crate::cloud::wait::waiter::Unsettled;
 use crate::ledger::journal::store::Store;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::Kind;

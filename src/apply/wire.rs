@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json};
 
-use crate::cloud::exchange::Body;
+use crate::cloud::http::message::Body;
 use crate::model::address::Name;
 use crate::model::meaning;
 use crate::model::redact::SentSecrets;

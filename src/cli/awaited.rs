@@ -402,7 +402,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::cloud::system::SystemRandom;
+    use crate::cloud::system_clock::SystemRandom;
 
     #[test]
     fn generated_secrets_have_their_length_and_differ() {

@@ -16,7 +16,7 @@ use super::settings::{Cloud, Settings};
 use super::ui::Ui;
 use super::waterline::{Marks, Objection};
 use super::{elsewhere, local, repository_walk};
-use crate::cloud::system::{SystemClock, SystemRandom};
+use crate::cloud::system_clock::{SystemClock, SystemRandom};
 use crate::config::lock;
 use crate::kinds::REGISTRY;
 use crate::ledger::journal::error::{SealError, StoreError};

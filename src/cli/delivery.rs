@@ -288,7 +288,7 @@ fn with_variable(old: &str, variable: &str, value: &str) -> anyhow::Result<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cloud::system::SystemRandom;
+    use crate::cloud::system_clock::SystemRandom;
     use crate::ledger::state::entry::Identity;
 
     #[test]

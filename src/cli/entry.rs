@@ -7,18 +7,15 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use super::args::{Cli, Command, Global, Output, Tells, overview};
-use super::commands;
 use super::exit::Exit;
 use super::failure::Failure;
-use super::files;
-use super::hush;
 use super::profile::Profiles;
 use super::session::Session;
 use super::settings::{self, Settings, Variables};
 use super::term::Terminal;
 use super::ui::Ui;
-use super::who;
-use crate::cloud::system::SystemClock;
+use super::{commands, files, hush, who};
+use crate::cloud::system_clock::SystemClock;
 use crate::model::clock::Clock;
 use crate::report::{escape, json};
 

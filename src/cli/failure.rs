@@ -3,7 +3,7 @@
 use super::exit::Exit;
 use crate::apply::event::StepError;
 use crate::cloud::error::{ReadError, Refusal};
-use crate::cloud::send::has_sent_changes;
+use crate::cloud::http::send::has_sent_changes;
 use crate::config::load::Rejected;
 use crate::ledger::journal::error::{SealError, StoreError};
 use crate::report::outcome::{self, Occasion};

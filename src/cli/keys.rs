@@ -4,10 +4,9 @@
 use super::credentials::{self, Kept, Place};
 use super::exit::Exit;
 use super::failure::Failure;
-use super::key_command;
-use super::keychain;
 use super::settings::Settings;
-use crate::cloud::transport::origin;
+use super::{key_command, keychain};
+use crate::cloud::http::https_transport::origin;
 use crate::model::secret::Secret;
 
 /// Where a key comes from.
@@ -93,7 +92,9 @@ pub(super) fn found(settings: &Settings, url: &str) -> Result<(Secret, Origin), 
     if let Some(words) = &settings.key_command {
         return key_command::run(words, &settings.helper_env).map(|key| (key, Origin::Program));
     }
-    let wrong = |error: crate::cloud::transport::SetupError| Failure::new(Exit::Usage, error.to_string());
+    let wrong = |error: crate::cloud::http::https_transport::SetupError| {
+        Failure::new(Exit::Usage, error.to_string())
+    };
     let origin = origin(url).map_err(wrong)?;
     let place = Place { origin: &origin, profile: settings.profile.as_ref() };
     let stored = match &settings.config_dir {

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::files;
 use super::settings::Settings;
+use crate::cloud::http::https_transport::origin;
 use crate::cloud::probe::Learned;
-use crate::cloud::transport::origin;
 use crate::model::address::Name;
 
 /// The form of the file.

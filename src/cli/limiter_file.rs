@@ -13,8 +13,8 @@ use rustix::fs::{FlockOperation, OFlags};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-use crate::cloud::limiter::{LimiterState, SharedSlots};
-use crate::cloud::transport::origin;
+use crate::cloud::http::https_transport::origin;
+use crate::cloud::http::rate_limit::{LimiterState, SharedSlots};
 use crate::ledger::stores::file::dir_handle::Folder;
 use crate::model::clock::Random;
 use crate::model::secret::Secret;
@@ -144,8 +144,8 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::cloud::limiter::Limiter;
-    use crate::cloud::system::SystemRandom;
+    use crate::cloud::http::rate_limit::Limiter;
+    use crate::cloud::system_clock::SystemRandom;
 
     const URL: &str = "https://cloud.example.com/";
 

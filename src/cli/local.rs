@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use super::exit::Exit;
 use super::failure::Failure;
 use super::files::{self, Shared};
-use crate::cloud::transport::Options;
+use crate::cloud::http::https_transport::Options;
 use crate::emulator::server::{self, Running, ServeError};
 use crate::emulator::store::StoreError;
 use crate::model::hex::hex;

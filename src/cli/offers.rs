@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::files;
 use super::settings::{Cloud, Settings};
-use crate::cloud::transport::origin;
+use crate::cloud::http::https_transport::origin;
 use crate::model::catalog::Catalog;
 
 /// The directory in the user's state directory.

@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::identity_source::AGE_IDENTITY;
 use super::settings::Variables;
-use crate::cloud::system::SystemClock;
+use crate::cloud::system_clock::SystemClock;
 use crate::model::clock::Clock;
 
 /// Time that one has: enough for a person to unlock a keyring.

@@ -12,7 +12,7 @@ use super::project::Project;
 use super::settings::Settings;
 use super::telling::{Telling, waiting};
 use super::ui::Ui;
-use crate::cloud::system::SystemClock;
+use crate::cloud::system_clock::SystemClock;
 use crate::config::configured::configured;
 use crate::ledger::stores::location::Place;
 use crate::model::address::Name;

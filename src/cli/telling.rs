@@ -10,15 +10,14 @@ use jiff::Timestamp;
 use super::ui::Ui;
 use crate::apply::event::Event;
 use crate::cloud::client::{Client, Wait};
-use crate::cloud::exchange::Cloud;
+use crate::cloud::http::message::Cloud;
 use crate::model::clock::{Clock, Random};
 use crate::plan::change::Plan;
 use crate::report::board::Board;
-use crate::report::ndjson;
 use crate::report::progress::Live;
 use crate::report::ran::Steps;
 use crate::report::transitions::Transitions;
-use crate::report::words;
+use crate::report::{ndjson, words};
 
 /// Rows that the live table takes at most.
 const ROWS: usize = 16;

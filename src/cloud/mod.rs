@@ -1,36 +1,17 @@
 //! The only client of the service: exchange, limiter, retries, paging, refresh, catalog.
 
-pub mod account;
-pub mod ask;
-pub mod change;
 pub mod client;
-pub mod decode;
-mod doubt;
-pub mod exchange;
-pub mod home;
-mod ids;
-pub mod limiter;
-pub mod path;
 pub mod probe;
-pub mod settle;
-pub mod system;
-pub mod transport;
-pub mod upload;
 
-mod catalog;
-mod certificate;
-mod outcome;
-mod paging;
-mod redact;
-mod refresh;
-mod retry;
-pub mod run;
-pub mod send;
-mod turnstile;
-
+mod capabilities;
 pub mod error;
 #[cfg(test)]
 #[path = "tests/fake.rs"]
 mod fake;
+pub mod http;
+pub mod read;
+pub mod system_clock;
 #[cfg(test)]
 mod tests;
+pub mod wait;
+pub mod write;

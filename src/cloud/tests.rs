@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use super::error::{Mutation, ReadError};
-use super::exchange::{Answer, ExchangeError, Request};
 use super::fake::{answer, client, error, kind, raw, run};
+use super::http::message::{Answer, ExchangeError, Request};
 use crate::model::clock::Clock;
 use crate::model::schema::Method;
 use crate::model::snapshot::ObjectKey;
@@ -34,7 +34,7 @@ fn one_vm() -> Result<Answer, ExchangeError> {
 }
 
 /// A gate that lets everything out.
-const OPEN: super::send::Gate<'static> = &|_| Ok(());
+const OPEN: super::http::send::Gate<'static> = &|_| Ok(());
 
 type Scripted = Result<Answer, ExchangeError>;
 

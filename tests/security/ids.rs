@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use futures_util::future::join_all;
 use serde_json::{Value as Json, json};
 use stead::cloud::client::Client;
-use stead::cloud::exchange::{Answer, Cloud, ExchangeError, Request};
-use stead::cloud::system::{SystemClock, SystemRandom};
+use stead::cloud::http::message::{Answer, Cloud, ExchangeError, Request};
+use stead::cloud::system_clock::{SystemClock, SystemRandom};
 use stead::kinds::REGISTRY;
 use stead::model::snapshot::{ObjectKey, Wanted};
 

@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 
 use secrecy::SecretString;
-use stead::cloud::transport::{HttpCloud, Options};
+use stead::cloud::http::https_transport::{HttpCloud, Options};
 use stead::model::schema::Method;
 
 use crate::trap::{KEY, Trap, request, send};

@@ -1,7 +1,7 @@
 //! The redirect matrix: statuses x targets x verbs. The key and the request go nowhere else.
 
 use secrecy::SecretString;
-use stead::cloud::transport::{HttpCloud, Options};
+use stead::cloud::http::https_transport::{HttpCloud, Options};
 
 use crate::trap::{KEY, Trap, VERBS, request, send};
 

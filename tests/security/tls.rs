@@ -9,8 +9,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use secrecy::SecretString;
-use stead::cloud::exchange::ExchangeError;
-use stead::cloud::transport::{HttpCloud, Options, Roots};
+use stead::cloud::http::https_transport::{HttpCloud, Options, Roots};
+use stead::cloud::http::message::ExchangeError;
 use stead::model::schema::Method;
 
 use crate::trap::{KEY, Trap, head, request, send};

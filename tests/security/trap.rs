@@ -5,8 +5,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use stead::cloud::exchange::{Answer, Cloud, ExchangeError, Request};
-use stead::cloud::transport::HttpCloud;
+use stead::cloud::http::https_transport::HttpCloud;
+use stead::cloud::http::message::{Answer, Cloud, ExchangeError, Request};
 use stead::model::redact::SentSecrets;
 use stead::model::schema::Method;
 

@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 
 use bytes::Bytes;
 use secrecy::SecretString;
-use stead::cloud::exchange::{Answer, Cloud, ExchangeError, SignedUrl, Upload};
-use stead::cloud::transport::{HttpCloud, Options};
+use stead::cloud::http::https_transport::{HttpCloud, Options};
+use stead::cloud::http::message::{Answer, Cloud, ExchangeError, SignedUrl, Upload};
 use stead::kinds::REGISTRY;
 
 use crate::trap::{KEY, Trap, head};

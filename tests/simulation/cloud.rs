@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::Value as Json;
-use stead::cloud::exchange::{Answer, Cloud, ExchangeError, Request, Upload};
+use stead::cloud::http::message::{Answer, Cloud, ExchangeError, Request, Upload};
 use stead::emulator::world::{self, World};
 use stead::kinds::REGISTRY;
 use stead::ledger::journal::replay::load_ledger;

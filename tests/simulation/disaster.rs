@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::Value as Json;
-use stead::cloud::exchange::Request;
+use stead::cloud::http::message::Request;
 use stead::emulator::world::{self, World, handle};
 use stead::ledger::journal::record::Record;
 use stead::ledger::stores::shared::memory_backend::{Contents, MemoryShelf};

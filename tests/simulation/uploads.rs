@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 use stead::apply::event::{Event, StepError};
-use stead::cloud::exchange::Request;
+use stead::cloud::http::message::Request;
 use stead::ledger::journal::replay::load_ledger;
 use stead::model::redact::SentSecrets;
 use stead::model::schema::Method;

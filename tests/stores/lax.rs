@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use stead::cloud::system::{SystemClock, SystemRandom};
+use stead::cloud::system_clock::{SystemClock, SystemRandom};
 use stead::ledger::journal::error::StoreError;
 use stead::ledger::journal::store::Store;
 use stead::ledger::state::entry::Identity;

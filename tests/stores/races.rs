@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use stead::cloud::system::{SystemClock, SystemRandom};
+use stead::cloud::system_clock::{SystemClock, SystemRandom};
 use stead::ledger::journal::error::StoreError;
 use stead::ledger::journal::record::Record;
 use stead::ledger::journal::store::Store;

@@ -15,7 +15,7 @@ use crate::cli::failure::Failure;
 use crate::cli::files;
 use crate::cli::session::Session;
 use crate::cli::shield::shielded;
-use crate::cloud::decode;
+use crate::cloud::http::decode;
 use crate::kinds::REGISTRY;
 use crate::model::diagnostic::nearest;
 use crate::model::schema::{Answer, Merge, Until};

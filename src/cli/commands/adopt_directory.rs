@@ -13,7 +13,7 @@ use crate::cli::files::Shared;
 use crate::cli::session::Session;
 use crate::cli::waterline::Marks;
 use crate::cli::{backend, repository_walk, stack_origin};
-use crate::cloud::system::SystemRandom;
+use crate::cloud::system_clock::SystemRandom;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::Identity;
 use crate::ledger::state::ledger::Ledger;

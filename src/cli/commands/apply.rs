@@ -24,7 +24,7 @@ use crate::cli::session::Session;
 use crate::cli::sources::Sources;
 use crate::cli::telling::{Telling, Waits};
 use crate::cli::{consent, data_consent, origin, questions, reading, stack_origin, vouching};
-use crate::cloud::system::SystemClock;
+use crate::cloud::system_clock::SystemClock;
 use crate::config::lock;
 use crate::config::stack::Confirm;
 use crate::kinds::REGISTRY;

@@ -10,7 +10,7 @@ use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::cli::{books, files, offers, reading};
-use crate::cloud::exchange::is_public;
+use crate::cloud::http::message::is_public;
 use crate::config::lock::{self, Lock};
 use crate::config::stack::Stack;
 use crate::kinds::REGISTRY;

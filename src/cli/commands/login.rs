@@ -4,17 +4,14 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use crate::cli::args::Login;
-use crate::cli::connect;
 use crate::cli::credentials::{self, Kept, Place};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
-use crate::cli::keychain;
-use crate::cli::keys;
 use crate::cli::session::Session;
 use crate::cli::settings::Cloud;
-use crate::cli::{files, hidden};
-use crate::cloud::account::Account;
-use crate::cloud::transport::origin;
+use crate::cli::{connect, files, hidden, keychain, keys};
+use crate::cloud::http::https_transport::origin;
+use crate::cloud::read::account::Account;
 use crate::model::secret::Secret;
 use crate::report::{escape, json};
 

@@ -11,7 +11,7 @@ use crate::cli::reports::{self, About};
 use crate::cli::session::Session;
 use crate::cli::waterline::Objection;
 use crate::cli::{books, files, kept_secrets, questions, vouching};
-use crate::cloud::system::SystemClock;
+use crate::cloud::system_clock::SystemClock;
 use crate::config::lock;
 use crate::config::stack::Stack;
 use crate::kinds::REGISTRY;

@@ -7,7 +7,7 @@ use crate::cli::failure::Failure;
 use crate::cli::project::Project;
 use crate::cli::session::Session;
 use crate::cli::waterline::Objection;
-use crate::cloud::system::SystemClock;
+use crate::cloud::system_clock::SystemClock;
 use crate::ledger::integrity::invariants;
 use crate::ledger::integrity::repair::{Repair, Repairing};
 use crate::ledger::integrity::verify::{self, Report};

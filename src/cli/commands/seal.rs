@@ -10,7 +10,7 @@ use crate::cli::failure::Failure;
 use crate::cli::project::Project;
 use crate::cli::session::Session;
 use crate::cli::waterline::Marks;
-use crate::cloud::system::SystemClock;
+use crate::cloud::system_clock::SystemClock;
 use crate::ledger::journal::error::{SealError, StoreError};
 use crate::ledger::journal::mac::SealKey;
 use crate::ledger::state::ledger::Ledger;

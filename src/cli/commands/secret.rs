@@ -18,7 +18,7 @@ use crate::cli::failure::Failure;
 use crate::cli::project::Project;
 use crate::cli::session::Session;
 use crate::cli::{files, identity, kept_secrets};
-use crate::cloud::system::{SystemClock, SystemRandom};
+use crate::cloud::system_clock::{SystemClock, SystemRandom};
 use crate::config::stack::{SecretOrigin, SecretSink};
 use crate::ledger::age_file::Identity;
 use crate::ledger::journal::record::Record;

@@ -11,7 +11,7 @@ use crate::cli::project::Project;
 use crate::cli::session::Session;
 use crate::cli::ui::Ui;
 use crate::cli::waterline::{Marks, Objection};
-use crate::cloud::system::SystemClock;
+use crate::cloud::system_clock::SystemClock;
 use crate::ledger::integrity::export;
 use crate::ledger::journal::mac::SealKey;
 use crate::ledger::journal::record::Record;

@@ -13,7 +13,7 @@ use super::job::{Job, head_of_event, of_event};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::files;
-use crate::cloud::system::SystemClock;
+use crate::cloud::system_clock::SystemClock;
 use crate::ledger::stores::https::{Way, address, client, innermost, shown};
 use crate::model::clock::Clock as _;
 use crate::model::redact::{SentSecrets, redact_address};

@@ -8,7 +8,7 @@ use super::time::VirtualTime;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::files;
-use crate::cloud::exchange::{Answer, Cloud, ExchangeError, Request, Upload};
+use crate::cloud::http::message::{Answer, Cloud, ExchangeError, Request, Upload};
 use crate::emulator::control::read_export;
 use crate::emulator::seed::{Seed, seed_objects, seed_shop};
 use crate::emulator::world::{self, Setup, Tier, World, handle};

@@ -15,7 +15,7 @@ use crate::cli::project::Project;
 use crate::cli::settings::{Cloud, Settings};
 use crate::cli::sources::Sources;
 use crate::cloud::client::Client;
-use crate::cloud::system::SystemRandom;
+use crate::cloud::system_clock::SystemRandom;
 use crate::config::load::Rejected;
 use crate::config::settle::{self, Read};
 use crate::config::stack::Stack;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::Value as Json;
 
 use super::endpoints::{arrived, why};
-use super::evidence::{Asked, Evidence, Seen};
 use super::finding::{Finding, Verdict};
-use crate::cloud::decode;
+use super::observations::{Asked, Evidence, Seen};
+use crate::cloud::http::decode;
 use crate::model::schema::{CatalogShape, CatalogTable, Envelope, Factor, Price, Registry, Type};
 use crate::model::value::decimal;
 

@@ -1,8 +1,8 @@
 //! Whether a kind's endpoints are where the table has them.
 
-use super::ask::readable;
-use super::evidence::{Asked, Evidence, Seen};
+use super::collect::readable;
 use super::finding::{Finding, Verdict};
+use super::observations::{Asked, Evidence, Seen};
 use crate::model::schema::{Action, Endpoint, Kind, Method};
 
 /// Judges the endpoints of a kind. What changes something is never tried.

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::Value as Json;
 
-use super::evidence::Evidence;
 use super::finding::{Finding, Verdict};
-use crate::cloud::decode;
+use super::observations::Evidence;
+use crate::cloud::http::decode;
 use crate::model::schema::{Attribute, Endpoint, Format, Kind, Presence, Provenance, Type};
 use crate::model::value::decimal;
 

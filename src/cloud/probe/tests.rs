@@ -3,8 +3,8 @@
 use serde_json::{Value as Json, json};
 
 use super::{Evidence, Finding, Learned, Verdict, findings};
-use crate::cloud::exchange::{Answer, ExchangeError, Request};
 use crate::cloud::fake::{answer, client, error, page, run};
+use crate::cloud::http::message::{Answer, ExchangeError, Request};
 use crate::kinds::REGISTRY;
 use crate::model::schema::Method;
 

@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 use uuid::Uuid;
 
 use super::client::Client;
-use super::exchange::{Answer, Cloud, ExchangeError, Request};
+use super::http::message::{Answer, Cloud, ExchangeError, Request};
 use crate::kinds::REGISTRY;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::Kind;

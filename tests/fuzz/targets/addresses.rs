@@ -1,6 +1,6 @@
 //! Short texts that name something: places of ledgers, addresses, ids in paths; and leases.
 
-use stead::cloud::path::{fill, is_id, is_segment};
+use stead::cloud::http::url_path::{fill, is_id, is_segment};
 use stead::ledger::stores::location::Place;
 use stead::ledger::stores::shared::lease::Lease;
 use stead::model::address::Address;

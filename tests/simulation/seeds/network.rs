@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
-use stead::cloud::exchange::{Answer, Cloud, ExchangeError, Request};
+use stead::cloud::http::message::{Answer, Cloud, ExchangeError, Request};
 use stead::kinds::REGISTRY;
 use stead::model::schema::Method;
 

@@ -2,7 +2,7 @@
 //! questions that only they can.
 
 use serde_json::{Value as Json, json};
-use stead::cloud::exchange::Request;
+use stead::cloud::http::message::Request;
 use stead::kinds::REGISTRY;
 use stead::model::schema::Method;
 

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::Value as Json;
-use stead::cloud::exchange::{Answer, Request};
+use stead::cloud::http::message::{Answer, Request};
 use stead::config::stack::Stack;
 use stead::emulator::world::{self, Setup, Tier, World, handle};
 use stead::ledger::journal::record::Record;

@@ -7,7 +7,7 @@ use crate::cli::connect::Link;
 use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::cli::settings::Cloud;
-use crate::cloud::account::{Account, KeyRecord};
+use crate::cloud::read::account::{Account, KeyRecord};
 use crate::model::clock::Clock;
 use crate::model::secret::Secret;
 use crate::report::doctor::Check;

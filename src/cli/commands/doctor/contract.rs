@@ -3,13 +3,11 @@
 use crate::cli::connect::Link;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
-use crate::cli::files;
-use crate::cli::keys;
-use crate::cli::learned;
 use crate::cli::session::Session;
 use crate::cli::settings::Cloud;
+use crate::cli::{files, keys, learned};
+use crate::cloud::http::https_transport::origin;
 use crate::cloud::probe::{Evidence, Finding, Learned, Verdict, findings};
-use crate::cloud::transport::origin;
 use crate::kinds::REGISTRY;
 use crate::model::clock::Clock;
 use crate::model::schema::Provenance;

@@ -1,12 +1,10 @@
 //! What stands around every command: program, settings, address, proxy, the file of keys.
 
-use crate::cli::credentials;
-use crate::cli::files;
 use crate::cli::keys::Origin;
-use crate::cli::learned;
 use crate::cli::session::Session;
 use crate::cli::settings::{Cloud, Settings, Variables};
-use crate::cloud::transport::{authorities, origin};
+use crate::cli::{credentials, files, learned};
+use crate::cloud::http::https_transport::{authorities, origin};
 use crate::model::redact::redact_address;
 use crate::model::roots::{Authorities, NAMED_BY};
 use crate::report::doctor::Check;

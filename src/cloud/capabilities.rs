@@ -1,0 +1,70 @@
+//! `Learned`: what a service showed of itself that makes later requests fit it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::cloud::client::Client;
+use crate::cloud::error::ReadError;
+use crate::cloud::http::message::Cloud;
+use crate::cloud::read::refresh;
+use crate::model::clock::{Clock, Random};
+
+/// Rows of a page that are asked for until a service shows that it gives others.
+pub const USUAL_PAGE: usize = 100;
+
+/// Largest page that is ever asked for.
+pub const LARGEST_PAGE: usize = 1_000;
+
+/// What a service showed of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Learned {
+    /// Most rows of a page, where it was seen.
+    pub page_limit: Option<usize>,
+    /// Requests a second that the key may send, where the service tells.
+    pub rate: Option<u32>,
+    /// Where lists stand that do not stand under `data`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list_key: Option<String>,
+    /// Where objects stand that stand neither under `data` nor under the key of their endpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object_key: Option<String>,
+}
+
+impl Learned {
+    /// Puts what a service has under a key of its own under `data`, where there is none.
+    pub(super) fn unwrap(&self, json: &mut Json) {
+        let Some(map) = json.as_object_mut().filter(|map| !map.contains_key("data")) else { return };
+        let list = self.list_key.as_ref().filter(|key| map.get(*key).is_some_and(Json::is_array));
+        let object = self.object_key.as_ref().filter(|key| map.get(*key).is_some_and(Json::is_object));
+        if let Some(found) = list.or(object).and_then(|key| map.remove(key)) {
+            map.insert("data".to_owned(), found);
+        }
+    }
+}
+
+impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
+    /// Goes by what was learned of the service, until an answer says otherwise.
+    pub fn goes_by(&self, learned: &Learned) {
+        let legal = learned.page_limit.filter(|rows| (1..=LARGEST_PAGE).contains(rows));
+        self.page.set(legal.unwrap_or(USUAL_PAGE));
+        self.learned.replace(learned.clone());
+        if let Some(rate) = learned.rate {
+            self.keyed.start_at(rate);
+        }
+    }
+
+    /// Returns by how many seconds this machine's clock is ahead of the service's; `None` where the service
+    /// does not tell its time.
+    ///
+    /// # Errors
+    /// When the service refuses the read or does not answer.
+    pub async fn skew(&self) -> Result<Option<i64>, ReadError> {
+        let Some(kind) = refresh::project_kind(self.registry) else { return Ok(None) };
+        let query = vec![("limit", "1".to_owned()), ("offset", "0".to_owned())];
+        let (_, date) = self.read(kind.api.list.path, query, None).await?;
+        let there =
+            date.and_then(|date| jiff::fmt::rfc2822::parse(&date).ok()).map(|time| time.timestamp());
+        Ok(there.map(|there| self.clock.now().as_second() - there.as_second()))
+    }
+}

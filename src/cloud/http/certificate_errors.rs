@@ -1,0 +1,52 @@
+//! Why a server's certificate was not accepted, in words. In: what the HTTP client says. Out: the cause, and whether
+//! another authority could be meant. Certificates do not become valid by being asked for again: nothing is repeated.
+
+use std::error::Error;
+use std::io;
+
+use rustls::CertificateError;
+
+/// Returns why a certificate was not accepted, where that is what ended a connection.
+pub(in crate::cloud) fn refusal(error: &reqwest::Error) -> Option<String> {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(found) = error.downcast_ref::<rustls::Error>() {
+            return of_tls(found);
+        }
+        // What an I/O error wraps is no source of it: its own sources are.
+        cause = match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(wrapped) => Some(wrapped),
+            None => error.source(),
+        };
+    }
+    None
+}
+
+fn of_tls(error: &rustls::Error) -> Option<String> {
+    match error {
+        rustls::Error::InvalidCertificate(error) => Some(describe(error)),
+        rustls::Error::NoCertificatesPresented => Some("the server presents none".to_owned()),
+        _ => None,
+    }
+}
+
+fn describe(error: &CertificateError) -> String {
+    let text = match error {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired",
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "it is not valid yet"
+        }
+        CertificateError::Revoked => "it was revoked",
+        CertificateError::UnknownIssuer => "its issuer is not trusted on this machine",
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "it is for another host name"
+        }
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+            "it is not one of a server"
+        }
+        CertificateError::BadEncoding => "it cannot be read",
+        CertificateError::BadSignature => "its signature is not that of a trusted issuer",
+        other => return format!("the check failed ({other})"),
+    };
+    text.to_owned()
+}

@@ -1,0 +1,377 @@
+//! Tolerant decoding: answers become JSON, envelopes, pages and `Object`s in the language's terms.
+//!
+//! What is missing, added or retyped does no harm; a record without a legal id is an error, because
+//! leaving it out would read as "gone".
+
+use serde_json::Value as Json;
+
+use super::url_path::{is_id, is_name};
+use crate::model::address::Name;
+use crate::model::meaning::as_written;
+use crate::model::schema::{Attribute, Envelope, Format, Kind, Type};
+use crate::model::secret::Secret;
+use crate::model::snapshot::Object;
+use crate::model::value::{Attributes, Value, decimal};
+
+/// Largest body, after decompression.
+pub const LARGEST_BODY: usize = 16 * 1024 * 1024;
+
+/// Deepest nesting.
+const DEEPEST: usize = 64;
+
+/// Longest message of the service that is kept.
+const LONGEST_TEXT: usize = 2_000;
+
+/// Characters of the shortest mask of a secret.
+const SHORTEST_MASK: usize = 3;
+
+/// The `error` and `message` of a complete error answer, and its `reason`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrorText {
+    /// The envelope's `error`.
+    pub error: String,
+    /// The envelope's `message`.
+    pub message: String,
+    /// The envelope's `reason`.
+    pub reason: Option<String>,
+}
+
+/// One page of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    /// The records, as they came.
+    pub rows: Vec<Json>,
+    /// How many there are in all, where the answer says so.
+    pub total: Option<u64>,
+}
+
+/// Parses a body, bounded in size and depth.
+///
+/// # Errors
+/// What is wrong with it, without its content.
+pub fn json(body: &[u8]) -> Result<Json, String> {
+    if body.len() > LARGEST_BODY {
+        return Err(format!("the answer is larger than {} MiB", LARGEST_BODY >> 20));
+    }
+    if depth(body) > DEEPEST {
+        return Err(format!("the answer is nested deeper than {DEEPEST} levels"));
+    }
+    serde_json::from_slice(body).map_err(|error| match error.classify() {
+        serde_json::error::Category::Eof => "the answer breaks off".to_owned(),
+        _ => format!("the answer is not JSON (line {}, column {})", error.line(), error.column()),
+    })
+}
+
+/// Returns the deepest nesting of brackets outside texts.
+fn depth(body: &[u8]) -> usize {
+    let (mut now, mut most, mut in_text, mut escaped) = (0usize, 0, false, false);
+    for byte in body {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b'[' | b'{' if !in_text => {
+                now += 1;
+                most = most.max(now);
+            }
+            b']' | b'}' if !in_text => now = now.saturating_sub(1),
+            _ => {}
+        }
+    }
+    most
+}
+
+/// Returns the words of a complete error envelope.
+#[must_use]
+pub fn error_text(body: &[u8]) -> Option<ErrorText> {
+    let json = json(body).ok()?;
+    let text = |key: &str| Some(json.get(key)?.as_str()?.chars().take(LONGEST_TEXT).collect::<String>());
+    Some(ErrorText { error: text("error")?, message: text("message")?, reason: text("reason") })
+}
+
+/// Tells whether a 2xx body claims that nothing was done.
+#[must_use]
+pub fn says_failure(json: &Json) -> bool {
+    json.get("success") == Some(&Json::Bool(false))
+}
+
+/// Returns the payload: under `data`, else under the endpoint's key, else under the only other key.
+#[must_use]
+pub fn payload(json: &Json, envelope: Envelope) -> Option<&Json> {
+    let map = json.as_object()?;
+    let named = || map.get(envelope.key()?);
+    let only = || {
+        let mut others =
+            map.iter().filter(|(key, _)| !matches!(key.as_str(), "success" | "message" | "total"));
+        others.next().filter(|_| others.next().is_none()).map(|(_, value)| value)
+    };
+    // Without an envelope: several fields, and none of those that only envelopes have.
+    let bare = || {
+        let is_envelope = ["success", "error", "data"].iter().any(|key| map.contains_key(*key));
+        (!is_envelope && map.len() > 1).then_some(json)
+    };
+    map.get("data").or_else(named).or_else(only).or_else(bare).filter(|value| !value.is_null())
+}
+
+/// Returns a page of a list. An absent list with an explicit `null` is an empty one.
+///
+/// # Errors
+/// When there is no list in the answer.
+pub fn page(json: Json) -> Result<Page, String> {
+    let total = json.get("total").and_then(whole);
+    let rows = match json {
+        Json::Array(rows) => rows,
+        Json::Object(mut map) => match take_list(&mut map) {
+            Some(rows) => rows,
+            None => return Err("the answer holds no list".to_owned()),
+        },
+        _ => return Err("the answer holds no list".to_owned()),
+    };
+    Ok(Page { rows, total })
+}
+
+fn take_list(map: &mut serde_json::Map<String, Json>) -> Option<Vec<Json>> {
+    let key = if map.contains_key("data") {
+        "data".to_owned()
+    } else {
+        let mut lists = map.iter().filter(|(_, value)| value.is_array()).map(|(key, _)| key);
+        lists.next().filter(|_| lists.next().is_none())?.clone()
+    };
+    match map.remove(&key)? {
+        Json::Array(rows) => Some(rows),
+        Json::Null => Some(Vec::new()),
+        _ => None,
+    }
+}
+
+fn whole(json: &Json) -> Option<u64> {
+    json.as_u64().or_else(|| json.as_str()?.parse().ok())
+}
+
+/// Returns an object of a kind from its record.
+///
+/// # Errors
+/// When the record is no JSON object or has no legal id.
+pub fn object(kind: &Kind, record: &Json, parent: Option<&Name>, detailed: bool) -> Result<Object, String> {
+    let map =
+        record.as_object().ok_or_else(|| format!("a {} in the answer is not an object", kind.name))?;
+    let id = match kind.api.absent_when {
+        // The only one of its kind has no id of its own.
+        Some(_) => Some(Name::new_static(kind.name)),
+        None => main_id(kind, record),
+    };
+    let id = id.ok_or_else(|| format!("a {} in the answer has no legal `{}`", kind.name, kind.api.id))?;
+    let mut attributes = Attributes::new();
+    for attribute in kind.attributes.iter().filter(|attribute| attribute.is_readable()) {
+        let value = match attribute.spread {
+            [] => match map.get(attribute.returned) {
+                Some(json) => attribute_value(attribute, json),
+                // What a by-id read leaves out is not set, where the table says that the service does so.
+                None => (detailed && attribute.omitted_when_empty).then_some(Value::Null),
+            },
+            fields => gathered(&attribute.ty, fields, map),
+        };
+        if let Some(value) = value {
+            attributes.insert(Name::new_static(attribute.name), value);
+        }
+    }
+    let text = |key: &str| map.get(key).and_then(Json::as_str).filter(|text| text.len() <= 64);
+    Ok(Object {
+        kind: Name::new_static(kind.name),
+        id,
+        parent: parent.cloned(),
+        project: text("project_id").filter(|id| is_id(id)).map(Name::new),
+        created_at: text("created_at").filter(|text| !text.is_empty()).map(Name::new),
+        attributes,
+        detailed,
+    })
+}
+
+/// Returns a record whose keys are fields of their own; `None` when none of them is set.
+fn gathered(
+    ty: &Type,
+    fields: &[(&'static str, &str)],
+    map: &serde_json::Map<String, Json>,
+) -> Option<Value> {
+    let Type::Record(types) = ty else { return None };
+    let part = |(key, field): &(&'static str, &str)| {
+        let (_, ty) = types.iter().find(|(name, _)| name == key)?;
+        Some((Name::new_static(key), value(ty, map.get(*field)?)?))
+    };
+    let found: Attributes = fields.iter().filter_map(part).collect();
+    (!found.is_empty()).then_some(Value::Map(found))
+}
+
+/// Returns the secret that a creation's answer shows once.
+#[must_use]
+pub fn shown_once(kind: &Kind, record: &Json) -> Option<Secret> {
+    record.get(kind.shown_once?)?.as_str().map(Secret::new)
+}
+
+/// Returns all ids that a record shows of its object.
+pub fn ids(kind: &Kind, record: &Json) -> impl Iterator<Item = Name> {
+    let fields = std::iter::once(&kind.api.id).chain(kind.api.other_ids);
+    fields.filter_map(|field| id(kind, record.get(*field)?))
+}
+
+/// Returns the id by which an object is known: the long one where a record shows it, whatever field it is in.
+fn main_id(kind: &Kind, record: &Json) -> Option<Name> {
+    ids(kind, record).find(|id| is_uuid(id)).or_else(|| ids(kind, record).next())
+}
+
+/// Returns a legal id of a kind.
+#[must_use]
+pub fn id(kind: &Kind, json: &Json) -> Option<Name> {
+    let text = match json {
+        Json::String(text) => Name::new(text),
+        Json::Number(number) => Name::new(number.as_u64()?.to_string()),
+        _ => return None,
+    };
+    // A name that no path can hold is somebody's all the same: it is listed, and no request is ever made
+    // of it.
+    let legal = if kind.api.id == "id" { is_id(&text) } else { is_name(&text) };
+    legal.then_some(text)
+}
+
+/// Returns an attribute's value; `Null` where it is not set, and `None` where the answer does not tell: an empty
+/// field of what always has a value, and a secret that is masked.
+fn attribute_value(attribute: &Attribute, json: &Json) -> Option<Value> {
+    let value = match value(&attribute.ty, json) {
+        Some(Value::Text(text)) if text.is_empty() && !attribute.can_be_empty() => None,
+        value => value,
+    };
+    let Some(value) = value else { return attribute.can_be_empty().then_some(Value::Null) };
+    let value = if attribute.secret || attribute.private { unmasked(value)? } else { value };
+    if attribute.read_as.is_empty() {
+        return Some(if attribute.secret { hidden(value) } else { value });
+    }
+    // A passing state (`rebooting`) stands for none of the language's values.
+    let live = value.as_text()?;
+    attribute.read_as.iter().find(|(from, _)| *from == live).map(|(_, to)| Value::text(to))
+}
+
+/// Returns a value with a secret without a text wherever the service shows a mask; `None` where it shows nothing else.
+fn unmasked(value: Value) -> Option<Value> {
+    let masks = |value: &Value| value.as_text().is_some_and(is_mask);
+    let part = |part: Value| if masks(&part) { Value::Secret(Secret::Sealed(None)) } else { part };
+    match value {
+        value if masks(&value) => None,
+        Value::List(items) => Some(Value::List(items.into_iter().map(part).collect())),
+        Value::Map(map) => {
+            Some(Value::Map(map.into_iter().map(|(key, value)| (key, part(value))).collect()))
+        }
+        value => Some(value),
+    }
+}
+
+/// Tells whether a text stands in place of a secret that the service does not show.
+fn is_mask(text: &str) -> bool {
+    text.len() >= SHORTEST_MASK && text.chars().all(|mark| matches!(mark, '*' | '•'))
+}
+
+fn hidden(value: Value) -> Value {
+    match value {
+        Value::Text(text) => Value::Secret(Secret::new(text.as_str())),
+        other => other,
+    }
+}
+
+/// Returns a value in the form that its type gives it, and `None` for none; what does not fit stays as it came.
+#[must_use]
+pub fn value(ty: &Type, json: &Json) -> Option<Value> {
+    let as_it_came = || Some(Value::from_json(json));
+    match (ty, json) {
+        (_, Json::Null) => None,
+        (Type::Boolean, _) => boolean(json).map(Value::Bool).or_else(as_it_came),
+        (Type::Integer { .. }, _) => integer(json).map(Value::Integer).or_else(as_it_came),
+        (Type::Decimal, _) => number(json).map(Value::Decimal).or_else(as_it_came),
+        (Type::Reference(_) | Type::Catalog(_), Json::String(text)) if text.is_empty() => None,
+        (Type::Text { format: Format::Timestamp, .. }, Json::String(text)) if text.is_empty() => None,
+        // An import must be valid, and a plan show what one would write.
+        (Type::Text { format, .. }, Json::String(written)) => {
+            Some(as_written(*format, written).map_or_else(|| text(json), Value::text))
+        }
+        (Type::Catalog(_), _) => Some(catalog_id(json)),
+        (Type::Labelled(labels), _) => Some(label(labels, json)),
+        (Type::Text { .. } | Type::Enum(_) | Type::Reference(_), _) => Some(text(json)),
+        (Type::List(of), Json::Array(items)) => Some(Value::List(values(of, items))),
+        (Type::Set { of, .. }, Json::Array(items)) => Some(Value::List(canonical(values(of, items)))),
+        (Type::Map(of), Json::Object(map)) => Some(Value::Map(
+            map.iter().filter_map(|(key, json)| Some((Name::new(key), value(of, json)?))).collect(),
+        )),
+        (Type::Record(fields), Json::Object(map)) => Some(Value::Map(
+            fields
+                .iter()
+                .filter_map(|(key, ty)| Some((Name::new_static(key), value(ty, map.get(*key)?)?)))
+                .collect(),
+        )),
+        (Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_), _) => as_it_came(),
+    }
+}
+
+fn values(of: &Type, items: &[Json]) -> Vec<Value> {
+    items.iter().filter_map(|item| value(of, item)).collect()
+}
+
+/// Sorts a set and drops repetitions.
+fn canonical(mut items: Vec<Value>) -> Vec<Value> {
+    items.sort_by_cached_key(ToString::to_string);
+    items.dedup();
+    items
+}
+
+/// Returns a catalog id: a whole number where it is one, also when it came as text.
+#[must_use]
+pub fn catalog_id(json: &Json) -> Value {
+    match integer(json) {
+        Some(n) if json.as_str().is_none_or(|text| text == n.to_string()) => Value::Integer(n),
+        _ => Value::from_json(json),
+    }
+}
+
+fn label(labels: &[(&str, i64)], json: &Json) -> Value {
+    let by_number = |n| labels.iter().find(|(_, number)| *number == n).map(|(label, _)| Value::text(label));
+    integer(json).and_then(by_number).unwrap_or_else(|| Value::from_json(json))
+}
+
+fn text(json: &Json) -> Value {
+    match json {
+        Json::Number(number) => Value::text(number.to_string()),
+        Json::Bool(b) => Value::text(if *b { "true" } else { "false" }),
+        other => Value::from_json(other),
+    }
+}
+
+fn boolean(json: &Json) -> Option<bool> {
+    match json {
+        Json::Bool(b) => Some(*b),
+        Json::String(text) => text.parse().ok(),
+        Json::Number(number) => number.as_u64().filter(|n| *n <= 1).map(|n| n == 1),
+        _ => None,
+    }
+}
+
+fn integer(json: &Json) -> Option<i64> {
+    let whole = |n: rust_decimal::Decimal| n.is_integer().then(|| n.normalize().to_string().parse().ok());
+    match json {
+        Json::Number(n) if n.is_i64() => n.as_i64(),
+        Json::Number(_) | Json::String(_) => whole(number(json)?).flatten(),
+        _ => None,
+    }
+}
+
+fn number(json: &Json) -> Option<rust_decimal::Decimal> {
+    match json {
+        Json::Number(number) => decimal(&number.to_string()),
+        Json::String(text) if text.len() <= 64 => decimal(text.trim()),
+        _ => None,
+    }
+}
+
+/// Tells whether an id is the long one, which the service has for every object.
+pub(in crate::cloud) fn is_uuid(id: &str) -> bool {
+    uuid::Uuid::parse_str(id).is_ok()
+}
+
+#[cfg(test)]
+mod tests;

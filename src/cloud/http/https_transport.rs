@@ -1,0 +1,408 @@
+//! `HttpCloud`: exchanges over HTTPS. The edge where the API key meets the wire.
+//!
+//! The key goes to one host and nowhere else: no redirect is followed, the host comes from trusted
+//! settings, and a path that would leave its place is not sent. A request that changes something
+//! travels on a connection of its own, so that nothing below can send it twice.
+#![allow(clippy::disallowed_types, reason = "the edge where sockets are opened")]
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream;
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
+use reqwest::{Body, Client, ClientBuilder, Response, Url, redirect, retry};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls_platform_verifier::{BuilderVerifierExt, Verifier};
+use secrecy::{ExposeSecret, SecretString};
+use thiserror::Error;
+
+use super::certificate_errors;
+use super::decode::LARGEST_BODY;
+use super::message::{Answer, Cloud, ExchangeError, Request, Upload, is_public};
+use crate::model::address::Name;
+use crate::model::redact::redact_address;
+use crate::model::roots::{self, Authorities};
+use crate::model::schema::{Method, Registry};
+
+/// Where the service is, and the key to it. Comes from flags, the environment or the user's own
+/// settings, never from a stack's files.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The base address: https, or http on the loopback interface.
+    pub base_url: String,
+    /// The API key; `None` can read the public catalog only.
+    pub api_key: Option<SecretString>,
+    /// Time allowed for connecting.
+    pub connect_timeout: Duration,
+    /// Roots that are trusted besides the platform's.
+    pub roots: Roots,
+    /// For a stack that is not trusted: nothing is sent but reads, and of these tables' reads none
+    /// whose answer holds a secret.
+    pub only_looks: Option<Registry>,
+}
+
+/// Certificates of authorities, from a file of the user's.
+#[derive(Debug, Clone, Default)]
+pub struct Roots(Vec<CertificateDer<'static>>);
+
+impl Roots {
+    /// Reads certificates in PEM form.
+    ///
+    /// # Errors
+    /// When there is none, or one of them is damaged.
+    pub fn parse(pem: &[u8]) -> Result<Self, &'static str> {
+        let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+        match all {
+            Ok(all) if !all.is_empty() => Ok(Self(all)),
+            Ok(_) => Err("it holds no certificate in PEM form"),
+            Err(_) => Err("a certificate in it is damaged"),
+        }
+    }
+}
+
+/// Returns the origin of an address: scheme, host and port, and nothing else. A stored key belongs to
+/// one.
+///
+/// # Errors
+/// When the address is one that no key may be sent to.
+pub fn origin(base_url: &str) -> Result<String, SetupError> {
+    Ok(self::base_url(base_url)?.origin().ascii_serialization())
+}
+
+impl Options {
+    /// Returns options with the usual time to connect.
+    #[must_use]
+    pub fn new(base_url: impl Into<String>, api_key: Option<SecretString>) -> Self {
+        Self {
+            base_url: base_url.into(),
+            api_key,
+            connect_timeout: Duration::from_secs(10),
+            roots: Roots::default(),
+            only_looks: None,
+        }
+    }
+}
+
+/// Who asks.
+const AGENT: &str = concat!("stead/", env!("CARGO_PKG_VERSION"));
+
+/// Why there can be no client.
+#[derive(Debug, Error)]
+pub enum SetupError {
+    /// The base address is none, or is unsafe.
+    #[error("`{url}` cannot be the service's address: {reason}")]
+    Address {
+        /// As it was given, without what stands before an `@`.
+        url: String,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// The key has characters that no header can hold.
+    #[error("the API key holds a character that cannot be sent")]
+    Key,
+    /// TLS or the HTTP client cannot start.
+    #[error("cannot start HTTPS")]
+    Tls(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// The service over HTTPS.
+pub struct HttpCloud {
+    base: Url,
+    /// `host:port`, for messages.
+    host: String,
+    key: Option<HeaderValue>,
+    roots: Roots,
+    connect_timeout: Duration,
+    only_looks: Option<Registry>,
+    /// Reads: connections are kept.
+    reads: Client,
+    /// Changes: every request has its own connection, because a kept one that turns out closed is
+    /// silently replaced, and the request sent again.
+    changes: Client,
+}
+
+impl HttpCloud {
+    /// Tells whether the key in use begins with a text: the service shows no more of its keys.
+    #[must_use]
+    pub fn opens_with(&self, beginning: &str) -> bool {
+        let begins = |key: &HeaderValue| key.as_bytes().starts_with(beginning.as_bytes());
+        !beginning.is_empty() && self.key.as_ref().is_some_and(begins)
+    }
+
+    /// Returns a client of the service at an address.
+    ///
+    /// # Errors
+    /// When the address is unsafe, the key cannot be sent, or TLS cannot start.
+    pub fn new(options: &Options) -> Result<Self, SetupError> {
+        let base = base_url(&options.base_url)?;
+        let host = host_of(&base);
+        let key = options.api_key.as_ref().map(|key| {
+            let mut value = HeaderValue::from_str(key.expose_secret()).map_err(|_| SetupError::Key)?;
+            value.set_sensitive(true);
+            Ok(value)
+        });
+        let tls = tls(&base, &options.roots)?;
+        let builder = || client_builder(&base, tls.clone(), options.connect_timeout).user_agent(AGENT);
+        let started =
+            |builder: ClientBuilder| builder.build().map_err(|error| SetupError::Tls(error.into()));
+        Ok(Self {
+            host,
+            key: key.transpose()?,
+            roots: options.roots.clone(),
+            connect_timeout: options.connect_timeout,
+            only_looks: options.only_looks,
+            reads: started(builder().pool_idle_timeout(Duration::from_secs(30)))?,
+            changes: started(builder().pool_max_idle_per_host(0))?,
+            base,
+        })
+    }
+
+    /// Returns the address of a request; `None` when its path would not arrive as it is written.
+    fn address(&self, request: &Request) -> Option<Url> {
+        let mut url = self.base.clone();
+        let path = format!("{}{}", self.base.path().trim_end_matches('/'), request.path);
+        url.set_path(&path);
+        let kept =
+            url.path() == path && url.origin() == self.base.origin() && request.path.starts_with('/');
+        if !request.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&request.query);
+        }
+        kept.then_some(url)
+    }
+
+    fn headers(&self, request: &Request) -> Option<HeaderMap> {
+        let mut headers = HeaderMap::new();
+        if let Some(key) = self.key.as_ref().filter(|_| !is_public(&request.path)) {
+            headers.insert("x-api-key", key.clone());
+        }
+        if let Some(project) = &request.project {
+            headers.insert("x-project-id", HeaderValue::from_str(project).ok()?);
+        }
+        headers.insert("accept", HeaderValue::from_static("application/json"));
+        Some(headers)
+    }
+
+    /// Tells whether a request is one that a client which only looks may send.
+    fn may_send(&self, request: &Request) -> bool {
+        let Some(registry) = self.only_looks else { return true };
+        let mut endpoints = registry.kinds.iter().flat_map(|kind| kind.endpoints());
+        let secret = endpoints
+            .any(|known| known.secret && known.method == request.method && known.fits(&request.path));
+        !request.method.mutates() && !secret
+    }
+
+    fn not_sent(&self, reason: impl Into<String>) -> ExchangeError {
+        ExchangeError::NotSent { host: self.host.clone(), reason: reason.into() }
+    }
+}
+
+impl Cloud for HttpCloud {
+    async fn exchange(&self, request: &Request) -> Result<Answer, ExchangeError> {
+        if !self.may_send(request) {
+            return Err(self.not_sent("this command only looks"));
+        }
+        let url = self.address(request).ok_or_else(|| self.not_sent("the path would leave its place"))?;
+        let headers =
+            self.headers(request).ok_or_else(|| self.not_sent("the project's id cannot be sent"))?;
+        let client = if request.method.mutates() { &self.changes } else { &self.reads };
+        let mut builder =
+            client.request(method(request.method), url).headers(headers).timeout(request.deadline);
+        if let Some(body) = &request.body {
+            builder = builder.header("content-type", "application/json").body(body.to_string());
+        }
+        let response = builder.send().await.map_err(|error| failed(&self.host, &error))?;
+        answer(&self.host, response).await
+    }
+
+    async fn upload(&self, upload: &Upload) -> Result<Answer, ExchangeError> {
+        if self.only_looks.is_some() {
+            return Err(self.not_sent("this command only looks"));
+        }
+        let held = |reason: &str| ExchangeError::Held { reason: format!("nothing is uploaded: {reason}") };
+        let url = upload_url(upload.url.expose(), &self.base).map_err(held)?;
+        let host = host_of(&url);
+        // A client of its own: it never saw the key, and keeps no connection.
+        let started = tls(&url, &self.roots).map_err(|error| held(&error.to_string()))?;
+        let client = client_builder(&url, started, self.connect_timeout);
+        let client =
+            client.pool_max_idle_per_host(0).no_gzip().build().map_err(|error| held(&innermost(&error)))?;
+        let pieces = stream::iter(upload.leaving().map(Ok::<_, Infallible>));
+        let request = client
+            .put(url)
+            .timeout(upload.deadline)
+            .header(CONTENT_TYPE, "application/gzip")
+            .header(CONTENT_LENGTH, upload.length())
+            .body(Body::wrap_stream(pieces));
+        let response = request.send().await.map_err(|error| failed(&host, &error))?;
+        answer(&host, response).await
+    }
+}
+
+fn lost(host: &str, reason: impl Into<String>) -> ExchangeError {
+    ExchangeError::Lost { host: host.to_owned(), reason: reason.into() }
+}
+
+/// Only a failure to connect proves that nothing left.
+fn failed(host: &str, error: &reqwest::Error) -> ExchangeError {
+    if let Some(reason) = certificate_errors::refusal(error) {
+        return ExchangeError::Untrusted { host: host.to_owned(), reason };
+    }
+    let reason = innermost(error);
+    if error.is_connect() || error.is_builder() {
+        return ExchangeError::NotSent { host: host.to_owned(), reason };
+    }
+    lost(host, reason)
+}
+
+/// Returns what a host answers to a request that left.
+async fn answer(host: &str, mut response: Response) -> Result<Answer, ExchangeError> {
+    let number = |name: &str| response.headers().get(name)?.to_str().ok()?.trim().parse().ok();
+    let date = response.headers().get("date").and_then(|value| value.to_str().ok());
+    let mut answer = Answer {
+        status: response.status().as_u16(),
+        retry_after: number(RETRY_AFTER.as_str()),
+        limit: number("x-ratelimit-limit"),
+        remaining: number("x-ratelimit-remaining"),
+        date: date.filter(|text| text.len() <= 64).map(Name::new),
+        body: Vec::new(),
+    };
+    answer.body = body(host, &mut response).await?;
+    Ok(answer)
+}
+
+/// Reads a whole body, bounded after decompression.
+async fn body(host: &str, response: &mut Response) -> Result<Vec<u8>, ExchangeError> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| lost(host, innermost(&error)))? {
+        if body.len() + chunk.len() > LARGEST_BODY {
+            return Err(lost(host, format!("the answer is larger than {} MiB", LARGEST_BODY >> 20)));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+fn method(method: Method) -> reqwest::Method {
+    match method {
+        Method::Get => reqwest::Method::GET,
+        Method::Post => reqwest::Method::POST,
+        Method::Put => reqwest::Method::PUT,
+        Method::Patch => reqwest::Method::PATCH,
+        Method::Delete => reqwest::Method::DELETE,
+    }
+}
+
+/// Returns the TLS settings: the platform's roots, and the user's. Plain http needs none, and works
+/// without them.
+fn tls(base: &Url, roots: &Roots) -> Result<rustls::ClientConfig, SetupError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = rustls::ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| SetupError::Tls(error.into()))?;
+    if base.scheme() == "http" {
+        return Ok(builder.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth());
+    }
+    if !roots.0.is_empty() {
+        let verifier = Verifier::new_with_extra_roots(roots.0.iter().cloned(), provider)
+            .map_err(|error| SetupError::Tls(error.into()))?;
+        // Not less than usual is verified: the same verifier, with more roots.
+        let builder = builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier));
+        return Ok(builder.with_no_client_auth());
+    }
+    let platform = match builder.clone().with_platform_verifier() {
+        Ok(builder) => Ok(builder.with_no_client_auth()),
+        Err(error) => Err(error),
+    };
+    roots::verified(builder, platform, some_are_named()).map_err(|error| SetupError::Tls(error.into()))
+}
+
+/// Tells whether the environment names authorities in the place of the platform's.
+#[allow(clippy::disallowed_methods, reason = "the platform's verifier reads the same variables")]
+fn some_are_named() -> bool {
+    roots::NAMED_BY.iter().any(|name| std::env::var_os(name).is_some())
+}
+
+/// Returns which authorities are trusted where no file of them is set.
+#[must_use]
+pub fn authorities() -> Authorities {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    roots::trusted(Verifier::new(provider).is_ok(), some_are_named())
+}
+
+fn client_builder(base: &Url, tls: rustls::ClientConfig, connect_timeout: Duration) -> ClientBuilder {
+    let builder = ClientBuilder::new()
+        .tls_backend_preconfigured(tls)
+        .http1_only()
+        .redirect(redirect::Policy::none())
+        .retry(retry::never())
+        .referer(false)
+        .connect_timeout(connect_timeout);
+    // A proxy has no business between a program and its own machine.
+    if is_loopback(base) { builder.no_proxy() } else { builder.https_only(true) }
+}
+
+/// Checks the base address: nothing in it can send the key astray.
+fn base_url(text: &str) -> Result<Url, SetupError> {
+    let fail =
+        |reason| SetupError::Address { url: redact_address(text).chars().take(200).collect(), reason };
+    let url = Url::parse(text).map_err(|_| fail("it is no URL"))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(fail("it holds a user or a password"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(fail("it has a query or a fragment"));
+    }
+    match url.scheme() {
+        "https" => Ok(url),
+        "http" if is_loopback(&url) => Ok(url),
+        "http" => Err(fail("http is for this machine only; use https")),
+        _ => Err(fail("it must begin with https://")),
+    }
+}
+
+/// Checks where the service says that an upload goes: a host by its name, over TLS. A service on this
+/// machine may name this machine, and nobody else may.
+fn upload_url(text: &str, base: &Url) -> Result<Url, &'static str> {
+    let url = Url::parse(text).map_err(|_| "the address that the service signed is none")?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("the address that the service signed holds a user or a password");
+    }
+    if is_loopback(&url) {
+        let good = is_loopback(base) && matches!(url.scheme(), "http" | "https");
+        return if good { Ok(url) } else { Err("the address that the service signed is on this machine") };
+    }
+    match (url.scheme(), url.domain()) {
+        ("https", Some(_)) => Ok(url),
+        ("https", None) => Err("the address that the service signed names no host, but an IP address"),
+        _ => Err("the address that the service signed is not https"),
+    }
+}
+
+/// Returns `host:port`, for messages.
+fn host_of(url: &Url) -> String {
+    format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default())
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || bare.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
+}
+
+/// Returns the last cause of an error: the words that say what happened, without the address.
+fn innermost(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return "no answer in time".to_owned();
+    }
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,14 @@
+//! One HTTP exchange: messages, the transport, the rate limit and its queue, retries, and the decoding of answers.
+//! Invariant: no answer is trusted for its size, depth or text.
+
+pub(super) mod certificate_errors;
+pub mod decode;
+pub mod https_transport;
+pub mod message;
+pub mod rate_limit;
+pub(super) mod rate_limiter;
+pub(super) mod redact;
+pub(super) mod response_class;
+pub(super) mod retry;
+pub mod send;
+pub mod url_path;

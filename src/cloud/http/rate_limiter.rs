@@ -1,0 +1,84 @@
+//! `Turnstile`: the limiter with a queue in front: first come, first served.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+
+use super::message::Answer;
+use super::rate_limit::{Limiter, SharedSlots};
+use crate::model::clock::{Clock, Random};
+
+/// A limiter that many futures of one task wait at.
+#[derive(Default)]
+pub(in crate::cloud) struct Turnstile {
+    /// Held by whoever is first in the queue; the lock hands itself on in order of arrival.
+    turn: Mutex<()>,
+    limiter: RefCell<Limiter>,
+    /// Other processes with the same key.
+    shared: RefCell<Option<Box<dyn SharedSlots>>>,
+}
+
+impl Turnstile {
+    /// Waits until one more request may be sent. Tells of each wait before it starts; returns how
+    /// long the limiter itself (not the queue) held the request.
+    pub(in crate::cloud) async fn pass(&self, clock: &impl Clock, tell: impl Fn(Duration)) -> Duration {
+        let _turn = self.turn.lock().await;
+        let mut waited = Duration::ZERO;
+        loop {
+            let admitted = self.change(clock, Limiter::admit);
+            let Err(wait) = admitted else { return waited };
+            tell(wait);
+            clock.sleep(wait).await;
+            waited += wait;
+        }
+    }
+
+    /// Begins at a rate that the service was seen to admit.
+    pub(in crate::cloud) fn start_at(&self, rate: u32) {
+        self.limiter.borrow_mut().start_at(rate);
+    }
+
+    /// Learns from an answer.
+    pub(in crate::cloud) fn learn(&self, answer: &Answer, clock: &impl Clock, random: &impl Random) {
+        let fraction = random.fraction();
+        if self.limiter.borrow().is_news(answer) {
+            self.change(clock, |limiter, now| limiter.learn(answer, now, fraction));
+        } else {
+            self.limiter.borrow_mut().learn(answer, clock.elapsed(), fraction);
+        }
+    }
+
+    /// Shares the limiter with other processes from now on. They must have the same clock.
+    pub(in crate::cloud) fn share(&self, shared: Box<dyn SharedSlots>) {
+        *self.shared.borrow_mut() = Some(shared);
+    }
+
+    /// Changes the limiter: the one that all processes share, else this process's own.
+    fn change<T>(&self, clock: &impl Clock, change: impl Fn(&mut Limiter, Duration) -> T) -> T {
+        let mut limiter = self.limiter.borrow_mut();
+        let mut changed = None;
+        if let Some(shared) = &*self.shared.borrow() {
+            shared.update(&mut |state| {
+                // The lock may have taken a while.
+                let now = clock.elapsed();
+                if let Some(state) = state {
+                    limiter.resume(&state, now);
+                }
+                changed = Some(change(&mut limiter, now));
+                limiter.state()
+            });
+        }
+        changed.unwrap_or_else(|| change(&mut limiter, clock.elapsed()))
+    }
+
+    /// Returns the requests a second that the service is taken to admit.
+    pub(in crate::cloud) fn rate(&self) -> u32 {
+        self.limiter.borrow().rate()
+    }
+
+    /// Returns how long nothing will pass, after a refusal.
+    pub(in crate::cloud) fn held(&self, clock: &impl Clock) -> Duration {
+        self.limiter.borrow().held(clock.elapsed())
+    }
+}

@@ -1,0 +1,177 @@
+//! What the service says where it refuses or breaks, before anybody reads it: without the secrets of this run,
+//! and not in its own words at all where it repeats a part of a secret that the request carried.
+//!
+//! Every answer passes here (`Client::send`). One with a success is data, not text: its texts are redacted where
+//! they are shown.
+
+use serde_json::{Value as Json, json};
+
+use super::decode;
+use super::message::{Answer, Request};
+use crate::model::redact::Redactor;
+
+/// Longest refusal that is compared with the secrets of its request; a longer one counts as a repetition.
+const LONGEST: usize = 64 << 10;
+
+/// Values of the envelope's `error` that say nothing but what went wrong.
+const KNOWN_ERRORS: &[&str] = &[
+    "Bad Gateway",
+    "Bad Request",
+    "Billing validation failed",
+    "Conflict",
+    "Forbidden",
+    "Gateway Timeout",
+    "Internal Server Error",
+    "Method Not Allowed",
+    "Not Found",
+    "Not Implemented",
+    "Payload Too Large",
+    "Payment Required",
+    "Precondition Failed",
+    "Request Timeout",
+    "Service Unavailable",
+    "Too Many Requests",
+    "Unauthorized",
+    "Unprocessable Entity",
+];
+
+/// Values of the envelope's `reason` that are known.
+const KNOWN_REASONS: &[&str] = &["banned"];
+
+/// Returns an answer as it may be read.
+pub(in crate::cloud) fn redact(answer: Answer, request: &Request, redactor: &Redactor) -> Answer {
+    if matches!(answer.status, 200..=299) {
+        return answer;
+    }
+    let repeats = || answer.body.len() > LONGEST || request.secrets.are_repeated_in(&answer.body);
+    if !request.secrets.is_empty() && repeats() {
+        let body = withheld(&answer, request).map(|json| json.to_string().into_bytes());
+        return Answer { body: body.unwrap_or_default(), ..answer };
+    }
+    let Ok(mut json) = decode::json(&answer.body) else { return answer };
+    redactor.redact_json(&mut json);
+    Answer { body: json.to_string().into_bytes(), ..answer }
+}
+
+/// Returns the envelope of a refusal that repeats a secret, in words of our own; `None` where it has none.
+fn withheld(answer: &Answer, request: &Request) -> Option<Json> {
+    let text = decode::error_text(&answer.body)?;
+    let known =
+        |list: &[&'static str], given: &str| list.iter().copied().find(|word| same_words(word, given));
+    let error = known(KNOWN_ERRORS, &text.error).unwrap_or("Error");
+    let reason = text.reason.as_deref().map(|given| known(KNOWN_REASONS, given).unwrap_or("not shown"));
+    let fields = named_fields(&answer.body, request);
+    let names = match fields.len() {
+        0 => String::new(),
+        _ => format!(" It names {}.", fields.join(", ")),
+    };
+    let message =
+        format!("The message is not shown: it repeats a part of a secret that the request carried.{names}");
+    let mut envelope = json!({"error": error, "message": message});
+    if let Some(reason) = reason {
+        envelope["reason"] = reason.into();
+    }
+    Some(envelope)
+}
+
+/// Tells whether two spellings are of the same words: `bad_request` is `Bad Request`.
+fn same_words(known: &str, given: &str) -> bool {
+    let letters = |c: &char| c.is_ascii_alphanumeric();
+    let lower = |c: char| c.to_ascii_lowercase();
+    known.chars().filter(letters).map(lower).eq(given.chars().filter(letters).map(lower))
+}
+
+/// Returns the fields of the request that an answer names. Their names are those of the tables: the keys of maps
+/// inside of them are the user's.
+fn named_fields(answer: &[u8], request: &Request) -> Vec<String> {
+    let text = String::from_utf8_lossy(answer);
+    let fields = request.body.as_ref().and_then(Json::as_object).into_iter().flatten();
+    let fields = fields.map(|(name, _)| name).filter(|name| is_named(&text, name));
+    fields.map(|name| format!("`{name}`")).collect()
+}
+
+/// Tells whether a text has a word, whole.
+fn is_named(text: &str, word: &str) -> bool {
+    let inside = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices(word).any(|(at, _)| {
+        !text[..at].ends_with(inside) && !text[at + word.len()..].starts_with(inside) && !word.is_empty()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::model::redact::SentSecrets;
+    use crate::model::schema::Method;
+
+    const SECRET: &str = "#!/bin/sh\nexport TOKEN=canary-42";
+
+    fn request() -> Request {
+        let mut secrets = SentSecrets::default();
+        secrets.push(SECRET);
+        Request {
+            method: Method::Post,
+            path: "/api/v1/vms".to_owned(),
+            query: Vec::new(),
+            project: None,
+            body: Some(json!({"name": "web", "user_data": SECRET})),
+            secrets,
+            deadline: Duration::from_secs(1),
+        }
+    }
+
+    fn answer(status: u16, body: &str) -> Answer {
+        let body = body.as_bytes().to_vec();
+        Answer { status, retry_after: None, limit: None, remaining: None, date: None, body }
+    }
+
+    fn text(answer: &Answer) -> String {
+        String::from_utf8_lossy(&answer.body).into_owned()
+    }
+
+    #[test]
+    fn a_refusal_that_repeats_a_secret_is_told_in_our_words() {
+        let echo = request().body.unwrap().to_string();
+        for (status, body) in [
+            (400, json!({"error": "bad_request", "message": format!("user_data is wrong: {SECRET}")})),
+            (
+                422,
+                json!({"error": "Unprocessable Entity", "message": "wrong", "details": {"user_data": SECRET}}),
+            ),
+            (503, json!({"error": "canary-42", "message": echo})),
+            (403, json!({"error": "Billing validation failed", "message": "x", "reason": "canary-42"})),
+            (409, json!({"error": "Conflict", "message": "m", "canary-42": 1})),
+        ] {
+            let redacted = redact(answer(status, &body.to_string()), &request(), &Redactor::default());
+            let text = text(&redacted);
+            assert!(!text.contains("canary") && !text.contains("TOKEN"), "{text}");
+            let words = decode::error_text(&redacted.body).unwrap();
+            assert!(words.message.starts_with("The message is not shown"), "{text}");
+            assert_eq!(words.reason.is_some(), status == 403, "{text}");
+            assert_eq!(
+                words.message.contains("`user_data`"),
+                body.to_string().contains("user_data"),
+                "{text}"
+            );
+            assert_eq!(words.error == "Error", status == 503, "{text}");
+        }
+        let page = redact(answer(502, &format!("<pre>{SECRET}</pre>")), &request(), &Redactor::default());
+        assert_eq!(text(&page), "");
+        let long = format!("{}{SECRET}", " ".repeat(LONGEST));
+        assert_eq!(text(&redact(answer(502, &long), &request(), &Redactor::default())), "");
+    }
+
+    #[test]
+    fn other_refusals_keep_their_words() {
+        let mut redactor = Redactor::default();
+        redactor.learn("known-to-the-run");
+        let body = r#"{"error":"Bad Request","message":"name: 1 to 63 characters"}"#;
+        assert_eq!(text(&redact(answer(400, body), &request(), &redactor)), body);
+        let body = r#"{"error":"Bad Request","message":"name: known-to-the-run"}"#;
+        let redacted = text(&redact(answer(400, body), &request(), &redactor));
+        assert_eq!(redacted, r#"{"error":"Bad Request","message":"name: (secret)"}"#);
+        assert_eq!(text(&redact(answer(200, body), &request(), &redactor)), body, "an answer's data");
+    }
+}

@@ -1,0 +1,206 @@
+//! Outcomes: what an answer, or the lack of one, says about a request that changes something. Pure.
+//!
+//! Classified once and never guessed: only a complete 4xx answer in the documented envelope means
+//! "nothing happened", only bytes that never left mean "not sent", and everything else is unknown.
+
+use serde_json::Value as Json;
+
+use super::decode;
+use super::message::{Answer, ExchangeError};
+use crate::cloud::error::{Mutation, Refusal, ShownOnce};
+use crate::model::address::Name;
+use crate::model::schema::{Endpoint, Kind};
+use crate::model::snapshot::{Object, ObjectKey};
+
+/// What became of a request, before its payload is looked at.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::cloud) enum Settled {
+    /// 2xx and no word of failure; the body, where there is one.
+    Success(Option<Json>),
+    /// It ended without a success.
+    Ended(Mutation),
+}
+
+fn unknown(reason: impl Into<String>, settled: bool) -> Mutation {
+    Mutation::Unknown { reason: reason.into(), settled, answer: None }
+}
+
+/// Returns the refusal of an answer with a complete error envelope.
+pub(in crate::cloud) fn refusal(answer: &Answer) -> Option<Refusal> {
+    let text = decode::error_text(&answer.body)?;
+    Some(Refusal { status: answer.status, error: text.error, message: text.message, reason: text.reason })
+}
+
+/// Classifies the end of one exchange.
+pub(in crate::cloud) fn classify(result: Result<Answer, ExchangeError>) -> Settled {
+    let answer = match result {
+        Ok(answer) => answer,
+        Err(ExchangeError::NotSent { host, reason }) => {
+            return Settled::Ended(Mutation::NotSent(format!("cannot reach {host}: {reason}")));
+        }
+        Err(error @ ExchangeError::Untrusted { .. }) => {
+            return Settled::Ended(Mutation::NotSent(error.to_string()));
+        }
+        Err(ExchangeError::Held { reason }) => return Settled::Ended(Mutation::NotSent(reason)),
+        Err(lost @ ExchangeError::Lost { .. }) => return Settled::Ended(unknown(lost.to_string(), false)),
+    };
+    Settled::Ended(match (answer.status, refusal(&answer)) {
+        (200..=299, _) => return success(&answer),
+        (408, _) => unknown("408, the service waited too long", false),
+        (400..=499 | 501, Some(refusal)) => Mutation::Refused(refusal),
+        (500..=599, Some(refusal)) => {
+            Mutation::Unknown { reason: refusal.to_string(), settled: true, answer: Some(refusal) }
+        }
+        (status @ 300..=399, _) => {
+            unknown(format!("{status} redirects, and no redirect is followed"), false)
+        }
+        (status, _) => unknown(format!("{status} without the service's own words"), false),
+    })
+}
+
+fn success(answer: &Answer) -> Settled {
+    if answer.body.is_empty() && answer.status != 200 {
+        return Settled::Success(None);
+    }
+    match decode::json(&answer.body) {
+        Ok(json) if decode::says_failure(&json) => {
+            Settled::Ended(unknown(format!("{} that says it failed", answer.status), false))
+        }
+        Ok(json @ Json::Object(_)) => Settled::Success(Some(json)),
+        Ok(_) => Settled::Ended(unknown("the answer is not an object", false)),
+        Err(reason) => Settled::Ended(unknown(format!("{}, but {reason}", answer.status), false)),
+    }
+}
+
+/// Returns the outcome of a creation: done only with an object that has a legal id.
+pub(in crate::cloud) fn created(kind: &Kind, parent: Option<&Name>, json: Option<&Json>) -> Mutation {
+    let record = json.and_then(|json| decode::payload(json, kind.api.create.envelope));
+    let Some(record) = record else { return unknown("created, but the answer holds no object", false) };
+    match decode::object(kind, record, parent, false) {
+        Ok(object) => {
+            let secret = decode::shown_once(kind, record).or_else(|| decode::shown_once(kind, json?));
+            Mutation::Done(Some(Box::new(object)), secret.map(ShownOnce))
+        }
+        Err(reason) => unknown(format!("created, but {reason}"), false),
+    }
+}
+
+/// Returns the outcome of a call. An answer about anything but the object itself (an invoice, an
+/// attachment) is no object.
+pub(in crate::cloud) fn called(
+    kind: &Kind,
+    endpoint: Endpoint,
+    key: &ObjectKey,
+    json: Option<&Json>,
+) -> Mutation {
+    let record = json.and_then(|json| decode::payload(json, endpoint.envelope));
+    let object = record.and_then(|record| decode::object(kind, record, key.parent.as_ref(), false).ok());
+    let is_asked_for = |id: &Name| {
+        *id == key.id || record.is_some_and(|record| decode::ids(kind, record).any(|id| id == key.id))
+    };
+    let object = object.filter(|object| is_asked_for(&object.id));
+    Mutation::Done(object.map(|object| Box::new(Object { id: key.id.clone(), ..object })), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::REGISTRY;
+
+    fn answer(status: u16, body: &str) -> Answer {
+        let body = body.as_bytes().to_vec();
+        Answer { status, retry_after: None, limit: None, remaining: None, date: None, body }
+    }
+
+    /// `done`, `refused`, `not sent`, `unknown`, `settled`.
+    fn word(settled: &Settled) -> &'static str {
+        match settled {
+            Settled::Success(_) => "success",
+            Settled::Ended(Mutation::Done(..)) => "done",
+            Settled::Ended(Mutation::Refused(_)) => "refused",
+            Settled::Ended(Mutation::NotSent(_)) => "not sent",
+            Settled::Ended(Mutation::Unknown { settled: true, .. }) => "settled",
+            Settled::Ended(Mutation::Unknown { .. }) => "unknown",
+        }
+    }
+
+    #[test]
+    fn the_table_of_outcomes() {
+        let envelope = r#"{"error": "E", "message": "m"}"#;
+        let html = "<html>bad gateway</html>";
+        let table = [
+            (200, r#"{"success": true}"#, "success"),
+            (201, r#"{"data": {}}"#, "success"),
+            (204, "", "success"),
+            (200, "", "unknown"),
+            (200, html, "unknown"),
+            (200, r#"{"data": {"id""#, "unknown"),
+            (200, r#"{"success": false, "message": "no"}"#, "unknown"),
+            (200, "[]", "unknown"),
+            (301, envelope, "unknown"),
+            (302, envelope, "unknown"),
+            (303, "", "unknown"),
+            (307, "", "unknown"),
+            (308, envelope, "unknown"),
+            (400, envelope, "refused"),
+            (401, envelope, "refused"),
+            (404, html, "unknown"),
+            (408, envelope, "unknown"),
+            (409, envelope, "refused"),
+            (409, r#"{"error": "Conflict"}"#, "unknown"),
+            (429, envelope, "refused"),
+            (429, html, "unknown"),
+            (500, envelope, "settled"),
+            (500, html, "unknown"),
+            (501, envelope, "refused"),
+            (501, html, "unknown"),
+            (503, envelope, "settled"),
+            (504, html, "unknown"),
+            (999, envelope, "unknown"),
+        ];
+        for (status, body, wanted) in table {
+            assert_eq!(word(&classify(Ok(answer(status, body)))), wanted, "{status} {body}");
+        }
+        let (host, reason) = ("h".to_owned(), "r".to_owned());
+        let not_sent = ExchangeError::NotSent { host: host.clone(), reason: reason.clone() };
+        assert_eq!(word(&classify(Err(not_sent))), "not sent");
+        assert_eq!(word(&classify(Err(ExchangeError::Lost { host, reason }))), "unknown");
+    }
+
+    #[test]
+    fn a_creation_needs_a_legal_id() {
+        let vm = REGISTRY.kind("vm").unwrap();
+        let done = |body: &str| {
+            let json: Json = serde_json::from_str(body).unwrap();
+            matches!(created(vm, None, Some(&json)), Mutation::Done(Some(_), None))
+        };
+        assert!(done(r#"{"success": true, "data": {"id": "a1"}}"#));
+        assert!(!done(r#"{"success": true, "data": {"id": "../a"}}"#));
+        assert!(!done(r#"{"success": true, "data": {"name": "web"}}"#));
+        assert!(!done(r#"{"success": true, "message": "ok"}"#));
+        assert!(matches!(created(vm, None, None), Mutation::Unknown { settled: false, .. }));
+    }
+
+    #[test]
+    fn a_secret_is_handed_on_once() {
+        let user = REGISTRY.kind("database_user").unwrap();
+        let json = serde_json::json!({"data": {"name": "app", "password": "canary"}});
+        let outcome = created(user, Some(&"db1".into()), Some(&json));
+        assert!(!format!("{outcome:?}").contains("canary"));
+        let Mutation::Done(Some(object), Some(ShownOnce(secret))) = outcome else { panic!("{outcome:?}") };
+        assert_eq!((object.id.as_str(), secret.expose()), ("app", Some("canary")));
+        assert!(!object.attributes.contains_key("password"));
+    }
+
+    #[test]
+    fn a_calls_answer_about_something_else_is_no_object() {
+        let volume = REGISTRY.kind("volume").unwrap();
+        let key = ObjectKey { kind: "volume".into(), parent: None, id: "v1".into() };
+        let call = volume.call("resize").unwrap();
+        for (id, found) in [("v1", true), ("v2", false)] {
+            let json = serde_json::json!({"success": true, "data": {"id": id}});
+            let outcome = called(volume, call.endpoint, &key, Some(&json));
+            assert_eq!(matches!(outcome, Mutation::Done(Some(_), None)), found, "{id}");
+        }
+    }
+}

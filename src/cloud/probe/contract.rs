@@ -1,0 +1,408 @@
+//! What the contract has of the service as a whole, as a table: each line with its place, and what shows
+//! it. What no GET can show stands here, too.
+
+use jiff::Timestamp;
+use serde_json::Value as Json;
+use uuid::Uuid;
+
+use super::finding::{Finding, Verdict};
+use super::observations::{Asked, Evidence, Reply, Seen};
+use crate::cloud::http::message::is_public;
+use crate::model::schema::{Kind, Provenance};
+
+/// Rows of a page without a limit.
+const USUAL: u64 = 20;
+
+/// Most rows of a page, as it is assumed.
+const MOST: usize = 100;
+
+/// Requests a second of the tiers that the specification names.
+const TIERS: [u32; 2] = [30, 100];
+
+/// A line of the contract.
+struct Line {
+    subject: &'static str,
+    says: &'static str,
+    place: &'static str,
+    provenance: Provenance,
+    /// What shows it; `None` where no GET does.
+    judge: Option<fn(&Evidence) -> Verdict>,
+}
+
+const fn said(subject: &'static str, says: &'static str, judge: fn(&Evidence) -> Verdict) -> Line {
+    Line { subject, says, place: "contract, 1", provenance: Provenance::Documented, judge: Some(judge) }
+}
+
+const fn assumed(subject: &'static str, says: &'static str, judge: fn(&Evidence) -> Verdict) -> Line {
+    Line { provenance: Provenance::Assumed, ..said(subject, says, judge) }
+}
+
+const fn hidden(subject: &'static str, says: &'static str, place: &'static str) -> Line {
+    Line { subject, says, place, provenance: Provenance::Assumed, judge: None }
+}
+
+/// The lines.
+const LINES: &[Line] = &[
+    said("list envelope", "a list is {data, total}", list_envelope),
+    said(
+        "object envelope",
+        "an object stands under data, or under the key of its endpoint",
+        object_envelope,
+    ),
+    said("page by default", "20 rows without a limit", default_page),
+    assumed("largest page", "100 rows; a larger limit is taken for 100", largest_page),
+    assumed("total", "it counts the rows of all pages", total),
+    assumed("bad limit", "a limit that is no number is answered with 400", bad_limit),
+    assumed("list order", "newest first by created_at, then by id", order),
+    said("error envelope", "an error is {error, message}", error_envelope),
+    assumed("unknown id", "404 with the error Not Found", unknown_id),
+    assumed(
+        "rate limit headers",
+        "every answer tells 30 or 100 requests a second, and what remains",
+        rate_headers,
+    ),
+    assumed("date header", "every answer tells the service's time", date),
+    assumed("unknown project", "with an unknown X-Project-ID a list is empty", unknown_project),
+    assumed("all projects", "without X-Project-ID a list spans all projects", all_projects),
+    assumed("ids", "an id is a UUID", ids),
+    assumed("short ids", "a path takes the short id, too", short_ids),
+    said("public catalog", "what is below /api/v1/public needs no key", public),
+    hidden(
+        "project header",
+        "snapshots and schedules need it to change; databases, apps and functions do without",
+        "contract, 1, project",
+    ),
+    hidden("created", "a creation answers 201", "contract, 1, created"),
+    hidden(
+        "deleted",
+        "a deletion answers {success, message}, and the object 404 from then on",
+        "contract, 1, delete",
+    ),
+    hidden("unknown field", "an unknown field of a body is ignored", "contract, 1"),
+    hidden("malformed body", "400, and what is missing is named", "contract, 1"),
+    hidden("catalog limiter", "the catalog is limited by the peer's address", "contract, 1, catalog"),
+    hidden("unique names", "a taken name is answered with 409", "contract, 1, names"),
+    hidden("provisioning", "states, and how long they take", "contract, 2"),
+    hidden(
+        "deletions take time",
+        "listed as deleting, then 404; a second one is answered with 409",
+        "contract, 6.1",
+    ),
+    hidden("keyed catalog", "plans, versions and sizes need a key", "contract, 6.2"),
+    hidden("wrong state", "409, and 404 for an unknown id in a body", "contract, 6.3"),
+    hidden(
+        "what goes along",
+        "a deleted cluster takes its pools, a VM its schedules",
+        "contract, 6.4 and 6.5",
+    ),
+    hidden("unsettled parents", "a child of one is refused with 409", "contract, 6.6"),
+    hidden("whole maps", "env_vars are replaced as a whole", "contract, 6.7"),
+    hidden("deployments", "what rolls out and what does not", "contract, 6.8 and 6.9"),
+    hidden("restored databases", "a new one is named NAME-restored-N", "contract, 6.13"),
+    hidden("limiter", "real time; a refused request costs nothing", "contract, 6.16"),
+    hidden("scheduler", "it names its backups auto-…, and keeps as many as it is told", "contract, 6.17"),
+];
+
+/// Judges every line.
+pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
+    let verdict = |line: &Line| match line.judge {
+        Some(judge) => judge(evidence),
+        None => Verdict::NotSeen("no GET shows it".to_owned()),
+    };
+    let finding = |line: &Line| Finding {
+        subject: line.subject.to_owned(),
+        says: line.says.to_owned(),
+        place: line.place.to_owned(),
+        provenance: line.provenance,
+        verdict: verdict(line),
+    };
+    LINES.iter().map(finding).collect()
+}
+
+/// Returns the answers to requests of one sort that came.
+fn replies<'e>(
+    evidence: &'e Evidence,
+    is_it: impl Fn(&Asked) -> bool + 'e,
+) -> impl Iterator<Item = (&'e Seen, &'e Reply)> {
+    let seen = evidence.seen.iter().filter(move |seen| is_it(&seen.asked));
+    seen.filter_map(|seen| Some((seen, seen.reply.as_ref().ok()?)))
+}
+
+/// Returns the bodies of successes of one sort.
+fn bodies<'e>(
+    evidence: &'e Evidence,
+    is_it: impl Fn(&Asked) -> bool + 'e,
+) -> impl Iterator<Item = (&'e Seen, &'e Json)> {
+    evidence
+        .seen
+        .iter()
+        .filter(move |seen| is_it(&seen.asked))
+        .filter_map(|seen| Some((seen, seen.body()?)))
+}
+
+const fn is_list(asked: &Asked) -> bool {
+    matches!(asked, Asked::List { .. })
+}
+
+fn list_envelope(evidence: &Evidence) -> Verdict {
+    let judge = |(seen, body): (&Seen, &Json)| {
+        let request = &seen.request;
+        let Json::Object(map) = body else { return Err(format!("{request} answers without an envelope")) };
+        if !map.get("data").is_some_and(Json::is_array) {
+            let key = map.iter().find(|(_, json)| json.is_array()).map(|(key, _)| short(key));
+            return Err(match key {
+                Some(key) => format!("{request} has its list under {key}"),
+                None => format!("{request} has no list"),
+            });
+        }
+        if map.get("total").is_some_and(Json::is_u64) {
+            Ok(())
+        } else {
+            Err(format!("{request} has no total"))
+        }
+    };
+    Verdict::of(bodies(evidence, is_list).map(judge), "no list was answered")
+}
+
+fn object_envelope(evidence: &Evidence) -> Verdict {
+    let judge = |(seen, body): (&Seen, &Json)| {
+        let (Asked::Read { kind, .. } | Asked::Only(kind)) = &seen.asked else { return Ok(()) };
+        let endpoint = kind.api.read.unwrap_or(kind.api.list);
+        let wanted = endpoint.envelope.key().unwrap_or("data");
+        if body.get(wanted).is_some_and(Json::is_object) {
+            return Ok(());
+        }
+        let key = body.as_object().and_then(|map| map.iter().find(|(_, json)| json.is_object()));
+        Err(match key {
+            Some((key, _)) => {
+                format!("{} answers with the object under {}, not {wanted}", endpoint.path, short(key))
+            }
+            None => format!("{} answers without {wanted}", endpoint.path),
+        })
+    };
+    let reads = bodies(evidence, |asked| matches!(asked, Asked::Read { .. } | Asked::Only(_)));
+    Verdict::of(reads.map(judge), "there is no object to read")
+}
+
+fn default_page(evidence: &Evidence) -> Verdict {
+    let pages = evidence.seen.iter().filter(|seen| matches!(seen.asked, Asked::NoLimit(_)));
+    let judged = pages.filter_map(|seen| {
+        let (rows, total) = seen.rows()?;
+        let (rows, total) = (rows.len() as u64, total?);
+        match rows {
+            USUAL if total > USUAL => Some(Ok(())),
+            rows if rows < total || rows > USUAL => Some(Err(format!("{rows} of {total} rows came"))),
+            _ => None,
+        }
+    });
+    Verdict::of(judged, "no list is long enough to show it")
+}
+
+fn largest_page(evidence: &Evidence) -> Verdict {
+    if evidence.page < MOST {
+        return Verdict::Different(format!(
+            "a limit of {MOST} is refused, one of {} is not",
+            evidence.page
+        ));
+    }
+    let judged = evidence.seen.iter().filter_map(|seen| {
+        let asked = match seen.asked {
+            Asked::List { limit, .. } => limit,
+            Asked::Large(_) => crate::cloud::capabilities::LARGEST_PAGE,
+            _ => return None,
+        };
+        if let (Asked::Large(_), Ok(reply)) = (&seen.asked, &seen.reply)
+            && !reply.is_success()
+        {
+            return Some(Err(format!("a limit of {asked} is answered with {}", reply.status)));
+        }
+        let (rows, total) = seen.rows()?;
+        let (rows, total) = (rows.len(), total?);
+        match rows {
+            MOST if total > MOST as u64 && asked > MOST => Some(Ok(())),
+            rows if rows > MOST => Some(Err(format!("{rows} rows came at once"))),
+            rows if rows < MOST && (rows as u64) < total => Some(Err(format!("{rows} rows at most"))),
+            _ => None,
+        }
+    });
+    Verdict::of(judged, "no list is long enough to show it")
+}
+
+fn total(evidence: &Evidence) -> Verdict {
+    let judged = evidence.seen.iter().filter(|seen| is_list(&seen.asked)).filter_map(|seen| {
+        let (rows, total) = seen.rows()?;
+        let (rows, total) = (rows.len(), total?);
+        // A page that is full tells nothing of those behind it.
+        if rows < evidence.page && rows as u64 != total && evidence.learned.page_limit != Some(rows) {
+            return Some(Err(format!("{} counts {total}, and shows {rows}", seen.request)));
+        }
+        (rows as u64 <= total).then_some(Ok(()))
+    });
+    Verdict::of(judged, "no list tells it")
+}
+
+fn bad_limit(evidence: &Evidence) -> Verdict {
+    let judged =
+        replies(evidence, |asked| matches!(asked, Asked::BadLimit(_))).map(|(_, reply)| {
+            match reply.status {
+                400 => Ok(()),
+                status => Err(format!("it is answered with {status}")),
+            }
+        });
+    Verdict::of(judged, "no list was answered")
+}
+
+fn order(evidence: &Evidence) -> Verdict {
+    let judged = evidence.seen.iter().filter(|seen| is_list(&seen.asked)).filter_map(|seen| {
+        let (rows, _) = seen.rows()?;
+        let born = |row: &Json| row.get("created_at")?.as_str()?.parse::<Timestamp>().ok();
+        let born: Option<Vec<Timestamp>> = rows.iter().map(born).collect();
+        let born = born.filter(|born| born.len() > 1)?;
+        Some(if born.is_sorted_by(|newer, older| newer >= older) {
+            Ok(())
+        } else {
+            Err(format!("{} is in another order", seen.request))
+        })
+    });
+    Verdict::of(judged, "no list has two rows with a time")
+}
+
+fn error_envelope(evidence: &Evidence) -> Verdict {
+    let refused = |(_, reply): &(&Seen, &Reply)| matches!(reply.status, 400..=499);
+    let judged = replies(evidence, |_| true).filter(refused).map(|(_, reply)| {
+        let has =
+            |key: &str| reply.json.as_ref().and_then(|json| json.get(key)).is_some_and(Json::is_string);
+        match (has("error"), has("message")) {
+            (true, true) => Ok(()),
+            (error, _) => {
+                let lacks = if error { "message" } else { "error" };
+                Err(format!("an answer with {} has no {lacks}", reply.status))
+            }
+        }
+    });
+    Verdict::of(judged, "nothing was refused")
+}
+
+fn unknown_id(evidence: &Evidence) -> Verdict {
+    let judged =
+        replies(evidence, |asked| matches!(asked, Asked::Nobody(_))).filter_map(|(seen, reply)| {
+            let Asked::Nobody(kind) = seen.asked else { return None };
+            let error = || reply.json.as_ref()?.get("error")?.as_str();
+            match (reply.status, error()) {
+                (404, Some("Not Found")) => Some(Ok(())),
+                (404, Some(error)) => Some(Err(format!("404 with the error {}", short(error)))),
+                (404, None) => Some(Err("404 without an error's name".to_owned())),
+                (401 | 402 | 403 | 429 | 500..=599, _) => None,
+                (status, _) => Some(Err(format!("{} answers {status}", kind.api.read?.path))),
+            }
+        });
+    Verdict::of(judged, "there is no object to read, and so no path to try")
+}
+
+fn rate_headers(evidence: &Evidence) -> Verdict {
+    let judged = replies(evidence, |asked| !matches!(asked, Asked::Table(_))).map(|(_, reply)| {
+        match (reply.limit, reply.remaining) {
+            (Some(limit), Some(_)) if TIERS.contains(&limit) => Ok(()),
+            (Some(limit), Some(_)) => Err(format!("{limit} requests a second")),
+            (Some(_), None) => Err("what remains is not told".to_owned()),
+            (None, _) => Err("an answer does not tell".to_owned()),
+        }
+    });
+    Verdict::of(judged, "nothing was answered")
+}
+
+fn date(evidence: &Evidence) -> Verdict {
+    let judged = replies(evidence, |_| true).map(|(_, reply)| match &reply.date {
+        Some(date) if jiff::fmt::rfc2822::parse(date).is_ok() => Ok(()),
+        Some(_) => Err("an answer tells what is no time".to_owned()),
+        None => Err("an answer does not tell".to_owned()),
+    });
+    Verdict::of(judged, "nothing was answered")
+}
+
+fn unknown_project(evidence: &Evidence) -> Verdict {
+    let judged = evidence.seen.iter().filter_map(|seen| {
+        let Asked::Elsewhere(kind) = seen.asked else { return None };
+        let reply = seen.reply.as_ref().ok()?;
+        if !reply.is_success() {
+            return Some(Err(format!("{} answers {}", seen.request, reply.status)));
+        }
+        let (rows, _) = seen.rows()?;
+        if !rows.is_empty() {
+            return Some(Err(format!(
+                "{} has {} rows: X-Project-ID does not filter",
+                seen.request,
+                rows.len()
+            )));
+        }
+        // An empty list of nothing shows no filter.
+        (!evidence.rows(kind).is_empty()).then_some(Ok(()))
+    });
+    Verdict::of(judged, "no list of a project's objects has rows")
+}
+
+fn all_projects(evidence: &Evidence) -> Verdict {
+    let judged = evidence.seen.iter().filter(|seen| is_list(&seen.asked)).filter_map(|seen| {
+        let (rows, _) = seen.rows()?;
+        let mut projects = rows.iter().filter_map(|row| row.get("project_id")?.as_str());
+        let first = projects.next()?;
+        projects.any(|project| project != first).then_some(Ok(()))
+    });
+    Verdict::of(judged, "no list has objects of two projects")
+}
+
+fn ids(evidence: &Evidence) -> Verdict {
+    let judged = evidence.seen.iter().filter_map(|seen| {
+        let Asked::List { kind, .. } = seen.asked else { return None };
+        let (rows, _) = seen.rows()?;
+        if kind.api.id != "id" || rows.is_empty() {
+            return None;
+        }
+        let is_uuid =
+            |row: &Json| row.get("id").and_then(Json::as_str).is_some_and(|id| Uuid::parse_str(id).is_ok());
+        Some(if rows.iter().all(is_uuid) {
+            Ok(())
+        } else {
+            Err(format!("the id of a {} is none", kind.name))
+        })
+    });
+    Verdict::of(judged, "no list has rows")
+}
+
+fn short_ids(evidence: &Evidence) -> Verdict {
+    let judged =
+        replies(evidence, |asked| matches!(asked, Asked::ShortId { .. })).filter_map(|(seen, reply)| {
+            let Asked::ShortId { kind, id } = &seen.asked else { return None };
+            let path = kind.api.read?.path;
+            if !reply.is_success() {
+                return Some(Err(format!("{path} answers {}", reply.status)));
+            }
+            Some(if is_of(kind, seen, id) {
+                Ok(())
+            } else {
+                Err(format!("{path} answers with another object"))
+            })
+        });
+    Verdict::of(judged, "no object has a short id")
+}
+
+fn is_of(kind: &Kind, seen: &Seen, id: &str) -> bool {
+    let envelope = kind.api.read.unwrap_or(kind.api.list).envelope;
+    let found = seen.body().and_then(|body| crate::cloud::http::decode::payload(body, envelope));
+    found.and_then(|object| object.get(kind.api.id)).and_then(Json::as_str) == Some(id)
+}
+
+fn public(evidence: &Evidence) -> Verdict {
+    let judged = replies(evidence, |asked| matches!(asked, Asked::Table(table) if is_public(table.path)));
+    let judged = judged.filter_map(|(seen, reply)| match reply.status {
+        200..=299 => Some(Ok(())),
+        401 | 403 => Some(Err(format!("{} answers {}", seen.request, reply.status))),
+        _ => None,
+    });
+    Verdict::of(judged, "no table was answered")
+}
+
+/// A word of an answer, cut.
+fn short(word: &str) -> String {
+    word.chars().take(40).collect()
+}

@@ -1,0 +1,135 @@
+//! `Account`: what the service tells of the key that a client uses.
+//!
+//! The specification documents how keys are made, and what their records hold; that they can be listed
+//! is assumed. A service that does not tell is no error.
+
+use serde_json::Value as Json;
+
+use crate::cloud::client::Client;
+use crate::cloud::error::ReadError;
+use crate::cloud::http::decode;
+use crate::cloud::http::message::Cloud;
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::snapshot::Wanted;
+
+/// Where keys are listed.
+const KEYS: &str = "/api/v1/api-keys";
+
+/// Shortest prefix that tells one key from another.
+const SHORTEST_PREFIX: usize = 4;
+
+/// What the service tells of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// The default project: every account has one, and it cannot go.
+    pub default_project: Option<Name>,
+    /// Requests a second, from the service's headers.
+    pub rate: u32,
+    /// The key's record, where the service shows it.
+    pub key: Option<KeyRecord>,
+}
+
+/// The record of an API key. It holds no key.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KeyRecord {
+    /// Its display name.
+    pub name: Option<String>,
+    /// The leading part of the key.
+    pub prefix: String,
+    /// The account that it is bound to.
+    pub account: Option<String>,
+    /// `standard` or `high`.
+    pub tier: Option<String>,
+    /// When it ends; `None` when it does not.
+    pub expires_at: Option<String>,
+    /// Its role in the account.
+    pub role: Option<String>,
+    /// The short name of that role.
+    pub role_slug: Option<String>,
+    /// What it is for, in the service's word.
+    pub scope: Option<String>,
+    /// Whether it opens anything.
+    pub active: Option<bool>,
+    /// Projects that it was let into, each with its role there.
+    pub projects: Vec<(String, Option<String>)>,
+}
+
+impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
+    /// Asks what the service tells of `key`, which this client uses.
+    ///
+    /// # Errors
+    /// When the service refuses the key or does not answer.
+    pub async fn account(&self, key: &str) -> Result<Account, ReadError> {
+        // The list of projects is always among what a refresh reads: it proves that the key is good.
+        let snapshot = self.refresh(&Wanted::default()).await?;
+        let query = vec![("limit", self.page.get().to_string()), ("offset", "0".to_owned())];
+        let record = match self.read(KEYS, query, None).await {
+            Ok((json, _)) => decode::page(json).ok().and_then(|page| record_of(&page.rows, key)),
+            // Not shown to this key, or not at all.
+            Err(ReadError::Refused { .. }) => None,
+            Err(error) => return Err(error),
+        };
+        Ok(Account { default_project: snapshot.default_project, rate: self.keyed.rate(), key: record })
+    }
+}
+
+/// Finds the record of a key among many: the longest prefix that fits.
+fn record_of(rows: &[Json], key: &str) -> Option<KeyRecord> {
+    let text = |row: &Json, name: &str| {
+        let text = row.get(name)?.as_str()?;
+        (!text.is_empty() && text.len() <= 128).then(|| text.to_owned())
+    };
+    let prefix = |row: &Json| {
+        // Some services write out that something is left out: `abcd…`.
+        let shown = text(row, "key_prefix")?.trim_end_matches(['.', '…', '*']).to_owned();
+        let fits = shown.len() >= SHORTEST_PREFIX && shown.len() < key.len() && key.starts_with(&shown);
+        fits.then_some(shown)
+    };
+    let found = rows.iter().filter_map(|row| Some((row, prefix(row)?)));
+    let (row, prefix) = found.max_by_key(|(_, prefix)| prefix.len())?;
+    Some(KeyRecord {
+        name: text(row, "name"),
+        prefix,
+        account: text(row, "account_id"),
+        tier: text(row, "rate_limit_tier"),
+        expires_at: text(row, "expires_at"),
+        role: text(row, "role_name"),
+        role_slug: text(row, "role_slug"),
+        scope: text(row, "scope"),
+        active: row.get("is_active").and_then(Json::as_bool),
+        projects: row.get("project_accesses").and_then(Json::as_array).map_or_else(Vec::new, |accesses| {
+            let project =
+                |access: &Json| text(access, "project_name").or_else(|| text(access, "project_id"));
+            accesses
+                .iter()
+                .filter_map(|access| Some((project(access)?, text(access, "role_name"))))
+                .collect()
+        }),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_key_is_found_by_its_prefix_and_never_shown() {
+        let rows = [
+            json!({"key_prefix": "key_", "name": "short"}),
+            json!({"key_prefix": "key_ab12...", "name": "ours", "account_id": "a1", "expires_at": "2027-01-01T00:00:00Z"}),
+            json!({"key_prefix": "key_zz", "name": "other"}),
+            json!({"key_prefix": 7}),
+            json!({}),
+        ];
+        let found = record_of(&rows, "key_ab12canary").unwrap();
+        assert_eq!((found.prefix.as_str(), found.name.as_deref()), ("key_ab12", Some("ours")));
+        assert_eq!(found.expires_at.as_deref(), Some("2027-01-01T00:00:00Z"));
+        assert!(!format!("{found:?}").contains("canary"));
+        // A whole key in place of a prefix is no prefix: it would be shown.
+        assert_eq!(record_of(&[json!({"key_prefix": "key_ab12canary"})], "key_ab12canary"), None);
+        assert_eq!(record_of(&[json!({"key_prefix": "k"})], "key_ab12canary"), None);
+    }
+}

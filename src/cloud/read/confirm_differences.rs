@@ -1,0 +1,237 @@
+//! Doubt: a list proves no difference. In: what lists showed, and what was last applied to the objects in them. Out:
+//! the snapshot, in which every object that a list showed otherwise, or in part, was read by its id, or again in its
+//! list where there are many. Lists lag behind, and some show nothing where a by-id read shows a value.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::future::try_join_all;
+
+use super::refresh::{Collection, read_list, record};
+use crate::cloud::client::Client;
+use crate::cloud::error::ReadError;
+use crate::cloud::http::message::Cloud;
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::meaning::{is_unset, same_of};
+use crate::model::reading::Reading;
+use crate::model::schema::{Kind, Registry};
+use crate::model::snapshot::{Object, ObjectKey, Snapshot, Wanted};
+use crate::model::value::{Attributes, Value};
+
+/// Objects of a kind that are read one by one before their list is read again instead.
+const FEW: usize = 20;
+
+/// Objects of one kind that only a list showed, each with what its record leaves out.
+type Lacking = BTreeMap<ObjectKey, BTreeSet<&'static str>>;
+
+/// Reads by id what lists leave out: each object whose record lacks what others of its kind show. Where none shows it,
+/// one object tells whether by-id reads do: only then the others are read, too.
+pub(in crate::cloud) async fn read_unlisted<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    wanted: &Wanted,
+    snapshot: &mut Snapshot,
+) -> Result<(), ReadError> {
+    let mut by_kind: BTreeMap<&'static str, Lacking> = BTreeMap::new();
+    for (key, applied) in &wanted.applied {
+        let kind = client.registry.kind(&key.kind).filter(|kind| kind.api.read.is_some());
+        let object = snapshot.objects.get(key).filter(|object| !object.detailed);
+        let Some((kind, object)) = kind.zip(object) else { continue };
+        let lacks = left_out(kind, object, applied);
+        if !lacks.is_empty() {
+            by_kind.entry(kind.name).or_default().insert(key.clone(), lacks);
+        }
+    }
+    for (kind, lacking) in by_kind {
+        let shown = |snapshot: &Snapshot| -> BTreeSet<&'static str> {
+            let shown = shown_keys(client.registry, snapshot).into_iter();
+            shown.filter(|(of, _)| *of == kind).map(|(_, name)| name).collect()
+        };
+        let probes = probes(&lacking, &shown(snapshot));
+        read_lacking(client, &lacking, probes, snapshot).await?;
+        let shown = shown(snapshot);
+        let shows = |(_, lacks): &(&ObjectKey, &BTreeSet<_>)| !lacks.is_disjoint(&shown);
+        let others = lacking.iter().filter(shows).map(|(key, _)| key.clone());
+        let unread = |key: &ObjectKey| snapshot.objects.get(key).is_some_and(|object| !object.detailed);
+        let others = others.filter(unread).collect();
+        read_lacking(client, &lacking, others, snapshot).await?;
+    }
+    Ok(())
+}
+
+/// Returns as few objects as lack everything that no record shows.
+fn probes(lacking: &Lacking, shown: &BTreeSet<&'static str>) -> Vec<ObjectKey> {
+    let mut open: BTreeSet<&str> =
+        lacking.values().flatten().filter(|name| !shown.contains(*name)).copied().collect();
+    let mut found = Vec::new();
+    while !open.is_empty() {
+        let most = lacking.iter().max_by_key(|(_, lacks)| lacks.intersection(&open).count());
+        let Some((key, lacks)) = most else { break };
+        open.retain(|name| !lacks.contains(name));
+        found.push(key.clone());
+    }
+    found
+}
+
+async fn read_lacking<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    lacking: &Lacking,
+    keys: Vec<ObjectKey>,
+    snapshot: &mut Snapshot,
+) -> Result<(), ReadError> {
+    read_each(client, &keys, snapshot).await?;
+    for key in keys {
+        let lacks = lacking.get(&key).into_iter().flatten();
+        snapshot.count_one_by_one(&key.kind, lacks.copied().map(Name::new_static));
+    }
+    Ok(())
+}
+
+/// Reads again what lists showed otherwise than it was applied.
+pub(in crate::cloud) async fn confirm_differences<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    wanted: &Wanted,
+    collections: &[Collection],
+    snapshot: &mut Snapshot,
+) -> Result<(), ReadError> {
+    let wanted = &with_main_ids(client, wanted).await;
+    for (kind, keys) in differing(client.registry, wanted, snapshot) {
+        let by_id = kind.api.read.is_some();
+        if by_id && keys.len() <= FEW {
+            read_each(client, &keys, snapshot).await?;
+            continue;
+        }
+        client.clock.sleep(client.lag.get()).await;
+        read_lists_again(client, kind, collections, (&keys, &mut *snapshot)).await?;
+        let left = differing(client.registry, wanted, snapshot);
+        let left = left.into_iter().find(|(of, _)| of.name == kind.name).map(|(_, keys)| keys);
+        let Some(mut left) = left.filter(|_| by_id) else { continue };
+        let rest = left.split_off(left.len().min(FEW));
+        let listed: Vec<_> = left.iter().map(|key| snapshot.objects.get(key).cloned()).collect();
+        read_each(client, &left, snapshot).await?;
+        let is_wrong = |(key, listed): (&ObjectKey, Option<Object>)| {
+            let applied = wanted.applied.get(key);
+            let (now, listed) = (snapshot.objects.get(key), listed);
+            now.zip(listed).zip(applied).is_some_and(|((now, listed), applied)| {
+                differs(kind, &listed, applied) && !differs(kind, now, applied)
+            })
+        };
+        // A list that is wrong of one is believed of none.
+        if left.iter().zip(listed).any(is_wrong) {
+            read_each(client, &rest, snapshot).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns what is wanted, where what was last applied names other objects as the snapshot does.
+async fn with_main_ids<C: Cloud, K: Clock, R: Random>(client: &Client<C, K, R>, wanted: &Wanted) -> Wanted {
+    let mut wanted = wanted.clone();
+    for (key, applied) in &mut wanted.applied {
+        if let Some(kind) = client.registry.kind(&key.kind) {
+            client.name_references(kind, applied).await;
+        }
+    }
+    wanted
+}
+
+async fn read_each<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    keys: &[ObjectKey],
+    snapshot: &mut Snapshot,
+) -> Result<(), ReadError> {
+    let found = try_join_all(keys.iter().map(async |key| client.get(key).await)).await?;
+    // One that goes in this moment stays as it was listed: a 404 alone proves nothing.
+    for (key, object) in keys.iter().zip(found) {
+        if let Some(object) = object {
+            record(snapshot, key.clone(), Some(object));
+        }
+    }
+    Ok(())
+}
+
+async fn read_lists_again<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    kind: &'static Kind,
+    collections: &[Collection],
+    (keys, snapshot): (&[ObjectKey], &mut Snapshot),
+) -> Result<(), ReadError> {
+    let keys: BTreeSet<&ObjectKey> = keys.iter().collect();
+    let parents: BTreeSet<Option<&Name>> = keys.iter().map(|key| key.parent.as_ref()).collect();
+    let lists = collections
+        .iter()
+        .filter(|(of, parent, _)| of.name == kind.name && parents.contains(&parent.as_ref()))
+        .map(|(kind, parent, project)| read_list(client, kind, parent.as_ref(), project.as_ref()));
+    for object in try_join_all(lists).await?.into_iter().filter_map(|(_, _, objects)| objects).flatten() {
+        let key = object.key();
+        if keys.contains(&key) {
+            snapshot.objects.insert(key, object);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the objects that only a list showed, and showed otherwise than they were last applied, by kind.
+fn differing(
+    registry: Registry,
+    wanted: &Wanted,
+    snapshot: &Snapshot,
+) -> Vec<(&'static Kind, Vec<ObjectKey>)> {
+    let mut found: BTreeMap<&str, (&'static Kind, Vec<ObjectKey>)> = BTreeMap::new();
+    for (key, applied) in &wanted.applied {
+        let Some(object) = snapshot.objects.get(key).filter(|object| !object.detailed) else { continue };
+        let Some(kind) = registry.kind(&key.kind) else { continue };
+        if differs(kind, object, applied) {
+            found.entry(kind.name).or_insert_with(|| (kind, Vec::new())).1.push(key.clone());
+        }
+    }
+    found.into_values().collect()
+}
+
+/// Tells whether a record shows something otherwise than it was last applied.
+fn differs(kind: &Kind, object: &Object, applied: &Attributes) -> bool {
+    applied.iter().any(|(name, applied)| {
+        let Some(attribute) = kind.attribute(name).filter(|attribute| attribute.listed) else {
+            return false;
+        };
+        let told = Reading::new(attribute, object).told();
+        told.is_some_and(|told| !same_of(attribute, applied, &told))
+    })
+}
+
+/// Returns what was applied to an object and its record leaves out, where a list could show it.
+fn left_out(kind: &'static Kind, object: &Object, applied: &Attributes) -> BTreeSet<&'static str> {
+    let set = applied.iter().filter(|(_, value)| !is_unset(value));
+    let listed = set.filter_map(|(name, _)| kind.attribute(name)).filter(|attribute| attribute.listed);
+    let untold = listed.filter(|attribute| Reading::new(attribute, object) == Reading::NotTold);
+    untold.filter(|attribute| attribute.is_readable()).map(|attribute| attribute.name).collect()
+}
+
+/// Returns the kinds and attributes that any object of this read shows.
+fn shown_keys(registry: Registry, snapshot: &Snapshot) -> BTreeSet<(&'static str, &'static str)> {
+    let mut shown = BTreeSet::new();
+    for object in snapshot.objects.values() {
+        let Some(kind) = registry.kind(&object.kind) else { continue };
+        let has = |name: &&str| object.attributes.contains_key(*name);
+        shown.extend(kind.attributes.iter().map(|a| a.name).filter(has).map(|name| (kind.name, name)));
+    }
+    shown
+}
+
+/// Says of what a by-id read left out that it is not set, where another object of the kind shows it to this
+/// credential: then the service shows it, and leaves it out while it is empty.
+pub(in crate::cloud) fn fill_empty(registry: Registry, snapshot: &mut Snapshot) {
+    let shown = shown_keys(registry, snapshot);
+    for object in snapshot.objects.values_mut().filter(|object| object.detailed) {
+        let Some(kind) = registry.kind(&object.kind) else { continue };
+        // A secret that is missing may be masked.
+        let plain = kind.attributes.iter().filter(|attribute| !attribute.secret && !attribute.private);
+        let empty = plain.filter(|attribute| {
+            attribute.is_readable()
+                && attribute.can_be_empty()
+                && shown.contains(&(kind.name, attribute.name))
+        });
+        for attribute in empty {
+            object.attributes.entry(Name::new_static(attribute.name)).or_insert(Value::Null);
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Reading: pages of lists, single objects, catalogs and the account, gathered in a `Snapshot`. Only GET requests.
+//! Invariant: an object that a list lacks is absent only after a read by its id.
+
+pub mod account;
+pub(super) mod catalog;
+pub(super) mod confirm_differences;
+pub(super) mod object_ids;
+pub mod object_project;
+pub(super) mod paging;
+pub(super) mod refresh;

@@ -1,0 +1,162 @@
+//! Ids: an object can have several, and an answer may name it by any of them. In: objects as they were decoded, and
+//! the ids that their records show. Out: objects under one id each, whose references name others by that id. All ids
+//! that one record shows are one object's; an id that no record has shown is looked up, never guessed.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::cloud::client::Client;
+use crate::cloud::error::ReadError;
+use crate::cloud::http::decode::is_uuid;
+use crate::cloud::http::message::Cloud;
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::schema::{Kind, Type};
+use crate::model::snapshot::{Object, ObjectKey, Snapshot};
+use crate::model::value::{Attributes, Value};
+
+/// What the records that this client has read say of ids.
+#[derive(Default)]
+pub(in crate::cloud) struct KnownIds {
+    /// By kind and any id of an object: the one id that it is known by.
+    by_any: RefCell<BTreeMap<(Name, Name), Name>>,
+    /// Ids under which a ledger has objects: they stay known by those.
+    preferred: RefCell<BTreeSet<(Name, Name)>>,
+    /// Ids that were looked up in vain.
+    unreadable: RefCell<BTreeSet<(Name, Name)>>,
+}
+
+impl KnownIds {
+    /// Takes note of all the ids of one record.
+    pub fn learn(&self, kind: &Kind, object: &Object, ids: &[Name]) {
+        if kind.api.other_ids.is_empty() {
+            return;
+        }
+        let (mut known, preferred) = (self.by_any.borrow_mut(), self.preferred.borrow());
+        let all = || ids.iter().chain([&object.id]).map(|id| (Name::new_static(kind.name), id.clone()));
+        let of_ledger = all().find(|id| preferred.contains(id)).map(|(_, id)| id);
+        let earlier: Vec<Name> = all().filter_map(|id| known.get(&id).cloned()).collect();
+        let is_preferred = |id: &&Name| preferred.contains(&(Name::new_static(kind.name), (*id).clone()));
+        let main = of_ledger.or_else(|| earlier.iter().find(is_preferred).cloned());
+        let long = ids.iter().chain(&earlier).find(|id| is_uuid(id));
+        let main = main.or_else(|| long.cloned()).unwrap_or_else(|| object.id.clone());
+        known.extend(all().map(|id| (id, main.clone())));
+        // An earlier record may have shown the short id alone.
+        let same = known.iter_mut().filter(|((of, _), id)| *of == kind.name && earlier.contains(id));
+        same.for_each(|(_, id)| id.clone_from(&main));
+    }
+
+    /// Lets objects be known by the ids that a ledger has of them.
+    pub fn prefer<'k>(&self, keys: impl IntoIterator<Item = &'k ObjectKey>) {
+        let keys = keys.into_iter().map(|key| (key.kind.clone(), key.id.clone()));
+        self.preferred.borrow_mut().extend(keys);
+    }
+
+    /// Returns the id by which an object is known, as far as a record has shown it.
+    pub fn main_id(&self, kind: &str, id: &Name) -> Option<Name> {
+        self.by_any.borrow().get(&(Name::new(kind), id.clone())).cloned()
+    }
+
+    /// Gives an object the id by which it is known.
+    pub fn rename(&self, object: &mut Object) {
+        if let Some(id) = self.main_id(&object.kind, &object.id) {
+            object.id = id;
+        }
+    }
+}
+
+impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
+    /// Writes references to objects with several ids by the one that each is known by, looking up those that no record
+    /// has shown. One that this credential cannot look up is not told.
+    ///
+    /// # Errors
+    /// When a look-up has no usable answer.
+    pub(in crate::cloud) async fn resolve_references(
+        &self,
+        kind: &'static Kind,
+        attributes: &mut Attributes,
+    ) -> Result<(), ReadError> {
+        for (name, of) in references(self.registry.kinds, kind) {
+            let Some(id) = attributes.get(name).and_then(Value::as_text).map(Name::new) else { continue };
+            match self.look_up(of, &id).await? {
+                Some(main) => drop(attributes.insert(Name::new_static(name), Value::Text(main))),
+                None => drop(attributes.remove(name)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Does the same with values that were sent, and keeps one that cannot be looked up.
+    pub async fn name_references(&self, kind: &'static Kind, attributes: &mut Attributes) {
+        let mut named = attributes.clone();
+        if self.resolve_references(kind, &mut named).await.is_ok() {
+            attributes.extend(named);
+        }
+    }
+
+    /// Lets an object be known by this id: a ledger is about to have it.
+    pub fn keep_id(&self, key: &ObjectKey) {
+        self.ids.prefer([key]);
+    }
+
+    /// Returns the id by which an object is known; `None` where this credential cannot read it.
+    async fn look_up(&self, kind: &'static Kind, id: &Name) -> Result<Option<Name>, ReadError> {
+        if let Some(main) = self.ids.main_id(kind.name, id) {
+            return Ok(Some(main));
+        }
+        let asked = (Name::new_static(kind.name), id.clone());
+        // A UUID is the id by which the service itself names an object.
+        if kind.api.read.is_none() || is_uuid(id) || self.ids.unreadable.borrow().contains(&asked) {
+            return Ok(is_uuid(id).then(|| id.clone()));
+        }
+        let key = ObjectKey { kind: asked.0.clone(), parent: None, id: id.clone() };
+        match Box::pin(self.get(&key)).await {
+            Ok(Some(object)) => Ok(Some(object.id)),
+            // Nothing has this id: it is no other name of anything that is there.
+            Ok(None) => Ok(Some(id.clone())),
+            Err(ReadError::Refused { .. }) => {
+                self.ids.unreadable.borrow_mut().insert(asked);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Puts each object of a snapshot under the one id that it is known by, now that all records are read.
+    pub(in crate::cloud) fn unite(&self, snapshot: &mut Snapshot) {
+        let main = |key: &ObjectKey| self.ids.main_id(&key.kind, &key.id).filter(|id| *id != key.id);
+        let renamed: Vec<(ObjectKey, Name)> =
+            snapshot.objects.keys().filter_map(|key| Some((key.clone(), main(key)?))).collect();
+        for object in snapshot.objects.values_mut() {
+            let Some(kind) = self.registry.kind(&object.kind) else { continue };
+            for (name, of) in references(self.registry.kinds, kind) {
+                let id = object.attributes.get(name).and_then(Value::as_text).map(Name::new);
+                if let Some(main) = id.and_then(|id| self.ids.main_id(of.name, &id)) {
+                    object.attributes.insert(Name::new_static(name), Value::Text(main));
+                }
+            }
+        }
+        for (key, id) in renamed {
+            let Some(object) = snapshot.objects.remove(&key) else { continue };
+            let object = Object { id, ..object };
+            let shown = snapshot.objects.get(&object.key());
+            // The by-id read shows more than a list.
+            if shown.is_none_or(|shown| !shown.detailed) {
+                snapshot.objects.insert(object.key(), object);
+            }
+        }
+        snapshot.ids.clone_from(&self.ids.by_any.borrow());
+    }
+}
+
+/// Returns the attributes of a kind that refer to objects with several ids.
+fn references(
+    kinds: &'static [&'static Kind],
+    kind: &'static Kind,
+) -> impl Iterator<Item = (&'static str, &'static Kind)> {
+    kind.attributes.iter().filter_map(move |attribute| {
+        let Type::Reference(of) = attribute.ty else { return None };
+        let of = kinds.iter().find(|kind| kind.name == of)?;
+        (!of.api.other_ids.is_empty()).then_some((attribute.name, *of))
+    })
+}

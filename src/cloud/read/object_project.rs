@@ -1,0 +1,139 @@
+//! Homes: the project of an object, which a change of it states in a header. In: an object whose records say no
+//! project. Out: the project whose filtered list shows it, or that a by-id read says; else none, and no change is
+//! sent. It is never guessed: not from the account's default project, and not from the stack's.
+
+use std::collections::BTreeSet;
+
+use super::refresh::{is_default_project, project_kind};
+use crate::cloud::client::Client;
+use crate::cloud::error::ReadError;
+use crate::cloud::http::message::Cloud;
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::schema::{Kind, Scope};
+use crate::model::snapshot::{Object, ObjectKey, Snapshot, Wanted};
+
+/// Gives objects of a filtered list whose records say no project the one that the list was filtered by.
+pub(in crate::cloud) fn settle_listed(kind: &Kind, project: Option<&Name>, objects: &mut [Object]) {
+    if kind.scope != Scope::Project {
+        return;
+    }
+    for object in objects.iter_mut().filter(|object| object.project.is_none()) {
+        object.project = project.cloned();
+    }
+}
+
+/// Returns what is known of an object that two lists showed. Records that say their project pass one filter alone: one
+/// that passed two says none, and the service does not filter.
+pub(in crate::cloud) fn merge_listed(one: Option<&Object>, other: Object) -> Object {
+    match one {
+        Some(one) if one.project != other.project => Object { project: None, ..other },
+        _ => other,
+    }
+}
+
+/// Projects that are read one by one to find the default one.
+const FEW: usize = 20;
+
+impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
+    /// Returns listed projects so that one of them says that it is the account's default. Where no row of the list
+    /// says so, reads them by id until one does.
+    ///
+    /// # Errors
+    /// When the service refuses a read or does not answer.
+    pub(in crate::cloud) async fn show_default(
+        &self,
+        mut projects: Vec<Object>,
+    ) -> Result<Vec<Object>, ReadError> {
+        if projects.iter().any(is_default_project) {
+            return Ok(projects);
+        }
+        for project in projects.iter_mut().filter(|project| !project.detailed).take(FEW) {
+            // One that goes in this moment stays as it was listed.
+            let Some(read) = self.get(&project.key()).await? else { continue };
+            *project = read;
+            if is_default_project(project) {
+                break;
+            }
+        }
+        Ok(projects)
+    }
+
+    /// Returns the project that a change of an object states: the one that is `known`, else the one that the service
+    /// says; `None` where no change of the kind states one.
+    ///
+    /// # Errors
+    /// What stands in the way: then the change must not be sent.
+    pub async fn home(&self, key: &ObjectKey, known: Option<&Name>) -> Result<Option<Name>, String> {
+        let states = self.registry.kind(&key.kind).is_some_and(|kind| kind.states_project);
+        if known.is_some() || !states {
+            return Ok(known.cloned());
+        }
+        let found = self.find_project(key).await.map_err(|error| error.to_string())?;
+        let unknown = || {
+            format!("nothing says in which project {} {} is, and a change must state it", key.kind, key.id)
+        };
+        found.map(Some).ok_or_else(unknown)
+    }
+
+    /// Reads the projects of objects that are to be changed and whose records say none.
+    pub(in crate::cloud) async fn find_projects(
+        &self,
+        wanted: &Wanted,
+        snapshot: &mut Snapshot,
+    ) -> Result<(), ReadError> {
+        for key in &wanted.homeless {
+            let Some(object) = snapshot.find(key).filter(|object| object.project.is_none()) else {
+                continue;
+            };
+            let key = object.key();
+            let project = self.find_project(&key).await?;
+            if let Some(object) = snapshot.objects.get_mut(&key) {
+                object.project = project;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks for the project of an object: a child is in its parent's.
+    async fn find_project(&self, key: &ObjectKey) -> Result<Option<Name>, ReadError> {
+        if let Some(project) = self.homes.borrow().get(key) {
+            return Ok(Some(project.clone()));
+        }
+        let Some(kind) = self.registry.kind(&key.kind) else { return Ok(None) };
+        let mut found = match kind.api.read {
+            Some(_) => self.get(key).await?.and_then(|object| object.project),
+            None => None,
+        };
+        if found.is_none() {
+            found = match (kind.child_of(), key.parent.clone()) {
+                (Some((of, _)), Some(id)) => {
+                    let parent = ObjectKey { kind: Name::new_static(of), parent: None, id };
+                    Box::pin(self.find_project(&parent)).await?
+                }
+                _ => self.shown_in(kind, key).await?,
+            };
+        }
+        if let Some(project) = &found {
+            self.homes.borrow_mut().insert(key.clone(), project.clone());
+        }
+        Ok(found)
+    }
+
+    /// Returns the one project whose filtered list shows an object.
+    async fn shown_in(&self, kind: &'static Kind, key: &ObjectKey) -> Result<Option<Name>, ReadError> {
+        let Some(projects) = project_kind(self.registry).filter(|_| kind.scope == Scope::Project) else {
+            return Ok(None);
+        };
+        let projects = self.list(projects, None, None).await?.into_iter().map(|project| project.id);
+        let mut shown = BTreeSet::new();
+        for project in projects {
+            let listed = self.list(kind, None, Some(&project)).await?;
+            if listed.iter().any(|object| object.id == key.id) {
+                shown.insert(project);
+            }
+        }
+        // A service that does not filter shows it in each: that says nothing, unless there is one project alone.
+        Ok(shown.pop_first().filter(|_| shown.is_empty()))
+    }
+}

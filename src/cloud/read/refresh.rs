@@ -1,0 +1,344 @@
+//! Refresh: what a plan wants to know of the live world, in as few requests and round trips as its
+//! lists have pages.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::future::{try_join_all, try_join3};
+
+use super::paging::{Scope as ListScope, list};
+use super::{confirm_differences, object_project};
+use crate::cloud::client::Client;
+use crate::cloud::error::ReadError;
+use crate::cloud::http::decode;
+use crate::cloud::http::message::Cloud;
+use crate::cloud::http::url_path::fill;
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::schema::{Kind, Registry, Scope};
+use crate::model::snapshot::{Object, ObjectKey, RequestCount, Snapshot, Wanted};
+use crate::model::value::Value;
+
+/// The attribute that tells an account's default project, and so the kind that is a project.
+const DEFAULT_MARK: &str = "is_default";
+
+/// Most lists of children that are read of objects that nobody here owns.
+const MOST_OTHERS: usize = 100;
+
+/// A list to read: its kind, the parent, and the project to filter by.
+pub(in crate::cloud) type Collection = (&'static Kind, Option<Name>, Option<Name>);
+
+/// A read list: its objects, or `None` under a parent that is gone.
+pub(in crate::cloud) type Listed = (&'static Kind, Option<Name>, Option<Vec<Object>>);
+
+/// Reads everything that is wanted: lists and details at the same time, then whatever owned object no
+/// list shows, by its id.
+pub(in crate::cloud) async fn refresh<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    wanted: &Wanted,
+) -> Result<Snapshot, ReadError> {
+    let before = client.count.get();
+    client.ids.prefer(wanted.owned.iter().filter(|key| !wanted.adopted.contains(*key)));
+    let mut collections = top_level(client, wanted);
+    collections.extend(children(client, wanted));
+    let lists = try_join_all(
+        collections
+            .iter()
+            .map(|(kind, parent, project)| read_list(client, kind, parent.as_ref(), project.as_ref())),
+    );
+    let details = try_join_all(details(client, wanted).map(async |key| {
+        let object = client.get(key).await?;
+        Ok::<_, ReadError>((key.clone(), object))
+    }));
+    let choices = try_join_all(wanted.choices.iter().map(async |(key, attribute)| {
+        let ids = choices(client, key, attribute).await?;
+        Ok::<_, ReadError>(((key.clone(), attribute.clone()), ids))
+    }));
+    let (lists, details, choices) = try_join3(lists, details, choices).await?;
+
+    let choices = choices.into_iter().filter_map(|(of, ids)| Some((of, ids?))).collect();
+    let mut snapshot = Snapshot { choices, ..Snapshot::default() };
+    let parents = record_lists(&mut snapshot, lists);
+    for (key, object) in details {
+        snapshot.count_one_by_one(&key.kind, unlisted(client.registry, wanted, &key));
+        record(&mut snapshot, key, object);
+    }
+    let others = others(client, wanted, &parents, &snapshot);
+    let others = others.iter().map(|(kind, parent)| read_list(client, kind, Some(parent), None));
+    // One that goes meanwhile is nobody's business.
+    record_lists(&mut snapshot, try_join_all(others).await?);
+    confirm(client, wanted, &parents, &mut snapshot).await?;
+    confirm_twice(client, wanted, &mut snapshot).await?;
+    confirm_differences::read_unlisted(client, wanted, &mut snapshot).await?;
+    confirm_differences::confirm_differences(client, wanted, &collections, &mut snapshot).await?;
+    confirm_differences::fill_empty(client.registry, &mut snapshot);
+    client.unite(&mut snapshot);
+    client.find_projects(wanted, &mut snapshot).await?;
+    snapshot.account = default_project(client, &mut snapshot).await?;
+    snapshot.default_project.clone_from(&snapshot.account);
+    snapshot.read_at = Some(client.clock.now());
+    snapshot.requests = spent(before, client.count.get());
+    Ok(snapshot)
+}
+
+/// The lists of kinds, with the project to filter by; the kind of projects is always among them.
+fn top_level<C, K, R>(
+    client: &Client<C, K, R>,
+    wanted: &Wanted,
+) -> Vec<(&'static Kind, Option<Name>, Option<Name>)> {
+    let is_wanted =
+        |kind: &&'static Kind| wanted.kinds.contains(kind.name) || kind.attribute(DEFAULT_MARK).is_some();
+    let mut lists = Vec::new();
+    for kind in client.registry.top_level().filter(is_wanted) {
+        match &wanted.projects {
+            Some(projects) if kind.scope == Scope::Project && !wanted.everywhere.contains(kind.name) => {
+                let each: BTreeSet<_> = projects.iter().cloned().collect();
+                lists.extend(each.into_iter().map(|project| (kind, None, Some(project))));
+            }
+            _ => lists.push((kind, None, None)),
+        }
+    }
+    lists
+}
+
+/// The lists of children: under the parents that are asked for, and under those of owned objects that
+/// only their list can show.
+fn children<C, K, R>(
+    client: &Client<C, K, R>,
+    wanted: &Wanted,
+) -> Vec<(&'static Kind, Option<Name>, Option<Name>)> {
+    let mut under: BTreeSet<(Name, Name)> = wanted.parents.clone();
+    for key in &wanted.owned {
+        let unreadable = client.registry.kind(&key.kind).is_some_and(|kind| kind.api.read.is_none());
+        if let Some(parent) = key.parent.clone().filter(|_| unreadable) {
+            under.insert((key.kind.clone(), parent));
+        }
+    }
+    let known = under.into_iter().filter_map(|(kind, parent)| Some((client.registry.kind(&kind)?, parent)));
+    known.map(|(kind, parent)| (kind, Some(parent), None)).collect()
+}
+
+/// The lists of children under objects that nobody here owns, where what is in them matters: under the
+/// first of them, for each costs a request.
+fn others<C, K, R>(
+    client: &Client<C, K, R>,
+    wanted: &Wanted,
+    read: &BTreeSet<(Name, Name)>,
+    snapshot: &Snapshot,
+) -> Vec<(&'static Kind, Name)> {
+    let kinds = wanted.everywhere.iter().filter_map(|name| client.registry.kind(name));
+    let under = kinds.filter_map(|kind| Some((kind, kind.child_of()?.0)));
+    let all =
+        under.flat_map(|(kind, of)| snapshot.of_kind(of).map(move |object| (kind, object.id.clone())));
+    all.filter(|(kind, id)| !read.contains(&(Name::new_static(kind.name), id.clone())))
+        .take(MOST_OTHERS)
+        .collect()
+}
+
+/// Reads what an attribute of an object can be changed to; `None` for an object that is gone, and for a
+/// service that does not tell.
+async fn choices<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    key: &ObjectKey,
+    attribute: &str,
+) -> Result<Option<Vec<Value>>, ReadError> {
+    let kind = client.registry.kind(&key.kind);
+    let endpoint = kind.and_then(|kind| kind.attribute(attribute)?.choices);
+    let Some(endpoint) = endpoint else { return Ok(None) };
+    let fail = |reason| ReadError::Failed { request: format!("GET {}", endpoint.path), reason };
+    let path = fill(endpoint.path, Some(&key.id), key.parent.as_deref());
+    let path = path.map_err(|error| fail(error.to_string()))?;
+    let json = match client.read(&path, Vec::new(), None).await {
+        Ok((json, _)) => json,
+        Err(ReadError::Refused { refusal, .. }) if matches!(refusal.status, 404 | 409 | 501) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    let page = decode::page(json).map_err(fail)?;
+    let id = |row: &serde_json::Value| row.get("id").map(decode::catalog_id);
+    Ok(Some(page.rows.iter().filter_map(id).collect()))
+}
+
+/// Objects to read by id.
+fn details<'a, C, K, R>(
+    client: &'a Client<C, K, R>,
+    wanted: &'a Wanted,
+) -> impl Iterator<Item = &'a ObjectKey> {
+    let readable =
+        |key: &&ObjectKey| client.registry.kind(&key.kind).is_some_and(|kind| kind.api.read.is_some());
+    wanted.details.iter().filter(readable)
+}
+
+/// Returns the attributes for which an object is read by its id.
+fn unlisted(registry: Registry, wanted: &Wanted, key: &ObjectKey) -> Vec<Name> {
+    let Some(kind) = registry.kind(&key.kind) else { return Vec::new() };
+    let names = wanted.applied.get(key).into_iter().flat_map(|applied| applied.keys());
+    names.filter(|name| kind.attribute(name).is_some_and(|a| !a.listed)).cloned().collect()
+}
+
+pub(in crate::cloud) async fn read_list<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    kind: &'static Kind,
+    parent: Option<&Name>,
+    project: Option<&Name>,
+) -> Result<Listed, ReadError> {
+    match list(client, &ListScope { kind, parent, project }).await {
+        Ok(mut objects) => {
+            // A service that ignores the filter must not widen the plan.
+            objects.retain(|object| {
+                object.project.is_none() || project.is_none() || object.project.as_ref() == project
+            });
+            object_project::settle_listed(kind, project, &mut objects);
+            Ok((kind, parent.cloned(), Some(objects)))
+        }
+        Err(error) if error.is_not_found() && parent.is_some() => {
+            let child = ObjectKey { kind: kind.name.into(), parent: parent.cloned(), id: Name::default() };
+            if client.parent_is_gone(kind, &child).await? {
+                Ok((kind, parent.cloned(), None))
+            } else {
+                Err(error)
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Puts lists into the snapshot; returns the `(child kind, parent)` pairs whose lists were read, or
+/// whose parent is gone.
+fn record_lists(snapshot: &mut Snapshot, lists: Vec<Listed>) -> BTreeSet<(Name, Name)> {
+    let mut parents = BTreeSet::new();
+    for (kind, parent, objects) in lists {
+        let name = Name::new_static(kind.name);
+        if let Some(parent) = parent {
+            if let (None, Some((of, _))) = (&objects, kind.child_of()) {
+                let gone = ObjectKey { kind: of.into(), parent: None, id: parent.clone() };
+                snapshot.absent.insert(gone);
+            }
+            parents.insert((name.clone(), parent));
+        }
+        snapshot.listed.insert(name);
+        for object in objects.into_iter().flatten() {
+            let object = object_project::merge_listed(snapshot.objects.get(&object.key()), object);
+            snapshot.objects.insert(object.key(), object);
+        }
+    }
+    parents
+}
+
+pub(in crate::cloud) fn record(snapshot: &mut Snapshot, key: ObjectKey, object: Option<Object>) {
+    if let Some(object) = object {
+        snapshot.objects.remove(&key);
+        snapshot.objects.insert(object.key(), object);
+    } else {
+        snapshot.objects.remove(&key);
+        snapshot.absent.insert(key);
+    }
+}
+
+/// Asks by id for every owned object that no list shows. A child that only its list can show is
+/// absent when that list was read without it.
+async fn confirm<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    wanted: &Wanted,
+    parents: &BTreeSet<(Name, Name)>,
+    snapshot: &mut Snapshot,
+) -> Result<(), ReadError> {
+    let missing: BTreeMap<&ObjectKey, &'static Kind> = wanted
+        .owned
+        .iter()
+        .filter(|key| !snapshot.objects.contains_key(*key) && !snapshot.absent.contains(*key))
+        .filter_map(|key| Some((key, client.registry.kind(&key.kind)?)))
+        .collect();
+    let (by_id, by_list): (Vec<_>, Vec<_>) =
+        missing.into_iter().partition(|(_, kind)| kind.api.read.is_some());
+    for (key, _) in by_list {
+        let under = key.parent.clone().map(|parent| (key.kind.clone(), parent));
+        let read = match under {
+            Some(under) => parents.contains(&under),
+            None => snapshot.listed.contains(&key.kind),
+        };
+        if read {
+            snapshot.absent.insert(key.clone());
+        }
+    }
+    let found = try_join_all(by_id.into_iter().map(async |(key, _)| {
+        let object = client.get(key).await?;
+        Ok::<_, ReadError>((key.clone(), object))
+    }));
+    for (key, object) in found.await? {
+        record(snapshot, key, object);
+    }
+    Ok(())
+}
+
+/// Looks a second time for what looks gone, once a list could have lagged behind: one 404 may flap.
+async fn confirm_twice<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    wanted: &Wanted,
+    snapshot: &mut Snapshot,
+) -> Result<(), ReadError> {
+    let kinds = |key: &ObjectKey| client.registry.kind(&key.kind);
+    let gone = wanted.owned.iter().filter(|key| snapshot.absent.contains(*key));
+    let gone: BTreeMap<&ObjectKey, &'static Kind> =
+        gone.filter_map(|key| Some((key, kinds(key)?))).collect();
+    if gone.is_empty() {
+        return Ok(());
+    }
+    client.clock.sleep(client.lag.get()).await;
+    let (by_id, by_list): (Vec<_>, Vec<_>) =
+        gone.into_iter().partition(|(_, kind)| kind.api.read.is_some());
+    let found = try_join_all(by_id.into_iter().map(async |(key, _)| client.get(key).await)).await?;
+    let under: BTreeMap<(&str, Option<&Name>), &'static Kind> =
+        by_list.into_iter().map(|(key, kind)| ((kind.name, key.parent.as_ref()), kind)).collect();
+    let lists = under.into_iter().map(|((_, parent), kind)| read_list(client, kind, parent, None));
+    let listed = try_join_all(lists).await?;
+    let listed = listed.into_iter().filter_map(|(_, _, objects)| objects).flatten();
+    for object in found.into_iter().flatten().chain(listed) {
+        let key = object.key();
+        if snapshot.absent.remove(&key) {
+            snapshot.objects.insert(key, object);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the kind whose objects are projects: the one with a default among them.
+pub(in crate::cloud) fn project_kind(registry: Registry) -> Option<&'static Kind> {
+    registry.top_level().find(|kind| kind.attribute(DEFAULT_MARK).is_some())
+}
+
+/// Tells whether an object says that it is the account's default project.
+pub(in crate::cloud) fn is_default_project(object: &Object) -> bool {
+    object.attributes.get(DEFAULT_MARK) == Some(&Value::Bool(true))
+}
+
+/// Returns the id of the project that says it is the account's default.
+async fn default_project<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    snapshot: &mut Snapshot,
+) -> Result<Option<Name>, ReadError> {
+    let Some(kind) = project_kind(client.registry) else { return Ok(None) };
+    let default = |snapshot: &Snapshot| {
+        let mut projects = snapshot.of_kind(kind.name);
+        projects.find(|project| is_default_project(project)).map(|project| project.id.clone())
+    };
+    if let Some(id) = default(snapshot) {
+        return Ok(Some(id));
+    }
+    for project in client.show_default(snapshot.of_kind(kind.name).cloned().collect()).await? {
+        record(snapshot, project.key(), Some(project));
+    }
+    Ok(default(snapshot))
+}
+
+fn spent(before: RequestCount, after: RequestCount) -> RequestCount {
+    RequestCount {
+        sent: after.sent - before.sent,
+        pages: after.pages - before.pages,
+        limited: after.limited - before.limited,
+        waited_ms: after.waited_ms - before.waited_ms,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! Records that run and end, of which the service keeps a list for each object: a deployment.
+
+use serde_json::Value as Json;
+
+use crate::cloud::client::Client;
+use crate::cloud::error::{Mutation, ReadError};
+use crate::cloud::http::decode;
+use crate::cloud::http::message::{Body, Cloud};
+use crate::cloud::http::response_class::{Settled, called};
+use crate::cloud::http::url_path::fill;
+use crate::cloud::write::mutation::Changes;
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::schema::{Action, Call, Kind, Run};
+use crate::model::snapshot::ObjectKey;
+
+/// Longest id of such a record that is believed.
+const LONGEST_ID: usize = 128;
+
+/// Characters of what a record says that are told on.
+const LONGEST_WORDS: usize = 500;
+
+/// Last words that are told on.
+const TAIL: usize = 3;
+
+/// Records of the list that are looked at: the newest come first.
+const LOOKED_AT: &str = "100";
+
+impl<C: Cloud, K: Clock, R: Random> Changes<'_, C, K, R> {
+    /// Sends one call that begins a record of its own, and returns its id besides, where the answer has
+    /// one.
+    pub async fn begin(
+        &self,
+        kind: &'static Kind,
+        call: &'static Call,
+        (object, project): (&ObjectKey, Option<&Name>),
+        run: &Run,
+        body: impl Into<Body>,
+    ) -> (Mutation, Option<Name>) {
+        let path = fill(call.endpoint.path, Some(&object.id), object.parent.as_deref());
+        match self.mutate(call.endpoint, path, project, body).await {
+            Settled::Ended(mutation) => (mutation, None),
+            Settled::Success(json) => {
+                let record = json.as_ref().and_then(|json| decode::payload(json, call.endpoint.envelope));
+                let id = record.and_then(|record| text(record, run.id)).map(Name::new);
+                (called(kind, call.endpoint, object, json.as_ref()), id)
+            }
+        }
+    }
+}
+
+/// A record that runs, or has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Running {
+    /// Its id.
+    pub id: Name,
+    /// Its status.
+    pub status: Name,
+    /// Why it ended badly, in the service's words.
+    pub error: Option<String>,
+}
+
+impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
+    /// Reads the status of a record of an object; `None` when its list does not show it.
+    ///
+    /// # Errors
+    /// As `refresh`.
+    pub async fn run_status(
+        &self,
+        kind: &'static Kind,
+        object: &ObjectKey,
+        run: &Run,
+        id: &str,
+    ) -> Result<Option<Running>, ReadError> {
+        let found = self.runs(kind, object, run).await?.into_iter();
+        Ok(found.filter(|record| record.id == id).last())
+    }
+
+    /// Reads the newest records of an object, newest first; none when the service keeps no such list.
+    ///
+    /// # Errors
+    /// As `refresh`.
+    pub async fn runs(
+        &self,
+        kind: &'static Kind,
+        object: &ObjectKey,
+        run: &Run,
+    ) -> Result<Vec<Running>, ReadError> {
+        let rows = self.rows_of(kind, object, (run.listed_by, LOOKED_AT)).await?;
+        let record = |row: &Json| {
+            Some(Running {
+                id: Name::new(text(row, run.id)?),
+                status: Name::new(text(row, run.status)?),
+                error: run.error.and_then(|field| words(row, field)),
+            })
+        };
+        Ok(rows.iter().filter_map(record).collect())
+    }
+
+    /// Reads what was last told of an object's records, oldest first.
+    ///
+    /// # Errors
+    /// As `refresh`.
+    pub async fn run_tail(
+        &self,
+        kind: &'static Kind,
+        object: &ObjectKey,
+        run: &Run,
+    ) -> Result<Vec<String>, ReadError> {
+        let Some((action, field)) = run.told_by else { return Ok(Vec::new()) };
+        let rows = self.rows_of(kind, object, (action, LOOKED_AT)).await?;
+        let mut tail: Vec<String> = rows.iter().filter_map(|row| words(row, field)).take(TAIL).collect();
+        tail.reverse();
+        Ok(tail)
+    }
+
+    async fn rows_of(
+        &self,
+        kind: &'static Kind,
+        object: &ObjectKey,
+        (action, most): (&str, &str),
+    ) -> Result<Vec<Json>, ReadError> {
+        let Some(endpoint) = kind.action(action).and_then(Action::endpoint) else {
+            return Ok(Vec::new());
+        };
+        let fail = |reason| ReadError::Failed { request: format!("GET {}", endpoint.path), reason };
+        let path = fill(endpoint.path, Some(&object.id), object.parent.as_deref());
+        let path = path.map_err(|error| fail(error.to_string()))?;
+        let (json, _) = self.read(&path, vec![("limit", most.to_owned())], None).await?;
+        Ok(decode::page(json).map_err(fail)?.rows)
+    }
+}
+
+/// Returns what a field says to people, cut where it goes on too long.
+fn words(record: &Json, field: &str) -> Option<String> {
+    let text = record.get(field)?.as_str()?.trim();
+    (!text.is_empty()).then(|| text.chars().take(LONGEST_WORDS).collect())
+}
+
+fn text<'a>(record: &'a Json, field: &str) -> Option<&'a str> {
+    record.get(field)?.as_str().filter(|text| !text.is_empty() && text.len() <= LONGEST_ID)
+}

@@ -1,0 +1,510 @@
+//! Settling: waits until an object is ready, or gone, with one list read a tick for all objects of a
+//! kind that are waited for, however many there are.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::sync::Mutex;
+
+use crate::cloud::client::Client;
+use crate::cloud::error::ReadError;
+use crate::cloud::http::message::Cloud;
+use crate::cloud::read::refresh;
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::schema::{Kind, Ready};
+use crate::model::snapshot::{Object, ObjectKey};
+use crate::model::value::Value;
+
+/// First and shortest wait between two looks.
+const SHORTEST: Duration = Duration::from_millis(200);
+
+/// Longest wait between two looks.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// Up to so many objects are looked at one by one: a list costs at least one request, too.
+const FEW: usize = 2;
+
+/// Why a wait ended without what was waited for.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Unsettled {
+    /// The service gave up on it.
+    #[error("it ended as {status}{}", detail.as_deref().map(|text| format!(": {text}")).unwrap_or_default())]
+    Failed {
+        /// The status.
+        status: Name,
+        /// The service's own words.
+        detail: Option<Name>,
+    },
+    /// It is being deleted, or is gone.
+    #[error("it is being deleted, or is gone")]
+    Leaving,
+    /// Time is up.
+    #[error("it is still {status} after {} s", within.as_secs())]
+    TimedOut {
+        /// What it was last seen as: a status, or `not listed`.
+        status: Name,
+        /// How long was waited.
+        within: Duration,
+    },
+    /// Nothing shows it, and nothing shows the project that it was in either: that proves nothing.
+    #[error("nothing shows it, but nothing shows its project either, after {} s: that is no proof", within.as_secs())]
+    Unproven {
+        /// How long was waited.
+        within: Duration,
+    },
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+}
+
+/// All waits of a client, by list.
+#[derive(Default)]
+pub(in crate::cloud) struct Settling {
+    groups: RefCell<HashMap<GroupKey, Rc<Group>>>,
+    /// The projects that the key can see, as they were last read.
+    canary: Mutex<Option<Canary>>,
+    /// Reads of the projects that have begun.
+    canaries: Cell<u64>,
+}
+
+/// What must still be visible for an absence to count.
+struct Canary {
+    /// Which of the reads it is.
+    number: u64,
+    projects: BTreeSet<Name>,
+    default: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct GroupKey {
+    kind: &'static str,
+    parent: Option<Name>,
+    project: Option<Name>,
+}
+
+/// Objects that one list shows, and how it was last read.
+#[derive(Default)]
+struct Group {
+    waiting: Cell<usize>,
+    /// Held while the list is read: whoever comes meanwhile takes what it brings.
+    last: Mutex<Look>,
+}
+
+#[derive(Default)]
+struct Look {
+    /// When the read began.
+    began: Option<Duration>,
+    objects: BTreeMap<Name, Object>,
+    /// Pages that it took.
+    pages: u32,
+}
+
+/// Counts a wait for as long as it lasts.
+struct Waiting(Rc<Group>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.waiting.set(self.0.waiting.get().saturating_sub(1));
+    }
+}
+
+/// One object that is waited for.
+struct Watch<'a> {
+    kind: &'static Kind,
+    key: &'a ObjectKey,
+    project: Option<&'a Name>,
+    started: Duration,
+    within: Duration,
+    /// When the last look that this wait used began.
+    looked: Option<Duration>,
+}
+
+/// How much of a settled object is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Show {
+    /// What a list shows.
+    Listed,
+    /// What its by-id read shows.
+    Whole,
+}
+
+/// What is left of an object that is to go.
+enum Trace {
+    /// It is there.
+    Seen(Box<Object>),
+    /// Nothing, and what would hide it is ruled out.
+    Proven,
+    /// Nothing shows it, which proves nothing.
+    Unproven,
+}
+
+/// What a status means for a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Settled,
+    Failed,
+    Leaving,
+    /// On its way, or a status that nobody knows.
+    Passing,
+}
+
+impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
+    /// Waits until an object has settled and returns it as its by-id read shows it.
+    ///
+    /// Many waits for objects of one kind (in a project, or under a parent) share their requests.
+    /// A status that nobody knows is waited for. `on_status` hears every new status.
+    ///
+    /// # Errors
+    /// When it fails, is deleted, cannot be read, or has not settled `within` the time.
+    pub async fn settled(
+        &self,
+        kind: &'static Kind,
+        key: &ObjectKey,
+        project: Option<&Name>,
+        within: Duration,
+        on_status: &dyn Fn(&str),
+    ) -> Result<Object, Unsettled> {
+        self.until_settled(self.watch(kind, key, project, within), on_status, Show::Whole, (None, None))
+            .await
+    }
+
+    /// Waits as `settled`, after a request that sets an object in motion. A look that shows it settled and
+    /// just as it was `before` may be an old one: it counts when the object was seen on its way, or when
+    /// nothing can lag behind any more.
+    ///
+    /// # Errors
+    /// As `settled`.
+    pub async fn settled_anew(
+        &self,
+        (kind, key): (&'static Kind, &ObjectKey),
+        project: Option<&Name>,
+        within: Duration,
+        before: &Object,
+        on_status: &dyn Fn(&str),
+    ) -> Result<Object, Unsettled> {
+        let watch = self.watch(kind, key, project, within);
+        self.until_settled(watch, on_status, Show::Whole, (Some(before), None)).await
+    }
+
+    /// Returns an object as soon as anything shows it: its list, which many share, or its by-id read. `None`
+    /// when nothing does `within` the time.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn sighted(
+        &self,
+        kind: &'static Kind,
+        key: &ObjectKey,
+        project: Option<&Name>,
+        within: Duration,
+    ) -> Result<Option<Object>, ReadError> {
+        let group = self.group(kind, key, project);
+        let mut watch = self.watch(kind, key, project, within);
+        let status = Name::new_static("not listed");
+        loop {
+            if let Some(object) = self.look(&group.0, &mut watch).await? {
+                return Ok(Some(object));
+            }
+            if let Some(object) = self.second_look(kind, key, project).await? {
+                return Ok(Some(object));
+            }
+            if self.pause(&watch, &status).await.is_err() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Waits until an object has settled, as `settled`, and returns it as its list shows it, or better:
+    /// one request less for each object. What is `known` of it was just read, and is not read again.
+    ///
+    /// # Errors
+    /// As `settled`.
+    pub async fn settled_as_listed(
+        &self,
+        (kind, key): (&'static Kind, &ObjectKey),
+        project: Option<&Name>,
+        within: Duration,
+        known: Option<Object>,
+        on_status: &dyn Fn(&str),
+    ) -> Result<Object, Unsettled> {
+        let watch = self.watch(kind, key, project, within);
+        self.until_settled(watch, on_status, Show::Listed, (None, known)).await
+    }
+
+    /// Looks until an object has settled: `before` is how it was before it was set in motion, `known` how it
+    /// was just read.
+    async fn until_settled(
+        &self,
+        mut watch: Watch<'_>,
+        on_status: &dyn Fn(&str),
+        show: Show,
+        (mut before, mut known): (Option<&Object>, Option<Object>),
+    ) -> Result<Object, Unsettled> {
+        let (kind, key) = (watch.kind, watch.key);
+        let group = self.group(kind, key, watch.project);
+        let mut status = Name::new_static("not listed");
+        loop {
+            let seen = match known.take() {
+                None => self.look(&group.0, &mut watch).await?,
+                known => known,
+            };
+            if let Some(object) = seen {
+                notice(kind, &object, &mut status, on_status);
+                // Once it is another one than it was, every look is a new one.
+                before = before.filter(|before| is_same(before, &object) && self.may_lag(&watch));
+                let enough = object.detailed || kind.api.read.is_none() || show == Show::Listed;
+                match state(kind, &object) {
+                    State::Settled | State::Failed if before.is_some() => {}
+                    State::Failed => return Err(failed(status, &object)),
+                    State::Leaving => return Err(Unsettled::Leaving),
+                    State::Settled if enough => return Ok(object),
+                    State::Settled => {
+                        let confirmed = self.get(key).await?.filter(|o| state(kind, o) == State::Settled);
+                        if let Some(object) = confirmed {
+                            return Ok(object);
+                        }
+                    }
+                    State::Passing => {}
+                }
+            }
+            self.pause(&watch, &status).await?;
+        }
+    }
+
+    /// Waits until an object is proven gone: neither its list nor its by-id read shows it, while its
+    /// project is seen. A wrong project or a lost permission looks the same but for that.
+    ///
+    /// # Errors
+    /// When it fails to go, cannot be read, or is still there `within` the time.
+    pub async fn gone(
+        &self,
+        kind: &'static Kind,
+        key: &ObjectKey,
+        project: Option<&Name>,
+        within: Duration,
+        on_status: &dyn Fn(&str),
+    ) -> Result<(), Unsettled> {
+        let group = self.group(kind, key, project);
+        let mut watch = self.watch(kind, key, project, within);
+        let mut status = Name::new_static("there");
+        loop {
+            let trace = match self.look(&group.0, &mut watch).await? {
+                Some(object) => Trace::Seen(Box::new(object)),
+                None => self.trace(kind, key, project).await?,
+            };
+            let pause = match trace {
+                Trace::Proven => return Ok(()),
+                Trace::Unproven => self
+                    .pause(&watch, &status)
+                    .await
+                    .map_err(|_| Unsettled::Unproven { within: watch.within }),
+                Trace::Seen(object) => {
+                    notice(kind, &object, &mut status, on_status);
+                    if state(kind, &object) == State::Failed {
+                        return Err(failed(status, &object));
+                    }
+                    self.pause(&watch, &status).await
+                }
+            };
+            pause?;
+        }
+    }
+
+    /// Looks for an object that the first look did not show, with its project seen before as well as
+    /// after: a permission that was lost or came back in between would hide it all the same.
+    async fn trace(
+        &self,
+        kind: &'static Kind,
+        key: &ObjectKey,
+        project: Option<&Name>,
+    ) -> Result<Trace, ReadError> {
+        let before = self.sees_home(kind, key, project).await?;
+        if let Some(object) = self.second_look(kind, key, project).await? {
+            return Ok(Trace::Seen(Box::new(object)));
+        }
+        let proven = before && self.sees_home(kind, key, project).await?;
+        Ok(if proven { Trace::Proven } else { Trace::Unproven })
+    }
+
+    /// Looks both ways: by id and in the list, whichever the first look was.
+    async fn second_look(
+        &self,
+        kind: &'static Kind,
+        key: &ObjectKey,
+        project: Option<&Name>,
+    ) -> Result<Option<Object>, ReadError> {
+        if kind.api.read.is_some() {
+            let object = self.get(key).await?;
+            if object.is_some() {
+                return Ok(object);
+            }
+        }
+        match self.list_stable(kind, key.parent.as_ref(), project).await {
+            Ok((objects, _)) => {
+                let id = self.ids.main_id(kind.name, &key.id);
+                let id = id.as_ref().unwrap_or(&key.id);
+                Ok(objects.into_iter().find(|object| object.id == *id))
+            }
+            Err(error) if error.is_not_found() && self.parent_is_gone(kind, key).await? => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Tells whether the project of an absent object is seen, or is proven gone itself. Without a
+    /// project the account's default one stands for the account.
+    async fn sees_home(
+        &self,
+        kind: &'static Kind,
+        key: &ObjectKey,
+        project: Option<&Name>,
+    ) -> Result<bool, ReadError> {
+        let Some(projects) = refresh::project_kind(self.registry) else { return Ok(true) };
+        let home = project.filter(|_| kind.name != projects.name || project != Some(&key.id));
+        // A clock may show the same moment twice; a count does not.
+        let begun = self.settling.canaries.get();
+        let (seen, default) = {
+            let mut canary = self.settling.canary.lock().await;
+            // One that began before now says nothing about this moment.
+            if canary.as_ref().is_none_or(|canary| canary.number <= begun) {
+                let number = self.settling.canaries.get() + 1;
+                self.settling.canaries.set(number);
+                let objects = self.show_default(self.list(projects, None, None).await?).await?;
+                let default = objects.iter().any(refresh::is_default_project);
+                let projects = objects.into_iter().map(|object| object.id).collect();
+                *canary = Some(Canary { number, projects, default });
+            }
+            let canary = canary.as_ref();
+            let seen = |canary: &Canary| home.is_none_or(|home| canary.projects.contains(home));
+            (canary.is_some_and(seen), canary.is_some_and(|canary| canary.default))
+        };
+        match home {
+            Some(id) if !seen && default => {
+                let key = ObjectKey { kind: projects.name.into(), parent: None, id: id.clone() };
+                Ok(self.get(&key).await?.is_none())
+            }
+            Some(_) => Ok(seen),
+            None => Ok(default),
+        }
+    }
+
+    /// Lists; a parent that is gone has no children left.
+    async fn list_or_none(
+        &self,
+        kind: &'static Kind,
+        key: &ObjectKey,
+        project: Option<&Name>,
+    ) -> Result<Vec<Object>, ReadError> {
+        match self.list(kind, key.parent.as_ref(), project).await {
+            Err(error) if error.is_not_found() && self.parent_is_gone(kind, key).await? => Ok(Vec::new()),
+            other => other,
+        }
+    }
+
+    fn group(&self, kind: &'static Kind, key: &ObjectKey, project: Option<&Name>) -> Waiting {
+        let name = GroupKey { kind: kind.name, parent: key.parent.clone(), project: project.cloned() };
+        let group = Rc::clone(self.settling.groups.borrow_mut().entry(name).or_default());
+        group.waiting.set(group.waiting.get() + 1);
+        Waiting(group)
+    }
+
+    fn watch<'a>(
+        &self,
+        kind: &'static Kind,
+        key: &'a ObjectKey,
+        project: Option<&'a Name>,
+        within: Duration,
+    ) -> Watch<'a> {
+        Watch { kind, key, project, started: self.clock.elapsed(), within, looked: None }
+    }
+
+    /// Looks at the object: in a list read that is newer than this wait's last look, in a new one, or
+    /// by id when few objects of the list are waited for.
+    async fn look(&self, group: &Group, watch: &mut Watch<'_>) -> Result<Option<Object>, ReadError> {
+        let mut last = group.last.lock().await;
+        let is_news =
+            last.began.is_some_and(|at| at >= watch.started && watch.looked.is_none_or(|seen| at > seen));
+        let few = FEW.max(last.pages as usize);
+        if !is_news && watch.kind.api.read.is_some() && group.waiting.get() <= few {
+            drop(last);
+            return self.get(watch.key).await;
+        }
+        if !is_news {
+            let began = self.clock.elapsed();
+            let pages = self.count.get().pages;
+            let objects = match self.list_or_none(watch.kind, watch.key, watch.project).await {
+                // While others come and go, one object can still be looked at by itself.
+                Err(ReadError::Shifting { .. }) if watch.kind.api.read.is_some() => {
+                    drop(last);
+                    return self.get(watch.key).await;
+                }
+                objects => objects?,
+            };
+            last.began = Some(began);
+            last.pages = self.count.get().pages - pages;
+            last.objects = objects.into_iter().map(|object| (object.id.clone(), object)).collect();
+        }
+        watch.looked = last.began;
+        let id = self.ids.main_id(watch.kind.name, &watch.key.id);
+        Ok(last.objects.get(id.as_ref().unwrap_or(&watch.key.id)).cloned())
+    }
+
+    /// Tells whether a look of now can show how it was when the wait began.
+    fn may_lag(&self, watch: &Watch<'_>) -> bool {
+        self.clock.elapsed().saturating_sub(watch.started) < self.lag.get()
+    }
+
+    /// Waits until the next look: a quarter of the time so far, within bounds.
+    async fn pause(&self, watch: &Watch<'_>, status: &Name) -> Result<(), Unsettled> {
+        let waited = self.clock.elapsed().saturating_sub(watch.started);
+        let Some(left) = watch.within.checked_sub(waited).filter(|left| !left.is_zero()) else {
+            return Err(Unsettled::TimedOut { status: status.clone(), within: watch.within });
+        };
+        self.clock.sleep((waited / 4).clamp(SHORTEST, LONGEST).min(left)).await;
+        Ok(())
+    }
+}
+
+/// Tells whether two looks at an object show the same, as far as both show it.
+fn is_same(one: &Object, other: &Object) -> bool {
+    // A list can show nothing where a by-id read shows a value.
+    let says_nothing = |there: &Value| *there == Value::Null && !other.detailed;
+    let shown = |(name, value): (&Name, &Value)| {
+        other.attributes.get(name).is_none_or(|there| there == value || says_nothing(there))
+    };
+    one.id == other.id && one.attributes.iter().all(shown)
+}
+
+/// Tells a status that was not told yet.
+fn notice(kind: &Kind, object: &Object, status: &mut Name, on_status: &dyn Fn(&str)) {
+    let Some(now) = kind.api.ready.and_then(|ready| object.status(ready.attribute)) else { return };
+    if now != status.as_str() {
+        on_status(now);
+        *status = Name::new(now);
+    }
+}
+
+fn failed(status: Name, object: &Object) -> Unsettled {
+    let detail = object.status("status_message").filter(|text| !text.is_empty()).map(Name::new);
+    Unsettled::Failed { status, detail }
+}
+
+/// Reads a status by the kind's table. A service that shows none has settled at once.
+fn state(kind: &Kind, object: &Object) -> State {
+    let Some(Ready { attribute, wanted, resting, failed, leaving }) = kind.api.ready else {
+        return State::Settled;
+    };
+    match object.status(attribute) {
+        None => State::Settled,
+        Some(status) if wanted.contains(&status) || resting.contains(&status) => State::Settled,
+        Some(status) if failed.contains(&status) => State::Failed,
+        Some(status) if leaving.contains(&status) => State::Leaving,
+        Some(_) => State::Passing,
+    }
+}
+
+#[cfg(test)]
+mod tests;

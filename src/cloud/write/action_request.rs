@@ -1,0 +1,128 @@
+//! `Ask`: a request that a table names, and its answer in the service's own words: actions, and reads
+//! that no refresh needs.
+
+use serde_json::Value as Json;
+
+use super::mutation::{Changes, MUTATION_DEADLINE};
+use crate::cloud::client::Client;
+use crate::cloud::error::{Mutation, ReadError};
+use crate::cloud::http::decode;
+use crate::cloud::http::message::{Cloud, Request};
+use crate::cloud::http::response_class::Settled;
+use crate::cloud::http::send::READ_DEADLINE;
+use crate::cloud::read::refresh;
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::redact::SentSecrets;
+use crate::model::schema::Method;
+use crate::model::snapshot::Object;
+use crate::model::value::Value;
+
+/// Most pages of one list.
+const MOST_PAGES: usize = 1_000;
+
+/// A request that a table names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ask {
+    /// The verb.
+    pub method: Method,
+    /// The path, filled.
+    pub path: String,
+    /// Query parameters.
+    pub query: Vec<(&'static str, String)>,
+    /// The value of `X-Project-ID`.
+    pub project: Option<Name>,
+    /// The JSON body.
+    pub body: Option<Json>,
+}
+
+/// How an action ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Acted {
+    /// 2xx and no word of failure; the body, where there is one.
+    Done(Option<Json>),
+    /// It ended without a success; never `Done`.
+    Ended(Mutation),
+}
+
+impl Ask {
+    fn request(&self) -> Request {
+        Request {
+            method: self.method,
+            path: self.path.clone(),
+            query: self.query.clone(),
+            project: self.project.clone(),
+            body: self.body.clone(),
+            secrets: SentSecrets::default(),
+            deadline: if self.method.mutates() { MUTATION_DEADLINE } else { READ_DEADLINE },
+        }
+    }
+}
+
+impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
+    /// Sends what changes nothing, whatever its verb, and returns its whole answer: again while that can
+    /// help.
+    ///
+    /// # Errors
+    /// When it is refused, or has no usable answer.
+    pub async fn ask(&self, ask: &Ask) -> Result<Json, ReadError> {
+        Ok(self.read_as(&ask.request()).await?.0)
+    }
+
+    /// Returns the records of a list, page by page, as far as `enough` lets it; `None` when the answer is
+    /// no list. A record that moved from one page to the next while it was read may stand twice or not at
+    /// all: it is for looking.
+    ///
+    /// # Errors
+    /// When it is refused, or has no usable answer.
+    pub async fn ask_rows(
+        &self,
+        ask: &Ask,
+        enough: impl Fn(&[Json]) -> bool,
+    ) -> Result<Option<Vec<Json>>, ReadError> {
+        let mut rows = Vec::new();
+        for _ in 0..MOST_PAGES {
+            let mut request = ask.request();
+            request
+                .query
+                .extend([("limit", self.page.get().to_string()), ("offset", rows.len().to_string())]);
+            let (json, _) = self.read_as(&request).await?;
+            let Ok(page) = decode::page(json) else { return Ok(None) };
+            let (count, total) = (page.rows.len(), page.total);
+            rows.extend(page.rows);
+            // A list that says nothing of its length, or that has no pages, shows all at once.
+            let more = total.is_some_and(|total| (rows.len() as u64) < total);
+            if count == 0 || !more || enough(&rows) {
+                break;
+            }
+        }
+        Ok(Some(rows))
+    }
+
+    /// Returns the id of a project by its name or id; of the account's default one without either.
+    ///
+    /// # Errors
+    /// When projects cannot be listed.
+    pub async fn project(&self, named: Option<&Name>) -> Result<Option<Name>, ReadError> {
+        let Some(kind) = refresh::project_kind(self.registry) else { return Ok(None) };
+        let projects = self.list(kind, None, None).await?;
+        let is_named = |object: &Object, named: &Name| {
+            object.id == *named || object.attributes.get("name").and_then(Value::as_text) == Some(named)
+        };
+        let found = projects.into_iter().find(|object| match named {
+            Some(named) => is_named(object, named),
+            None => refresh::is_default_project(object),
+        });
+        Ok(found.map(|object| object.id))
+    }
+}
+
+impl<C: Cloud, K: Clock, R: Random> Changes<'_, C, K, R> {
+    /// Sends an action once; again only when the limiter refused it, for then it had no effect.
+    pub async fn act(&self, ask: &Ask) -> Acted {
+        match self.client.send_mutation(&ask.request(), self.gate, self.back).await {
+            Settled::Ended(mutation) => Acted::Ended(mutation),
+            Settled::Success(json) => Acted::Done(json),
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Changing: one mutating request, and what is known of its effect afterwards. It is never sent twice without proof
+//! that the first one had no effect.
+
+pub mod action_request;
+pub mod mutation;
+pub mod upload;

@@ -1,0 +1,129 @@
+//! `Changes`: the requests that change something: creations, calls and deletions, each let out by a
+//! gate right before it leaves.
+
+use std::time::Duration;
+
+use serde_json::Value as Json;
+
+use crate::cloud::client::Client;
+use crate::cloud::error::Mutation;
+use crate::cloud::http::message::{Body, Cloud, Request};
+use crate::cloud::http::response_class::{Settled, called, created};
+use crate::cloud::http::send::Gate;
+use crate::cloud::http::url_path::{PathError, fill};
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::schema::{Call, Endpoint, Kind};
+use crate::model::snapshot::ObjectKey;
+
+/// Whole time of a request that changes something: an answer later than this is not waited for.
+pub(in crate::cloud) const MUTATION_DEADLINE: Duration = Duration::from_mins(1);
+
+/// A client that may change something.
+pub struct Changes<'c, C, K, R> {
+    pub(in crate::cloud) client: &'c Client<C, K, R>,
+    pub(in crate::cloud) gate: Gate<'c>,
+    /// Told when the limiter refused a request: it is not under way any more, and waits to be sent again.
+    pub(in crate::cloud) back: &'c dyn Fn(),
+}
+
+impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
+    /// Tells `back` whenever a request came back refused by the limiter, before it passes the gate again.
+    #[must_use]
+    pub fn telling_back(self, back: &'c dyn Fn()) -> Self {
+        Self { back, ..self }
+    }
+
+    /// Sends one creation. A refusal by the limiter had no effect, so it is sent again.
+    pub async fn create(
+        &self,
+        kind: &'static Kind,
+        parent: Option<&Name>,
+        project: Option<&Name>,
+        body: impl Into<Body>,
+    ) -> Mutation {
+        let path = fill(kind.api.create.path, None, parent.map(Name::as_str));
+        match self.mutate(kind.api.create, path, project, body).await {
+            Settled::Ended(mutation) => mutation,
+            Settled::Success(json) => self.with_main_ids(kind, created(kind, parent, json.as_ref())).await,
+        }
+    }
+
+    /// Sends one call that changes an object. An empty `body` is sent as no body. A refusal by the
+    /// limiter had no effect, so it is sent again.
+    pub async fn call(
+        &self,
+        kind: &'static Kind,
+        call: &'static Call,
+        object: &ObjectKey,
+        project: Option<&Name>,
+        body: impl Into<Body>,
+    ) -> Mutation {
+        let project = match self.client.home(object, project).await {
+            Ok(project) => project,
+            Err(reason) => return Mutation::NotSent(reason),
+        };
+        let path = fill(call.endpoint.path, Some(&object.id), object.parent.as_deref());
+        match self.mutate(call.endpoint, path, project.as_ref(), body).await {
+            Settled::Ended(mutation) => mutation,
+            Settled::Success(json) => {
+                self.with_main_ids(kind, called(kind, call.endpoint, object, json.as_ref())).await
+            }
+        }
+    }
+
+    /// Names what an answer describes, and what that refers to, as lists and by-id reads do.
+    async fn with_main_ids(&self, kind: &'static Kind, mutation: Mutation) -> Mutation {
+        let Mutation::Done(Some(mut object), secret) = mutation else { return mutation };
+        self.client.ids.rename(&mut object);
+        self.client.name_references(kind, &mut object.attributes).await;
+        Mutation::Done(Some(object), secret)
+    }
+
+    /// Sends one deletion, with the kind's delete body. A refusal by the limiter had no effect, so it
+    /// is sent again.
+    pub async fn delete(
+        &self,
+        kind: &'static Kind,
+        object: &ObjectKey,
+        project: Option<&Name>,
+    ) -> Mutation {
+        let project = match self.client.home(object, project).await {
+            Ok(project) => project,
+            Err(reason) => return Mutation::NotSent(reason),
+        };
+        let path = fill(kind.api.delete.path, Some(&object.id), object.parent.as_deref());
+        let fields = kind.api.delete_body.iter();
+        let body =
+            fields.filter_map(|(key, literal)| Some(((*key).to_owned(), literal.value().to_wire()?)));
+        match self.mutate(kind.api.delete, path, project.as_ref(), Json::Object(body.collect())).await {
+            Settled::Ended(mutation) => mutation,
+            Settled::Success(_) => Mutation::Done(None, None),
+        }
+    }
+
+    pub(in crate::cloud) async fn mutate(
+        &self,
+        endpoint: Endpoint,
+        path: Result<String, PathError>,
+        project: Option<&Name>,
+        body: impl Into<Body>,
+    ) -> Settled {
+        let path = match path {
+            Ok(path) => path,
+            Err(error) => return Settled::Ended(Mutation::NotSent(error.to_string())),
+        };
+        let Body { json: body, secrets } = body.into();
+        let empty = body.is_null() || body.as_object().is_some_and(serde_json::Map::is_empty);
+        let request = Request {
+            method: endpoint.method,
+            path,
+            query: Vec::new(),
+            project: project.cloned(),
+            body: (!empty).then_some(body),
+            secrets,
+            deadline: MUTATION_DEADLINE,
+        };
+        self.client.send_mutation(&request, self.gate, self.back).await
+    }
+}

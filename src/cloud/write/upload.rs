@@ -1,0 +1,162 @@
+//! Uploads: an address that the service signs, and bytes that go there without the API key.
+//!
+//! The address is another host's, often, and who holds it may write there: its query is shown nowhere.
+
+use std::time::Duration;
+
+use serde_json::Value as Json;
+
+use super::mutation::Changes;
+use crate::cloud::client::Client;
+use crate::cloud::error::Mutation;
+use crate::cloud::http::decode;
+use crate::cloud::http::message::{
+    Answer, Cloud, ExchangeError, Grant, LONGEST_KEY, LONGEST_URL, SignedUrl, Upload,
+};
+use crate::cloud::http::response_class::Settled;
+use crate::cloud::http::url_path::fill;
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::schema::Call;
+use crate::model::snapshot::ObjectKey;
+
+/// Time for an upload besides that for its bytes.
+pub(in crate::cloud) const LEAST: Duration = Duration::from_mins(1);
+
+/// Bytes in a second below which an upload is given up.
+pub(in crate::cloud) const SLOWEST: u64 = 64 << 10;
+
+/// Why an upload did not succeed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UploadError {
+    /// Another one may succeed, with another grant.
+    Passing(String),
+    /// It would be the same again.
+    Final(String),
+}
+
+impl<C: Cloud, K: Clock, R: Random> Changes<'_, C, K, R> {
+    /// Asks for leave to upload. It changes nothing, so whoever gets no answer can ask again.
+    ///
+    /// # Errors
+    /// How it ended without one.
+    pub async fn grant(
+        &self,
+        call: &'static Call,
+        object: &ObjectKey,
+        project: Option<&Name>,
+    ) -> Result<Grant, Mutation> {
+        let path = fill(call.endpoint.path, Some(&object.id), object.parent.as_deref());
+        match self.mutate(call.endpoint, path, project, Json::Null).await {
+            Settled::Ended(mutation) => Err(mutation),
+            Settled::Success(json) => json.as_ref().and_then(granted).ok_or_else(|| Mutation::Unknown {
+                reason: "the answer holds no address to upload to".to_owned(),
+                settled: true,
+                answer: None,
+            }),
+        }
+    }
+}
+
+/// Reads a grant, beside the envelope's own words or under its key.
+fn granted(json: &Json) -> Option<Grant> {
+    let inside = json.get("data").filter(|data| data.is_object()).unwrap_or(json);
+    let text = |name: &str, most| {
+        inside.get(name)?.as_str().filter(|text: &&str| !text.is_empty() && text.len() <= most)
+    };
+    Some(Grant {
+        url: SignedUrl::new(text("upload_url", LONGEST_URL)?),
+        key: text("blob_key", LONGEST_KEY)?.into(),
+    })
+}
+
+impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
+    /// Uploads to a signed address, once. The limiter is the service's, and this is another host.
+    ///
+    /// # Errors
+    /// Why it did not succeed, without the address.
+    pub async fn upload(&self, upload: &Upload) -> Result<(), UploadError> {
+        match self.cloud.upload(upload).await {
+            Ok(answer) => judge(&answer, &upload.url),
+            Err(ExchangeError::Held { reason }) => Err(UploadError::Final(reason)),
+            Err(error) => Err(UploadError::Passing(error.to_string())),
+        }
+    }
+}
+
+fn judge(answer: &Answer, url: &SignedUrl) -> Result<(), UploadError> {
+    let words = decode::error_text(&answer.body).map(|text| format!(" {}: {}", text.error, text.message));
+    let words = words.filter(|words| !url.leaks_in(words)).unwrap_or_default();
+    match answer.status {
+        200..=299 => Ok(()),
+        status @ 300..=399 => {
+            Err(UploadError::Final(format!("{status} redirects, and no redirect is followed")))
+        }
+        // A grant that ran out, a host that has no time.
+        status @ (403 | 408 | 429 | 500..) => Err(UploadError::Passing(format!("{status}{words}"))),
+        status => Err(UploadError::Final(format!("{status}{words}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_signed_address_is_not_shown() {
+        let url = SignedUrl::new("https://user:canary-pw@store.example/app?sig=canary-sig#x");
+        assert_eq!(format!("{url:?}"), r#"SignedUrl("store.example/app")"#);
+        let upload = Upload::new(url, vec![Bytes::from_static(b"ab")]);
+        assert!(!format!("{upload:?}").contains("canary"));
+        assert_eq!((upload.length(), upload.deadline), (2, Duration::from_mins(1)));
+    }
+
+    #[test]
+    fn a_grant_is_read_wherever_it_stands() {
+        let plain = json!({"success": true, "upload_url": "u", "blob_key": "k", "expires_in_seconds": 9});
+        let inside = json!({"success": true, "data": {"upload_url": "u", "blob_key": "k"}});
+        let grant = Some(Grant { url: SignedUrl::new("u"), key: "k".into() });
+        assert_eq!((granted(&plain), granted(&inside)), (grant.clone(), grant));
+        for (name, value) in
+            [("blob_key", json!("")), ("upload_url", json!(7)), ("blob_key", json!("k".repeat(2_000)))]
+        {
+            let mut bad = plain.clone();
+            bad[name] = value;
+            assert_eq!(granted(&bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_judged_and_repeats_no_signature() {
+        let url = SignedUrl::new("https://h/x?signature=canary-0123456789");
+        let judged = |status, body: Json| {
+            let body = body.to_string().into_bytes();
+            let answer =
+                Answer { status, retry_after: None, limit: None, remaining: None, date: None, body };
+            judge(&answer, &url)
+        };
+        let says = |message: &str| json!({"error": "E", "message": message});
+        assert_eq!(judged(200, json!({})), Ok(()));
+        let passing = |text: &str| Err(UploadError::Passing(text.to_owned()));
+        let last = |text: &str| Err(UploadError::Final(text.to_owned()));
+        assert_eq!(judged(403, says("it expired")), passing("403 E: it expired"));
+        assert_eq!(judged(503, json!([])), passing("503"));
+        assert_eq!(judged(403, says("signature=canary-0123456789 is wrong")), passing("403"));
+        assert_eq!(judged(413, says("too large")), last("413 E: too large"));
+        assert_eq!(judged(307, says("x")), last("307 redirects, and no redirect is followed"));
+    }
+
+    #[test]
+    fn bytes_are_counted_as_they_leave() {
+        let pieces = vec![Bytes::from_static(b"abc"), Bytes::from_static(b"de")];
+        let upload = Upload::new(SignedUrl::new("u"), pieces);
+        for _ in 0..2 {
+            let mut leaving = upload.leaving();
+            assert_eq!(leaving.next().as_deref(), Some(&b"abc"[..]));
+            assert_eq!(upload.sent.load(Ordering::Relaxed), 3);
+            assert_eq!((leaving.count(), upload.sent.load(Ordering::Relaxed)), (1, 5));
+        }
+    }
+}
