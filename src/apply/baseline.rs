@@ -24,7 +24,8 @@ use std::time::Duration;
 use futures_util::lock::{Mutex, OwnedMutexGuard};
 
 use super::event::StepError;
-use super::session::{Scope, Session, read_failed};
+use super::session::Session;
+use super::step::{Scope, read_failed};
 use super::wire;
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::store::Store;

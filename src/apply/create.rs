@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::context::Undelivered;
 use super::event::StepError;
 use super::resolve::{Found, LOST_SECRET};
 use super::rollout::Rollout;
-use super::run::Undelivered;
-use super::session::{Job, Scope, Session, Target, read_failed};
+use super::session::Session;
+use super::step::{Job, Scope, Target, read_failed};
 use super::verify::{Verified, Written};
-use super::wire;
+use super::wire::{self, remembered, unsendable};
 use crate::cloud::error::{Mutation, Refusal, ShownOnce};
 use crate::cloud::http::message::{Body, Cloud};
 use crate::cloud::write::mutation::Changes;
@@ -466,34 +467,4 @@ pub(super) fn owned(intent: &Intent, object: &Object, provisional: bool) -> Owne
         created_at: object.created_at.clone(),
         provisional,
     }
-}
-
-/// Returns what the ledger remembers of a resource besides its objects.
-pub(super) fn remembered(
-    job: &Job<'_>,
-    parent: Option<&Address>,
-    applied: Attributes,
-    remember: &Remember,
-    unfinished: bool,
-) -> Entry {
-    Entry {
-        kind: job.kind.name.into(),
-        current: None,
-        deposed: Vec::new(),
-        parent: parent.cloned(),
-        applied,
-        depends_on: remember.depends_on.clone(),
-        protect: remember.protect,
-        keep_on_remove: remember.keep_on_remove,
-        delete_on_remove: remember.delete_on_remove,
-        unfinished,
-        secret_lost: false,
-        final_snapshot: remember.final_snapshot,
-        verified: None,
-    }
-}
-
-/// Says that a value is missing.
-pub(super) fn unsendable(wire::Unsendable(name): wire::Unsendable) -> StepError {
-    StepError::Failed(format!("the value of {name} is not at hand: a secret's text, or what it waits for"))
 }

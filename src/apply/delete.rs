@@ -2,8 +2,8 @@
 //! mistaken, and out of the ledger only when the object is proven gone.
 
 use super::event::StepError;
-use super::fence::Armed;
-use super::session::{Job, Scope, Session, Target};
+use super::session::Session;
+use super::step::{Armed, Job, Scope, Target};
 use super::wait::{TICK, is_leaving};
 use crate::cloud::error::Mutation;
 use crate::cloud::http::message::Cloud;

@@ -13,23 +13,17 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 
 use super::event::StepError;
-use super::session::{Job, Session};
+use super::session::Session;
+use super::step::{Armed, Job};
 use crate::cloud::error::Mutation;
 use crate::cloud::http::message::Cloud;
 use crate::cloud::write::mutation::Changes;
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::store::Store;
-use crate::ledger::state::entry::Intent;
 use crate::model::clock::{Clock, Random};
 
 /// A lease must outlast a request by so much: what the two machines' clocks may differ in pace.
 const MARGIN: Duration = Duration::from_secs(5);
-
-/// A durable intent, and when it was recorded by the clock that decides.
-pub(super) struct Armed {
-    pub(super) intent: Intent,
-    pub(super) since: Duration,
-}
 
 /// Whether requests may leave, and how many are out.
 #[derive(Debug, Default)]

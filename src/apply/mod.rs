@@ -2,6 +2,7 @@
 
 mod baseline;
 mod binding;
+pub mod context;
 mod create;
 mod delete;
 mod dependants;
@@ -16,6 +17,7 @@ pub mod run;
 pub mod schedule;
 mod scribe;
 mod session;
+mod step;
 mod update;
 mod upload;
 mod verify;

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::context::Bounds;
 use super::delete::check_certificate;
 use super::event::{Event, StepError};
 use super::resolve::Found;
-use super::run::Bounds;
-use super::session::{Job, Scope, Session, Target};
+use super::session::Session;
+use super::step::{Job, Scope, Target};
 use super::update::{Stand, UNSEEN, recorded, stand};
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::record::ClosedOutcome;

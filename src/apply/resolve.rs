@@ -2,7 +2,8 @@
 
 use super::create::owned;
 use super::event::StepError;
-use super::session::{Job, Scope, Session};
+use super::session::Session;
+use super::step::{Job, Scope};
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::intent_candidates::{LATE_EFFECT, candidates};
 use crate::ledger::journal::record::Record;

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::event::StepError;
-use super::session::{Job, Session, Target, read_failed};
+use super::session::Session;
+use super::step::{Job, Target, read_failed};
 use super::wait::{TICK, is_in_use};
 use crate::cloud::http::message::Cloud;
 use crate::cloud::wait::run_records::Running;

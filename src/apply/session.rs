@@ -1,21 +1,20 @@
 //! `Session`: what all steps of one apply share: the context, the writer of the ledger, the objects
 //! that were read, and the baselines of creations.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use futures_util::lock::Mutex;
 
 use super::baseline::Baselines;
+use super::context::Context;
 use super::dependants::Dependants;
 use super::event::{Event, StepError};
-use super::fence::{Armed, Fence};
-use super::run::Context;
+use super::fence::Fence;
 use super::scribe::Scribe;
+use super::step::{Armed, Job, Scope, Target, read_failed};
 use super::world::{World, looked_into, looked_into_by};
 use super::{binding, wire};
-use crate::cloud::error::ReadError;
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::record::{ClosedOutcome, Record};
 use crate::ledger::journal::store::Store;
@@ -43,63 +42,6 @@ pub(super) struct Session<'a, C, K, R, S> {
     seen: RefCell<BTreeMap<Address, Object>>,
     /// Resources whose objects came to rest in this run.
     at_rest: RefCell<BTreeSet<Address>>,
-}
-
-/// A step under way, or an intent being resolved.
-#[derive(Clone, Copy)]
-pub(super) struct Job<'p> {
-    /// The step's number; an intent of an earlier run has none.
-    pub(super) step: Option<usize>,
-    /// Which resource.
-    pub(super) address: &'p Address,
-    /// Its kind.
-    pub(super) kind: &'static Kind,
-    /// When its patience ends, in the clock's elapsed time.
-    pub(super) until: Duration,
-    /// Resources that it refers to.
-    pub(super) needs: &'p [Address],
-    /// Its place among the steps that have sent nothing yet.
-    pub(super) entrance: Option<&'p Entrance<'p>>,
-}
-
-/// A place among the steps that have sent nothing yet. It is given back when the step's first request
-/// is answered, or the step ends.
-pub(super) struct Entrance<'p> {
-    entering: &'p Cell<usize>,
-    left: Cell<bool>,
-}
-
-impl<'p> Entrance<'p> {
-    pub(super) fn new(entering: &'p Cell<usize>) -> Self {
-        entering.set(entering.get() + 1);
-        Self { entering, left: Cell::new(false) }
-    }
-
-    pub(super) fn leave(&self) {
-        if !self.left.replace(true) {
-            self.entering.set(self.entering.get() - 1);
-        }
-    }
-}
-
-impl Drop for Entrance<'_> {
-    fn drop(&mut self) {
-        self.leave();
-    }
-}
-
-/// An object and the project in whose name it is changed.
-#[derive(Clone)]
-pub(super) struct Target {
-    pub(super) key: ObjectKey,
-    pub(super) project: Option<Name>,
-}
-
-impl Target {
-    pub(super) fn of(kind: &Kind, owned: &Owned) -> Self {
-        let key = owned.key(kind.name);
-        Self { key, project: owned.project.clone() }
-    }
 }
 
 impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
@@ -361,30 +303,6 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
     /// Returns what the ledger may remember of values.
     pub(super) fn sealed(&self, kind: &Kind, values: &Attributes) -> Attributes {
         wire::sealed(kind, values, &self.secret_key())
-    }
-}
-
-/// Where a request goes: the parent object of a child, and the project.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Scope {
-    pub(super) parent: Option<Name>,
-    pub(super) project: Option<Name>,
-}
-
-impl Scope {
-    pub(super) fn of(target: &Target) -> Self {
-        Self { parent: target.key.parent.clone(), project: target.project.clone() }
-    }
-}
-
-/// Says of a step what a failed read means.
-pub(super) fn read_failed(error: ReadError) -> StepError {
-    match error {
-        ReadError::Refused { refusal, .. } => StepError::Refused(refusal),
-        ReadError::Broken { refusal, .. } => StepError::Broken(refusal),
-        error @ (ReadError::Failed { .. } | ReadError::Shifting { .. } | ReadError::Untrusted { .. }) => {
-            StepError::Unreachable(error.to_string())
-        }
     }
 }
 

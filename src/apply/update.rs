@@ -4,14 +4,13 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use super::create::{remembered, unsendable};
 use super::event::StepError;
-use super::fence::Armed;
-use super::session::{Job, Scope, Session, Target};
+use super::session::Session;
+use super::step::{Armed, Job, Scope, Target};
 use super::upload::begun_by;
 use super::verify::{Verified, Written};
 use super::wait::{at_rest, has_failed, is_in_use};
-use super::wire;
+use super::wire::{self, remembered, unsendable};
 use crate::cloud::error::Mutation;
 use crate::cloud::http::message::Cloud;
 use crate::cloud::write::mutation::Changes;

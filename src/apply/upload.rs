@@ -11,9 +11,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::{Either, select};
 
+use super::context::Unpacked;
 use super::event::StepError;
-use super::run::Unpacked;
-use super::session::{Job, Session, Target, read_failed};
+use super::session::Session;
+use super::step::{Job, Target, read_failed};
 use super::update::Move;
 use super::wait::{TICK, has_failed, is_leaving};
 use crate::cloud::error::Mutation;

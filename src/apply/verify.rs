@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::event::{Refusal, StepError};
-use super::session::{Job, Session, Target};
+use super::session::Session;
+use super::step::{Job, Target};
 use super::update::Move;
 use super::wait::TICK;
 use super::wire;

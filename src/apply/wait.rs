@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::event::StepError;
-use super::session::{Job, Session, Target, read_failed};
+use super::session::Session;
+use super::step::{Job, Target, read_failed};
 use crate::cloud::http::message::Cloud;
 use crate::cloud::wait::waiter::Unsettled;
 use crate::ledger::journal::store::Store;

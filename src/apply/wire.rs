@@ -5,14 +5,18 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json};
 
+use super::event::StepError;
+use super::step::Job;
 use crate::cloud::http::message::Body;
-use crate::model::address::Name;
+use crate::ledger::state::entry::Entry;
+use crate::model::address::{Address, Name};
 use crate::model::meaning;
 use crate::model::redact::SentSecrets;
 use crate::model::schema::{Attribute, Call, Kind, Literal, OnChange, Presence, Type};
 use crate::model::secret::{FingerprintKey, Secret, is_same_fingerprint};
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
+use crate::plan::change::Remember;
 
 /// An attribute whose value must not be sent: a part of it is not known, or is a secret without its
 /// text.
@@ -290,6 +294,36 @@ pub(super) fn calls_between(
         OnChange::Upload { deliver, .. } => vec![(deliver, live.clone(), wanted.clone())],
         OnChange::Replace | OnChange::Never => Vec::new(),
     }
+}
+
+/// Returns what the ledger remembers of a resource besides its objects.
+pub(super) fn remembered(
+    job: &Job<'_>,
+    parent: Option<&Address>,
+    applied: Attributes,
+    remember: &Remember,
+    unfinished: bool,
+) -> Entry {
+    Entry {
+        kind: job.kind.name.into(),
+        current: None,
+        deposed: Vec::new(),
+        parent: parent.cloned(),
+        applied,
+        depends_on: remember.depends_on.clone(),
+        protect: remember.protect,
+        keep_on_remove: remember.keep_on_remove,
+        delete_on_remove: remember.delete_on_remove,
+        unfinished,
+        secret_lost: false,
+        final_snapshot: remember.final_snapshot,
+        verified: None,
+    }
+}
+
+/// Says that a value is missing.
+pub(super) fn unsendable(Unsendable(name): Unsendable) -> StepError {
+    StepError::Failed(format!("the value of {name} is not at hand: a secret's text, or what it waits for"))
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ pub use self::serve::{Complete, Completions, Emulator, Manual};
 pub use self::tells::Tells;
 pub use self::test::Test;
 pub use self::understand::{Drawing, Eval, Explain, Graph, Render, Why};
-use crate::apply::run::PARALLEL;
+use crate::apply::context::PARALLEL;
 use crate::model::address::{Address, Name};
 
 /// What `stead` alone prints.

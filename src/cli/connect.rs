@@ -12,7 +12,7 @@ use super::failure::Failure;
 use super::limiter_file::LimiterFile;
 use super::settings::{Cloud, Settings};
 use super::{backend, files, keys, learned, local, offers};
-use crate::apply::run::Bounds;
+use crate::apply::context::Bounds;
 use crate::cloud::client::Client;
 use crate::cloud::http::https_transport::{HttpCloud, Options, Roots};
 use crate::cloud::http::rate_limit::SharedSlots;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::books::Book;
-use crate::apply::run::Undelivered;
+use crate::apply::context::Undelivered;
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
 use crate::cli::program::PATIENCE;

@@ -4,7 +4,7 @@ use std::iter::once;
 
 use super::files::Below;
 use super::project::Project;
-use crate::apply::run::{Pack, Pieces, Unpacked};
+use crate::apply::context::{Pack, Pieces, Unpacked};
 use crate::config::source_dir::{Archive, SourceError, Tree};
 use crate::model::address::Address;
 

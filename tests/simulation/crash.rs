@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
-use stead::apply::run::Bounds;
+use stead::apply::context::Bounds;
 use stead::config::stack::Stack;
 use stead::ledger::journal::record::{Answer, Record};
 use stead::ledger::journal::replay::load_ledger;

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use stead::apply::context::Bounds;
 use stead::apply::event::StepError;
-use stead::apply::run::Bounds;
 use stead::ledger::journal::record::{ClosedOutcome, Record};
 
 use super::cloud::deliver_late;

@@ -45,7 +45,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use stead::apply::run::Bounds;
+use stead::apply::context::Bounds;
 
 use disaster::{Outside, Remains};
 use process::{Aim, assert_converged, assert_still, beginning, process};

@@ -6,8 +6,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::Value as Json;
+use stead::apply::context::{Bounds, Context, PARALLEL, Undelivered};
 use stead::apply::event::{Event, Outcome};
-use stead::apply::run::{Bounds, Context, PARALLEL, Undelivered, recover, run};
+use stead::apply::run::{recover, run};
 use stead::cloud::client::Client;
 use stead::config::stack::Stack;
 use stead::emulator::world::{self, Setup, Tier, World, handle};

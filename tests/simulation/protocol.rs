@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::json;
+use stead::apply::context::Bounds;
 use stead::apply::event::{Event, StepError};
-use stead::apply::run::Bounds;
 use stead::emulator::world::Tier;
 use stead::ledger::journal::replay::load_ledger;
 use stead::model::address::Address;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
-use stead::apply::run::{Pack, Pieces, Unpacked};
+use stead::apply::context::{Pack, Pieces, Unpacked};
 use stead::config::declarations::Declarations;
 use stead::config::stack::{Confirm, Environment, Lifecycle, Resource, Setting, Stack};
 use stead::kinds::REGISTRY;

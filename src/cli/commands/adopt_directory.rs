@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::state::missing;
-use crate::apply::run::Bounds;
+use crate::apply::context::Bounds;
 use crate::cli::args::AdoptDirectory;
 use crate::cli::books::{self, Shelf, Terms};
 use crate::cli::exit::Exit;

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::apply::context::{Bounds, Context};
 use crate::apply::event::Event;
-use crate::apply::run::{self, Bounds, Context};
+use crate::apply::run::{self};
 use crate::cli::args::{Apply as Args, Consent, Running, Scope};
 use crate::cli::awaited::{self, Known};
 use crate::cli::books::{self, Book, Expected, Shelf};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::apply::run::Bounds;
+use crate::apply::context::Bounds;
 use crate::cli::args::{Break, Lock, LockAction};
 use crate::cli::books::{self, Terms};
 use crate::cli::exit::Exit;

@@ -2,7 +2,7 @@
 //! old place says where the ledger went, it is the ledger.
 
 use super::state::{put, same_content};
-use crate::apply::run::Bounds;
+use crate::apply::context::Bounds;
 use crate::cli::args::Migrate;
 use crate::cli::backend;
 use crate::cli::books::{self, Book, Terms};

@@ -2,7 +2,7 @@
 //! confirmed. Out: the same ledger, covered by MACs of the key. Killed at any moment it is one or the other.
 
 use super::state::missing;
-use crate::apply::run::Bounds;
+use crate::apply::context::Bounds;
 use crate::cli::args::Seal;
 use crate::cli::books::{self, Book, Shelf, Terms};
 use crate::cli::exit::Exit;

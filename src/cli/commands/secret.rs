@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::apply::run::Bounds;
+use crate::apply::context::Bounds;
 use crate::cli::args::{Secret as Args, SecretAction, SecretGet, SecretKeygen, SecretSet};
 use crate::cli::books::{self, Book, Terms};
 use crate::cli::commands::state;

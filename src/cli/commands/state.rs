@@ -1,7 +1,7 @@
 //! `stead state`: the ledger itself: listed, copied, moved, checked and repaired.
 
 use super::{adopt_directory, migrate, repair, seal};
-use crate::apply::run::Bounds;
+use crate::apply::context::Bounds;
 use crate::cli::args::{Pull, Push, State, StateAction};
 use crate::cli::books::{self, Book, Shelf, Terms};
 use crate::cli::exit::Exit;

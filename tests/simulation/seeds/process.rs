@@ -9,8 +9,9 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use stead::apply::context::{Bounds, Context, PARALLEL};
 use stead::apply::event::{Event, Outcome};
-use stead::apply::run::{Bounds, Context, PARALLEL, recover, run};
+use stead::apply::run::{recover, run};
 use stead::cloud::client::Client;
 use stead::cloud::error::ReadError;
 use stead::kinds::REGISTRY;
