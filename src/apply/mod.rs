@@ -1,26 +1,17 @@
 //! Plan, client and ledger → `Outcome`: the schedule, the executor and the crash-safe protocol.
 
-mod baseline;
-mod binding;
 pub mod context;
-mod create;
-mod delete;
-mod dependants;
+mod dependents;
+mod evaluation_scope;
 pub mod event;
-mod execute;
-mod fence;
-mod finish;
-mod recover;
-mod resolve;
-mod rollout;
+mod executor;
+mod finalize;
+mod open_intents;
+mod planned_secrets;
+mod protocol;
+mod request_encoding;
 pub mod run;
+mod run_state;
 pub mod schedule;
-mod scribe;
-mod session;
 mod step;
-mod update;
-mod upload;
-mod verify;
-mod wait;
-mod wire;
-mod world;
+mod steps;

@@ -6,8 +6,8 @@ use futures_util::future::{Either, select};
 
 use super::context::Context;
 use super::event::{Outcome, StepError};
-use super::execute;
-use super::session::Session;
+use super::executor;
+use super::run_state::Session;
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::store::Store;
 use crate::model::clock::{Clock, Random};
@@ -37,6 +37,6 @@ pub async fn run<C: Cloud, K: Clock, R: Random, S: Store>(
     plan: &Plan,
 ) -> Outcome {
     let session = Session::new(context, Some(plan));
-    let outcome = session.kept(execute::execute(&session, plan)).await;
+    let outcome = session.kept(executor::execute(&session, plan)).await;
     outcome.redacted(&|text| context.client.redact(&text))
 }

@@ -7,7 +7,7 @@ use std::task::Poll;
 
 use futures_util::lock::Mutex;
 
-use super::event::StepError;
+use crate::apply::event::StepError;
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::handle::Journal;
 use crate::ledger::journal::record::Record;
@@ -15,7 +15,7 @@ use crate::ledger::journal::store::Store;
 
 /// The queue in front of a journal.
 #[derive(Debug, Default)]
-pub(super) struct Scribe {
+pub(in crate::apply) struct Scribe {
     queue: RefCell<Vec<Record>>,
     queued: Cell<u64>,
     written: Cell<u64>,
@@ -29,7 +29,7 @@ impl Scribe {
     ///
     /// # Errors
     /// When the journal cannot be written, now or before: nothing may be sent any more.
-    pub(super) async fn commit<S: Store>(
+    pub(in crate::apply) async fn commit<S: Store>(
         &self,
         journal: &Journal<S>,
         records: impl IntoIterator<Item = Record>,
@@ -67,7 +67,7 @@ impl Scribe {
     }
 
     /// Remembers why nothing is written any more.
-    pub(super) fn fail(&self, error: &StoreError) {
+    pub(in crate::apply) fn fail(&self, error: &StoreError) {
         let text = with_sources(error);
         let failure = match error {
             StoreError::Displaced { .. } => StepError::Displaced(text),
@@ -80,7 +80,7 @@ impl Scribe {
     ///
     /// # Errors
     /// The first failure.
-    pub(super) fn standing(&self) -> Result<(), StepError> {
+    pub(in crate::apply) fn standing(&self) -> Result<(), StepError> {
         match &*self.failure.borrow() {
             Some(error) => Err(error.clone()),
             None => Ok(()),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::event::StepError;
-use super::session::Session;
+use super::run_state::Session;
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::intent_candidates::is_watched;
 use crate::ledger::journal::record::ClosedOutcome;

@@ -6,15 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::lock::Mutex;
 
-use super::baseline::Baselines;
 use super::context::Context;
-use super::dependants::Dependants;
+use super::dependents::Dependants;
+use super::evaluation_scope::{World, looked_into, looked_into_by};
 use super::event::{Event, StepError};
-use super::fence::Fence;
-use super::scribe::Scribe;
+use super::protocol::journal_writer::Scribe;
+use super::protocol::preexisting::Baselines;
+use super::protocol::write_fence::Fence;
 use super::step::{Armed, Job, Scope, Target, read_failed};
-use super::world::{World, looked_into, looked_into_by};
-use super::{binding, wire};
+use super::{planned_secrets, request_encoding};
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::record::{ClosedOutcome, Record};
 use crate::ledger::journal::store::Store;
@@ -226,7 +226,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
             *value = match self.applied(address, name) {
                 Some(applied) if applied == *value => applied,
                 _ => match self.evaluate(address, name, &planned).await {
-                    Ok(computed) => wire::seal_parts(&computed, &self.secret_key()),
+                    Ok(computed) => request_encoding::seal_parts(&computed, &self.secret_key()),
                     Err(_) => continue,
                 },
             };
@@ -255,7 +255,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
         }
         if let Some(configured) = &configured {
             let key = self.secret_key();
-            if !binding::is_planned(planned, configured, &value, &key) {
+            if !planned_secrets::is_planned(planned, configured, &value, &key) {
                 return Err(StepError::Moved(format!(
                     "{name}, or a secret in it, is not what the plan was made with"
                 )));
@@ -302,7 +302,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
 
     /// Returns what the ledger may remember of values.
     pub(super) fn sealed(&self, kind: &Kind, values: &Attributes) -> Attributes {
-        wire::sealed(kind, values, &self.secret_key())
+        request_encoding::sealed(kind, values, &self.secret_key())
     }
 }
 

@@ -11,13 +11,13 @@ use futures_util::StreamExt;
 use futures_util::lock::Mutex;
 use futures_util::stream::FuturesUnordered;
 
-use super::create::Wish;
 use super::event::{Event, Outcome, StepError};
+use super::request_encoding::seal_parts;
+use super::run_state::Session;
 use super::schedule::{Progress, Schedule};
-use super::session::Session;
 use super::step::{Entrance, Job};
-use super::update::Change;
-use super::wire::seal_parts;
+use super::steps::create::Wish;
+use super::steps::update::Change;
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::store::Store;

@@ -9,12 +9,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::event::{Refusal, StepError};
-use super::session::Session;
-use super::step::{Job, Target};
 use super::update::Move;
 use super::wait::TICK;
-use super::wire;
+use crate::apply::event::{Refusal, StepError};
+use crate::apply::request_encoding;
+use crate::apply::run_state::Session;
+use crate::apply::step::{Job, Target};
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::store::Store;
 use crate::ledger::state::verification::{Confirmation, Verification};
@@ -28,13 +28,13 @@ use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
 
 /// What was written, and what of it is compared.
-pub(super) struct Written<'w> {
+pub(in crate::apply) struct Written<'w> {
     /// The values of the written attributes.
-    pub(super) values: &'w Attributes,
+    pub(in crate::apply) values: &'w Attributes,
     /// Attributes that are not compared.
-    pub(super) unverified: &'w BTreeSet<Name>,
+    pub(in crate::apply) unverified: &'w BTreeSet<Name>,
     /// Attributes that this step has sent by calls; `None`: it created the object.
-    pub(super) sent: Option<BTreeSet<Name>>,
+    pub(in crate::apply) sent: Option<BTreeSet<Name>>,
 }
 
 /// A written value that the object does not show.
@@ -54,16 +54,16 @@ struct Comparison {
 }
 
 /// What became of what was written.
-pub(super) struct Verified {
-    pub(super) object: Object,
-    pub(super) verification: Verification,
+pub(in crate::apply) struct Verified {
+    pub(in crate::apply) object: Object,
+    pub(in crate::apply) verification: Verification,
     /// Why the step fails, if the service did not keep what the step sent.
-    pub(super) failure: Option<StepError>,
+    pub(in crate::apply) failure: Option<StepError>,
 }
 
 impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// Compares an object with what was written, and sends once more what differs and a call sets.
-    pub(super) async fn verify(
+    pub(in crate::apply) async fn verify(
         &self,
         job: &Job<'_>,
         target: &Target,
@@ -133,10 +133,10 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         for attribute in later {
             let Some(wanted) = values.get(attribute.name) else { continue };
             let is_told = Reading::new(attribute, &object).told().is_some();
-            if is_told || wire::same(attribute, wanted, &Value::Null) {
+            if is_told || request_encoding::same(attribute, wanted, &Value::Null) {
                 continue;
             }
-            for (call, before, after) in wire::calls_between(attribute, &Value::Null, wanted) {
+            for (call, before, after) in request_encoding::calls_between(attribute, &Value::Null, wanted) {
                 let step = Move::new(call, attribute, (before, after));
                 object = self.go(job, target, &step, values, &Attributes::new()).await?;
             }
@@ -190,7 +190,8 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             let Some((attribute, sent)) = attribute.zip(written.values.get(name)) else { continue };
             let told = Reading::new(attribute, object).told();
             let shown = told.map(|live| attribute.hidden([Some(sent), None], live));
-            let is_shown = |shown: Value| wire::same_sealed(attribute, sent, &shown, &self.secret_key());
+            let is_shown =
+                |shown: Value| request_encoding::same_sealed(attribute, sent, &shown, &self.secret_key());
             if !shown.is_some_and(is_shown) {
                 verification.take_over(earlier, name);
             }
@@ -227,7 +228,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 
     /// Returns what the ledger records of a value that was not kept.
     fn recorded(&self, one: &NotKept) -> Value {
-        wire::seal(one.attribute, &one.shown, &self.secret_key())
+        request_encoding::seal(one.attribute, &one.shown, &self.secret_key())
     }
 }
 
@@ -261,8 +262,11 @@ fn compare(
                 for (part, sent) in parts {
                     let told = part_type(ty, part).zip(told_part(ty, &shown, part));
                     let Some((ty, live)) = told else { continue };
-                    let form = |value: &Value| meaning::meaning(ty, &wire::seal_parts(value, key));
-                    if !meaning::same(ty, sent, live) && !wire::alike(&form(sent), &form(live), key) {
+                    let form =
+                        |value: &Value| meaning::meaning(ty, &request_encoding::seal_parts(value, key));
+                    if !meaning::same(ty, sent, live)
+                        && !request_encoding::alike(&form(sent), &form(live), key)
+                    {
                         let path = smol_str::format_smolstr!("{name}.{part}");
                         found.not_kept.push(NotKept {
                             attribute,
@@ -273,7 +277,7 @@ fn compare(
                     }
                 }
             }
-            _ if wire::same_sealed(attribute, sent, &shown, key) => {}
+            _ if request_encoding::same_sealed(attribute, sent, &shown, key) => {}
             _ => found.not_kept.push(NotKept { attribute, path: name.clone(), sent: sent.clone(), shown }),
         }
     }
@@ -298,7 +302,7 @@ fn moves(open: &[&NotKept], values: &Attributes, object: &Object) -> Vec<Move> {
             continue;
         }
         let wanted = with_other_keys(attribute, wanted, &live);
-        for (call, before, after) in wire::calls_between(attribute, &live, &wanted) {
+        for (call, before, after) in request_encoding::calls_between(attribute, &live, &wanted) {
             let travels = matches!(attribute.change, OnChange::Patch { .. });
             match moves.iter_mut().find(|step| travels && step.call.name == call.name) {
                 Some(step) => step.add(attribute, (before, after)),

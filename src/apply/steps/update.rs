@@ -4,13 +4,13 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use super::event::StepError;
-use super::session::Session;
-use super::step::{Armed, Job, Scope, Target};
 use super::upload::begun_by;
-use super::verify::{Verified, Written};
+use super::verify_written::{Verified, Written};
 use super::wait::{at_rest, has_failed, is_in_use};
-use super::wire::{self, remembered, unsendable};
+use crate::apply::event::StepError;
+use crate::apply::request_encoding::{self, remembered, unsendable};
+use crate::apply::run_state::Session;
+use crate::apply::step::{Armed, Job, Scope, Target};
 use crate::cloud::error::Mutation;
 use crate::cloud::http::message::Cloud;
 use crate::cloud::write::mutation::Changes;
@@ -31,35 +31,36 @@ use crate::plan::change::{PlannedCall, Remember};
 const ATTEMPTS: usize = 3;
 
 /// What is asked about a lost call where no bound is assumed.
-pub(super) const UNSEEN: &str = "its effect is not seen, and nobody knows whether it is still to come";
+pub(in crate::apply) const UNSEEN: &str =
+    "its effect is not seen, and nobody knows whether it is still to come";
 
 /// What the plan says of a change in place.
-pub(super) struct Change<'p> {
-    pub(super) object: Option<&'p ObjectKey>,
-    pub(super) calls: &'p [PlannedCall],
-    pub(super) desired: &'p BTreeMap<Name, Expression>,
-    pub(super) remember: &'p Remember,
+pub(in crate::apply) struct Change<'p> {
+    pub(in crate::apply) object: Option<&'p ObjectKey>,
+    pub(in crate::apply) calls: &'p [PlannedCall],
+    pub(in crate::apply) desired: &'p BTreeMap<Name, Expression>,
+    pub(in crate::apply) remember: &'p Remember,
 }
 
 /// One call whose values are all known.
-pub(super) struct Move {
-    pub(super) call: &'static Call,
+pub(in crate::apply) struct Move {
+    pub(in crate::apply) call: &'static Call,
     /// Each attribute as the plan saw it, and as it should be.
     attributes: BTreeMap<Name, (Value, Value)>,
 }
 
 impl Move {
-    pub(super) fn targets(&self) -> Attributes {
+    pub(in crate::apply) fn targets(&self) -> Attributes {
         self.attributes.iter().map(|(name, (_, target))| (name.clone(), target.clone())).collect()
     }
 
     /// Returns a call that takes one attribute from one value to another.
-    pub(super) fn new(call: &'static Call, attribute: &Attribute, ends: (Value, Value)) -> Self {
+    pub(in crate::apply) fn new(call: &'static Call, attribute: &Attribute, ends: (Value, Value)) -> Self {
         Self { call, attributes: [(attribute.name.into(), ends)].into() }
     }
 
     /// Lets the call take another attribute along.
-    pub(super) fn add(&mut self, attribute: &Attribute, ends: (Value, Value)) {
+    pub(in crate::apply) fn add(&mut self, attribute: &Attribute, ends: (Value, Value)) {
         self.attributes.insert(attribute.name.into(), ends);
     }
 
@@ -88,7 +89,10 @@ impl Move {
             for (part, value) in map {
                 let Some((before, live)) = before.get(part).zip(live.get(part)) else { continue };
                 let lacks_text = matches!(value, Value::Secret(_)) && value.to_wire().is_none();
-                if lacks_text && wire::alike(value, before, key) && wire::alike(before, live, key) {
+                if lacks_text
+                    && request_encoding::alike(value, before, key)
+                    && request_encoding::alike(before, live, key)
+                {
                     *value = live.clone();
                 }
             }
@@ -99,7 +103,7 @@ impl Move {
 
 /// How far an object is along a move.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Stand {
+pub(in crate::apply) enum Stand {
     /// Everything that can be read is as it should be.
     There,
     /// It is as the plan saw it, at least in part.
@@ -110,7 +114,11 @@ pub(super) enum Stand {
 
 impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// Changes an object by calls, in order. Returns its id.
-    pub(super) async fn update(&self, job: &Job<'_>, change: &Change<'_>) -> Result<Name, StepError> {
+    pub(in crate::apply) async fn update(
+        &self,
+        job: &Job<'_>,
+        change: &Change<'_>,
+    ) -> Result<Name, StepError> {
         if let Some(old) = change.object.and_then(|key| self.deposed(job.address, key)) {
             return self.let_go(job, &old, change).await;
         }
@@ -203,7 +211,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     /// Makes one call and sees to it that it has its effect. Returns the object after it.
-    pub(super) async fn go(
+    pub(in crate::apply) async fn go(
         &self,
         job: &Job<'_>,
         target: &Target,
@@ -277,8 +285,8 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let action = IntentAction::Update {
             id: target.key.id.clone(),
             call: step.call.name.into(),
-            before: wire::sealed_all(job.kind, &before, &self.secret_key()),
-            target: wire::sealed_all(job.kind, &step.targets(), &self.secret_key()),
+            before: request_encoding::sealed_all(job.kind, &before, &self.secret_key()),
+            target: request_encoding::sealed_all(job.kind, &step.targets(), &self.secret_key()),
         };
         self.stirs(job.address);
         self.intend(job, Scope::of(target), action).await
@@ -292,7 +300,8 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         (step, to_send, values, object): (&Move, &Attributes, &Attributes, &Object),
     ) -> Result<(Mutation, Option<(&'static Run, Name)>), StepError> {
         let standing = |name: &str| values.get(name).or_else(|| object.attributes.get(name)).cloned();
-        let body = wire::call_body(job.kind, step.call, to_send, standing).map_err(unsendable)?;
+        let body =
+            request_encoding::call_body(job.kind, step.call, to_send, standing).map_err(unsendable)?;
         let (call, project) = (step.call, target.project.as_ref());
         let Some(run) = begun_by(job.kind, call, to_send) else {
             let request = async |changes: Changes<'_, C, K, R>| {
@@ -392,17 +401,22 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 
     /// Returns the records of a call that had its effect. What the ledger remembers besides ids is the
     /// current object's: an older one, whose links are undone before it goes, changes none of it.
-    pub(super) fn done(&self, job: &Job<'_>, intent: &Intent, targets: &Attributes) -> Vec<Record> {
+    pub(in crate::apply) fn done(
+        &self,
+        job: &Job<'_>,
+        intent: &Intent,
+        targets: &Attributes,
+    ) -> Vec<Record> {
         let mut records = vec![Record::Closed { op: intent.op, outcome: ClosedOutcome::Done }];
         let IntentAction::Update { id, before, .. } = &intent.action else { return records };
         let entry = self.context.journal.ledger().entries.get(job.address).cloned();
         let entry = entry.filter(|entry| entry.current.as_ref().is_some_and(|owned| owned.id == *id));
         if let Some(entry) = entry {
             // A `Null` tells of an attribute that was reset.
-            let mut attributes = wire::sealed_all(job.kind, targets, &self.secret_key());
+            let mut attributes = request_encoding::sealed_all(job.kind, targets, &self.secret_key());
             let written = |name: &Name| job.kind.attribute(name).is_some_and(Attribute::is_writable);
             attributes.retain(|name, _| written(name));
-            wire::keep_own(job.kind, &mut attributes, before, &entry.applied);
+            request_encoding::keep_own(job.kind, &mut attributes, before, &entry.applied);
             records.push(Record::Merged { address: job.address.clone(), attributes });
         }
         records
@@ -426,8 +440,9 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             return error;
         }
         let key = self.secret_key();
-        let shown =
-            |value: &Value| kind.attribute(name).map(|attribute| wire::seal(attribute, value, &key));
+        let shown = |value: &Value| {
+            kind.attribute(name).map(|attribute| request_encoding::seal(attribute, value, &key))
+        };
         let live = shown(&step.veiled(kind, name, object.attributes.get(name))).unwrap_or_default();
         let before = step.attributes.get(name).and_then(|(before, _)| shown(before)).unwrap_or_default();
         let (before, live) = (before.to_string(), live.to_string());
@@ -441,7 +456,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 }
 
 /// Returns a move that an intent recorded, for comparing only: its secrets have no text.
-pub(super) fn recorded(call: &'static Call, before: &Attributes, target: &Attributes) -> Move {
+pub(in crate::apply) fn recorded(call: &'static Call, before: &Attributes, target: &Attributes) -> Move {
     let before_of = |name: &Name| before.get(name).cloned().unwrap_or_default();
     let attributes =
         target.iter().map(|(name, target)| (name.clone(), (before_of(name), target.clone()))).collect();
@@ -449,7 +464,7 @@ pub(super) fn recorded(call: &'static Call, before: &Attributes, target: &Attrib
 }
 
 /// Compares an object with both ends of a move.
-pub(super) fn stand(
+pub(in crate::apply) fn stand(
     kind: &Kind,
     step: &Move,
     reached: &Attributes,
@@ -462,7 +477,7 @@ pub(super) fn stand(
         // What the service does not show is neither one end nor the other.
         let Some(attribute) = kind.attribute(name).filter(told) else { continue };
         let live = step.veiled(kind, name, object.attributes.get(name));
-        let is = |value: &Value| wire::same_sealed(attribute, &live, value, key);
+        let is = |value: &Value| request_encoding::same_sealed(attribute, &live, value, key);
         // What brings an object back has nothing left to do when it is in use.
         if is(target) || (!attribute.is_writable() && is_in_use(kind, object)) {
             continue;

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::context::Undelivered;
-use super::event::StepError;
-use super::resolve::{Found, LOST_SECRET};
 use super::rollout::Rollout;
-use super::session::Session;
-use super::step::{Job, Scope, Target, read_failed};
-use super::verify::{Verified, Written};
-use super::wire::{self, remembered, unsendable};
+use super::verify_written::{Verified, Written};
+use crate::apply::context::Undelivered;
+use crate::apply::event::StepError;
+use crate::apply::protocol::resolve_intent::{Found, LOST_SECRET};
+use crate::apply::request_encoding::{self, remembered, unsendable};
+use crate::apply::run_state::Session;
+use crate::apply::step::{Job, Scope, Target, read_failed};
 use crate::cloud::error::{Mutation, Refusal, ShownOnce};
 use crate::cloud::http::message::{Body, Cloud};
 use crate::cloud::write::mutation::Changes;
@@ -34,12 +34,12 @@ use crate::plan::change::{ProjectOf, Remember};
 const ATTEMPTS: usize = 3;
 
 /// What the plan says of a creation.
-pub(super) struct Wish<'p> {
-    pub(super) desired: &'p BTreeMap<Name, Expression>,
-    pub(super) project: &'p ProjectOf,
-    pub(super) parent: Option<&'p Address>,
-    pub(super) remember: &'p Remember,
-    pub(super) deposes: bool,
+pub(in crate::apply) struct Wish<'p> {
+    pub(in crate::apply) desired: &'p BTreeMap<Name, Expression>,
+    pub(in crate::apply) project: &'p ProjectOf,
+    pub(in crate::apply) parent: Option<&'p Address>,
+    pub(in crate::apply) remember: &'p Remember,
+    pub(in crate::apply) deposes: bool,
 }
 
 /// A creation whose values are all known.
@@ -63,7 +63,7 @@ enum Attempt {
 
 impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// Makes an object and waits until it can be used. Returns its id.
-    pub(super) async fn create(&self, job: &Job<'_>, wish: &Wish<'_>) -> Result<Name, StepError> {
+    pub(in crate::apply) async fn create(&self, job: &Job<'_>, wish: &Wish<'_>) -> Result<Name, StepError> {
         let birth = self.prepare(job, wish).await?;
         let rollout = Box::pin(self.foresee_at_parent(job, wish.parent)).await?;
         let (owned, object) = {
@@ -89,14 +89,14 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         };
         let scope = Scope { parent: wish.parent.map(id_of).transpose()?, project };
         let values = self.evaluate_all(job.address, wish.desired).await?;
-        let body = wire::create_body(job.kind, &values).map_err(unsendable)?;
+        let body = request_encoding::create_body(job.kind, &values).map_err(unsendable)?;
         let at_creation = |name: &Name| job.kind.attribute(name).is_some_and(|a| a.at_creation);
         let mut applied = self.sealed(job.kind, &values);
         applied.retain(|name, _| at_creation(name));
         // A secret that is shown once counts as lost until it is delivered.
         let secret_lost = job.kind.shown_once.is_some();
         let entry = Entry { secret_lost, ..remembered(job, wish.parent, applied, wish.remember, true) };
-        let mut expected = wire::expected(job.kind, &values);
+        let mut expected = request_encoding::expected(job.kind, &values);
         // Answers and lists are compared with it, and they name each object by one id.
         self.context.client.name_references(job.kind, &mut expected).await;
         // What was to step down may have gone along with another object meanwhile.
@@ -218,7 +218,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         intent: &Intent,
         answered: Object,
     ) -> Result<Result<Object, String>, StepError> {
-        if !wire::gives_ids(job.kind) {
+        if !request_encoding::gives_ids(job.kind) {
             return Ok(Ok(answered));
         }
         let (key, project) = (answered.key(), answered.project.as_ref().or(intent.project.as_ref()));
@@ -245,7 +245,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 
     /// Delivers a secret that its sink does not have yet: one that was kept, or that is shown again. Tells
     /// whether nobody has it: then a plan makes another object.
-    pub(super) async fn still_lacks_secret(
+    pub(in crate::apply) async fn still_lacks_secret(
         &self,
         job: &Job<'_>,
         target: &Target,
@@ -436,11 +436,12 @@ fn not_ours(kind: &Kind, birth: &Birth, intent: &Intent, object: &Object) -> Opt
     let known =
         matches!(&intent.action, IntentAction::Create { baseline, .. } if baseline.contains(&object.id));
     let id = &object.id;
-    let mark = wire::distinguishing(kind).map(|attribute| attribute.name).unwrap_or_default();
+    let mark = request_encoding::distinguishing(kind).map(|attribute| attribute.name).unwrap_or_default();
     if known {
         return Some(format!("the answer names {id}, which was there before"));
     }
-    if let Some(name) = wire::unlike(kind, &birth.expected, object).filter(|name| *name == mark) {
+    if let Some(name) = request_encoding::unlike(kind, &birth.expected, object).filter(|name| *name == mark)
+    {
         return Some(format!("the answer names {id}, whose {name} is not the one that was sent"));
     }
     let elsewhere =
@@ -459,7 +460,7 @@ fn apart(answered: &Object, seen: &Object) -> Option<String> {
 }
 
 /// Returns the birth certificate of an object that came of an intent.
-pub(super) fn owned(intent: &Intent, object: &Object, provisional: bool) -> Owned {
+pub(in crate::apply) fn owned(intent: &Intent, object: &Object, provisional: bool) -> Owned {
     Owned {
         id: object.id.clone(),
         parent: intent.parent.clone(),

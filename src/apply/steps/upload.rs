@@ -11,12 +11,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::{Either, select};
 
-use super::context::Unpacked;
-use super::event::StepError;
-use super::session::Session;
-use super::step::{Job, Target, read_failed};
 use super::update::Move;
 use super::wait::{TICK, has_failed, is_leaving};
+use crate::apply::context::Unpacked;
+use crate::apply::event::StepError;
+use crate::apply::run_state::Session;
+use crate::apply::step::{Job, Target, read_failed};
 use crate::cloud::error::Mutation;
 use crate::cloud::http::message::{Cloud, Grant, Upload};
 use crate::cloud::write::upload::UploadError;
@@ -47,7 +47,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ///
     /// # Errors
     /// When the directory is not as it was planned with, or cannot be packed or uploaded.
-    pub(super) async fn to_send(
+    pub(in crate::apply) async fn to_send(
         &self,
         job: &Job<'_>,
         target: &Target,
@@ -69,7 +69,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ///
     /// # Errors
     /// As `rested`.
-    pub(super) async fn rested_before(
+    pub(in crate::apply) async fn rested_before(
         &self,
         job: &Job<'_>,
         target: &Target,
@@ -93,7 +93,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 
     /// Waits until a new object can be used, beginning with how it was just read. One that has yet to get its source
     /// is not waited for: the service may finish it only then.
-    pub(super) async fn settle_new(
+    pub(in crate::apply) async fn settle_new(
         &self,
         job: &Job<'_>,
         target: &Target,
@@ -204,7 +204,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ///
     /// # Errors
     /// When it ended badly, or did not end in time.
-    pub(super) async fn ended(
+    pub(in crate::apply) async fn ended(
         &self,
         job: &Job<'_>,
         target: &Target,
@@ -243,7 +243,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 }
 
 /// Returns the record that a call begins and that is waited for.
-pub(super) fn begun_by(kind: &Kind, call: &Call, targets: &Attributes) -> Option<&'static Run> {
+pub(in crate::apply) fn begun_by(kind: &Kind, call: &Call, targets: &Attributes) -> Option<&'static Run> {
     let mut names = targets.keys().filter_map(|name| kind.attribute(name));
     names.find_map(|attribute| match attribute.change {
         OnChange::Upload { deliver, run, .. } if deliver.name == call.name => run,

@@ -1,10 +1,10 @@
 //! The crash-safe deletion: a checked certificate, a durable intent, one target that cannot be
 //! mistaken, and out of the ledger only when the object is proven gone.
 
-use super::event::StepError;
-use super::session::Session;
-use super::step::{Armed, Job, Scope, Target};
 use super::wait::{TICK, is_leaving};
+use crate::apply::event::StepError;
+use crate::apply::run_state::Session;
+use crate::apply::step::{Armed, Job, Scope, Target};
 use crate::cloud::error::Mutation;
 use crate::cloud::http::message::Cloud;
 use crate::cloud::write::mutation::Changes;
@@ -21,7 +21,7 @@ const ATTEMPTS: u32 = 3;
 impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// Deletes an object that the ledger owns.
     /// What that begins at its parent is waited for, where this one stays.
-    pub(super) async fn delete(
+    pub(in crate::apply) async fn delete(
         &self,
         job: &Job<'_>,
         object: &Owned,
@@ -114,13 +114,17 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     /// Tells whether an object is gone or on its way out.
-    pub(super) async fn leaving(&self, job: &Job<'_>, target: &Target) -> Result<bool, StepError> {
+    pub(in crate::apply) async fn leaving(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+    ) -> Result<bool, StepError> {
         let live = self.get(&target.key).await?;
         Ok(live.is_none_or(|live| is_leaving(job.kind, &live)))
     }
 
     /// Takes a proven absence out of the ledger, and what went along with it.
-    pub(super) async fn record_gone(
+    pub(in crate::apply) async fn record_gone(
         &self,
         job: &Job<'_>,
         intent: Option<&Intent>,
@@ -160,7 +164,7 @@ fn holds(entry: &Entry, object: &Owned) -> bool {
 
 /// Compares a live object with what the ledger knows of its birth: an id alone is not enough to
 /// delete by.
-pub(super) fn check_certificate(object: &Owned, live: &Object) -> Result<(), StepError> {
+pub(in crate::apply) fn check_certificate(object: &Owned, live: &Object) -> Result<(), StepError> {
     let differs = |remembered: &Option<_>, shown: &Option<_>| matches!((remembered, shown), (Some(remembered), Some(shown)) if remembered != shown);
     let what = if live.id != object.id {
         "id"

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::event::StepError;
-use super::session::Session;
-use super::step::{Job, Target, read_failed};
+use crate::apply::event::StepError;
+use crate::apply::run_state::Session;
+use crate::apply::step::{Job, Target, read_failed};
 use crate::cloud::http::message::Cloud;
 use crate::cloud::wait::waiter::Unsettled;
 use crate::ledger::journal::store::Store;
@@ -13,7 +13,7 @@ use crate::model::schema::Kind;
 use crate::model::snapshot::Object;
 
 /// Time between two looks at something that should show at once.
-pub(super) const TICK: Duration = Duration::from_secs(1);
+pub(in crate::apply) const TICK: Duration = Duration::from_secs(1);
 
 /// What a status means for a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,32 +44,32 @@ fn rest(kind: &Kind, object: &Object) -> Rest {
 }
 
 /// Tells whether an object is in no transition, and shows its status.
-pub(super) fn at_rest(kind: &Kind, object: &Object) -> bool {
+pub(in crate::apply) fn at_rest(kind: &Kind, object: &Object) -> bool {
     let shown = kind.api.ready.is_none_or(|ready| object.status(ready.attribute).is_some());
     shown && rest(kind, object) == Rest::Settled
 }
 
 /// Tells whether an object will not settle by itself.
-pub(super) fn has_failed(kind: &Kind, object: &Object) -> bool {
+pub(in crate::apply) fn has_failed(kind: &Kind, object: &Object) -> bool {
     rest(kind, object) == Rest::Failed
 }
 
 /// Tells whether an object is in use.
-pub(super) fn is_in_use(kind: &Kind, object: &Object) -> bool {
+pub(in crate::apply) fn is_in_use(kind: &Kind, object: &Object) -> bool {
     kind.api.ready.is_some_and(|ready| {
         object.status(ready.attribute).is_some_and(|status| ready.wanted.contains(&status))
     })
 }
 
 /// Tells whether an object is on its way out.
-pub(super) fn is_leaving(kind: &Kind, object: &Object) -> bool {
+pub(in crate::apply) fn is_leaving(kind: &Kind, object: &Object) -> bool {
     rest(kind, object) == Rest::Leaving
 }
 
 impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// Waits until an object can be used, beginning with how it was just read. Returns what a list
     /// shows of it, or more.
-    pub(super) async fn settle(
+    pub(in crate::apply) async fn settle(
         &self,
         job: &Job<'_>,
         target: &Target,
@@ -87,7 +87,11 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     /// Reads an object whole once it is in no transition; one that failed is at rest, too.
-    pub(super) async fn rested(&self, job: &Job<'_>, target: &Target) -> Result<Object, StepError> {
+    pub(in crate::apply) async fn rested(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+    ) -> Result<Object, StepError> {
         let name = || format!("{} {}", job.kind.name, target.key.id);
         let Some(object) = self.get(&target.key).await? else {
             return Err(StepError::Moved(format!("{} is gone", name())));
@@ -106,7 +110,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 
     /// Waits until nothing answers to an id any more and no list shows it: both, because a wrong
     /// project or a lost permission looks like a 404, and lists lag.
-    pub(super) async fn gone(&self, job: &Job<'_>, target: &Target) -> Result<(), StepError> {
+    pub(in crate::apply) async fn gone(&self, job: &Job<'_>, target: &Target) -> Result<(), StepError> {
         let on_status = |status: &str| self.progress(job, format!("waiting, {status}"));
         let (key, project, within) = (&target.key, target.project.as_ref(), self.patience(job));
         let gone = self.context.client.gone(job.kind, key, project, within, &on_status).await;
@@ -116,7 +120,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// Waits for what a step refers to, as far as this run has not seen it at rest; tells whether there
     /// was any. Asked only when the service refuses: what a run changes itself comes to rest before
     /// anything that depends on it begins, but an earlier run may have been killed half-way.
-    pub(super) async fn needs_come_to_rest(&self, job: &Job<'_>) -> Result<bool, StepError> {
+    pub(in crate::apply) async fn needs_come_to_rest(&self, job: &Job<'_>) -> Result<bool, StepError> {
         let mut waited = false;
         for address in job.needs.iter().filter(|address| !self.came_to_rest(address)) {
             let entry = self.context.journal.ledger().entries.get(address).cloned();

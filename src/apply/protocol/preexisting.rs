@@ -23,10 +23,10 @@ use std::time::Duration;
 
 use futures_util::lock::{Mutex, OwnedMutexGuard};
 
-use super::event::StepError;
-use super::session::Session;
-use super::step::{Scope, read_failed};
-use super::wire;
+use crate::apply::event::StepError;
+use crate::apply::request_encoding;
+use crate::apply::run_state::Session;
+use crate::apply::step::{Scope, read_failed};
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::store::Store;
 use crate::ledger::state::ledger::Ledger;
@@ -53,7 +53,7 @@ type Family = (Name, Option<Name>);
 
 /// Lists by place, and the queues of creations that could be taken for each other.
 #[derive(Default)]
-pub(super) struct Baselines {
+pub(in crate::apply) struct Baselines {
     lists: RefCell<BTreeMap<Place, Shared>>,
     queues: RefCell<BTreeMap<(Place, String), Queue>>,
     /// Every id that a list showed or the ledger knows, and since when. Ids are never used again: no
@@ -68,14 +68,14 @@ struct List {
 }
 
 /// What an intent says of the time before it.
-pub(super) struct Baseline {
-    pub(super) ids: Vec<Name>,
-    pub(super) date: Option<Name>,
+pub(in crate::apply) struct Baseline {
+    pub(in crate::apply) ids: Vec<Name>,
+    pub(in crate::apply) date: Option<Name>,
 }
 
 impl Baselines {
     /// Waits until no other creation runs that could be taken for this one.
-    pub(super) async fn alone(
+    pub(in crate::apply) async fn alone(
         &self,
         kind: &'static Kind,
         scope: &Scope,
@@ -87,7 +87,13 @@ impl Baselines {
     }
 
     /// Adds an object of ours, so that it is not taken for a later creation's.
-    pub(super) async fn add(&self, kind: &'static Kind, scope: &Scope, expected: &Attributes, id: Name) {
+    pub(in crate::apply) async fn add(
+        &self,
+        kind: &'static Kind,
+        scope: &Scope,
+        expected: &Attributes,
+        id: Name,
+    ) {
         let list = self.list(kind, scope);
         if let Some(list) = list.lock().await.as_mut() {
             list.ids.entry(distinguished(kind, expected)).or_default().push(id);
@@ -96,7 +102,7 @@ impl Baselines {
 
     /// Begins with what a ledger knows: objects that are owned, and objects that were deleted. A list that
     /// lags shows neither.
-    pub(super) fn knowing(ledger: &Ledger) -> Self {
+    pub(in crate::apply) fn knowing(ledger: &Ledger) -> Self {
         let baselines = Self::default();
         for entry in ledger.entries.values() {
             for owned in entry.current.iter().chain(&entry.deposed) {
@@ -111,8 +117,14 @@ impl Baselines {
 
     /// Takes an object for a creation that was sent at a time. Refused for one that was there before, which
     /// it did not make, and for one that another creation has taken: one request made it.
-    pub(super) fn claim(&self, kind: &Kind, parent: Option<&Name>, id: &Name, sent: Duration) -> bool {
-        if !wire::gives_ids(kind) {
+    pub(in crate::apply) fn claim(
+        &self,
+        kind: &Kind,
+        parent: Option<&Name>,
+        id: &Name,
+        sent: Duration,
+    ) -> bool {
+        if !request_encoding::gives_ids(kind) {
             // It is called what it was called before.
             return true;
         }
@@ -128,7 +140,7 @@ impl Baselines {
     }
 
     /// Remembers that an object is taken: no creation makes it any more.
-    pub(super) fn take(&self, kind: &str, parent: Option<&Name>, id: &Name) {
+    pub(in crate::apply) fn take(&self, kind: &str, parent: Option<&Name>, id: &Name) {
         self.learn(kind, parent, std::iter::once(id.clone()), Duration::ZERO);
     }
 
@@ -142,7 +154,7 @@ impl Baselines {
     }
 
     /// Drops a list that may be out of date.
-    pub(super) async fn forget(&self, kind: &'static Kind, scope: &Scope) {
+    pub(in crate::apply) async fn forget(&self, kind: &'static Kind, scope: &Scope) {
         let list = self.list(kind, scope);
         *list.lock().await = None;
     }
@@ -154,7 +166,7 @@ impl Baselines {
 
 impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// Returns what was there before a creation that is about to be sent.
-    pub(super) async fn baseline(
+    pub(in crate::apply) async fn baseline(
         &self,
         kind: &'static Kind,
         scope: &Scope,
@@ -186,7 +198,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 
     /// Lists the objects of a place until two passes agree; a parent that is gone has none. What they show
     /// was made by no creation that leaves after now.
-    pub(super) async fn list_stable(
+    pub(in crate::apply) async fn list_stable(
         &self,
         kind: &'static Kind,
         scope: &Scope,
@@ -208,7 +220,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 const HIDDEN: &str = "\0";
 
 fn distinguished(kind: &Kind, attributes: &Attributes) -> String {
-    let value = wire::distinguishing(kind).and_then(|attribute| attributes.get(attribute.name));
+    let value = request_encoding::distinguishing(kind).and_then(|attribute| attributes.get(attribute.name));
     match value {
         None | Some(Value::Null) => HIDDEN.to_owned(),
         Some(value) => value.to_string(),

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::event::StepError;
-use super::session::Session;
-use super::step::{Job, Target, read_failed};
 use super::wait::{TICK, is_in_use};
+use crate::apply::event::StepError;
+use crate::apply::run_state::Session;
+use crate::apply::step::{Job, Target, read_failed};
 use crate::cloud::http::message::Cloud;
 use crate::cloud::wait::run_records::Running;
 use crate::ledger::journal::record::Record;
@@ -23,7 +23,7 @@ use crate::plan::change::PlannedCall;
 const RARELY: Duration = Duration::from_secs(15);
 
 /// What is waited for once the calls are made.
-pub(super) struct Rollout {
+pub(in crate::apply) struct Rollout {
     /// Whose it is: the object that changes, or the parent of one that comes or goes.
     of: Whose,
     run: &'static Run,
@@ -40,7 +40,7 @@ struct Whose {
 
 impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// Prepares for what the coming or going of a child begins at its parent.
-    pub(super) async fn foresee_at_parent(
+    pub(in crate::apply) async fn foresee_at_parent(
         &self,
         job: &Job<'_>,
         parent: Option<&Address>,
@@ -71,7 +71,11 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ///
     /// # Errors
     /// As `roll_out`.
-    pub(super) async fn roll_out_parent(&self, job: &Job<'_>, rollout: &Rollout) -> Result<(), StepError> {
+    pub(in crate::apply) async fn roll_out_parent(
+        &self,
+        job: &Job<'_>,
+        rollout: &Rollout,
+    ) -> Result<(), StepError> {
         match self.get(&rollout.of.target.key).await? {
             Some(object) => self.roll_out(job, &object, rollout).await,
             None => Ok(()),
@@ -80,7 +84,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 
     /// Prepares for what a change will begin. From here on the ledger says that the resource is not
     /// finished: whatever ends this apply, the next one asks how it ended.
-    pub(super) async fn foresee_rollout(
+    pub(in crate::apply) async fn foresee_rollout(
         &self,
         job: &Job<'_>,
         target: &Target,
@@ -101,7 +105,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     /// Prepares for what calls that set these attributes will begin at the object itself.
-    pub(super) async fn foresee_own_rollout<'n>(
+    pub(in crate::apply) async fn foresee_own_rollout<'n>(
         &self,
         job: &Job<'_>,
         target: &Target,
@@ -126,7 +130,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ///
     /// # Errors
     /// When it ended badly, in the service's own words, or did not end in time.
-    pub(super) async fn roll_out(
+    pub(in crate::apply) async fn roll_out(
         &self,
         job: &Job<'_>,
         object: &Object,
@@ -178,7 +182,12 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     /// Says why an object did not come up: what its newest record of a roll-out tells.
-    pub(super) async fn explained(&self, job: &Job<'_>, target: &Target, error: StepError) -> StepError {
+    pub(in crate::apply) async fn explained(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+        error: StepError,
+    ) -> StepError {
         let (StepError::Unsettled(text), Some(run)) = (&error, job.kind.rollout) else { return error };
         // What cannot be read explains nothing; the error stands.
         let of = Whose { address: job.address.clone(), kind: job.kind, target: target.clone() };

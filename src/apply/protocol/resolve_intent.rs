@@ -1,9 +1,9 @@
 //! Finding what came of a creation whose answer is lost, once its bounds have passed.
 
-use super::create::owned;
-use super::event::StepError;
-use super::session::Session;
-use super::step::{Job, Scope};
+use crate::apply::event::StepError;
+use crate::apply::run_state::Session;
+use crate::apply::step::{Job, Scope};
+use crate::apply::steps::create::owned;
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::intent_candidates::{LATE_EFFECT, candidates};
 use crate::ledger::journal::record::Record;
@@ -15,12 +15,12 @@ use crate::model::schema::Kind;
 use crate::model::snapshot::Object;
 
 /// What is asked of an object whose secret was shown once, in an answer that nobody has.
-pub(super) const LOST_SECRET: &str = "it was made, and its secret was shown once, in an answer that was lost. Replace it \
+pub(in crate::apply) const LOST_SECRET: &str = "it was made, and its secret was shown once, in an answer that was lost. Replace it \
                                       (surplus: the next apply deletes it and makes another), or keep it without a \
                                       delivery (adopt)";
 
 /// What a list says of a creation.
-pub(super) enum Found {
+pub(in crate::apply) enum Found {
     /// One object could be it: bound, provisionally.
     Bound(Owned, Box<Object>),
     /// No object could be it. Nothing is recorded yet.
@@ -33,7 +33,11 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ///
     /// # Errors
     /// When several objects could be it (then the question is recorded), or the list cannot be read.
-    pub(super) async fn find(&self, kind: &'static Kind, intent: &Intent) -> Result<Found, StepError> {
+    pub(in crate::apply) async fn find(
+        &self,
+        kind: &'static Kind,
+        intent: &Intent,
+    ) -> Result<Found, StepError> {
         let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
         let (objects, _) = self.list_stable(kind, &scope).await?;
         self.judge(intent, objects).await
@@ -43,7 +47,11 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ///
     /// Where no bound is assumed (strict), only a human can say what a list means. A foreign request may
     /// still leave, so that it made nothing is never presumed either.
-    pub(super) async fn judge(&self, intent: &Intent, objects: Vec<Object>) -> Result<Found, StepError> {
+    pub(in crate::apply) async fn judge(
+        &self,
+        intent: &Intent,
+        objects: Vec<Object>,
+    ) -> Result<Found, StepError> {
         let registry = self.context.client.registry();
         let mut found: Vec<Object> = {
             let ledger = self.context.journal.ledger();
@@ -73,14 +81,19 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     /// Tells whether a secret is lost for good when the answer with it is: it is wanted, and nothing shows it again.
-    pub(super) fn lost_secret(&self, kind: &str, address: &Address) -> bool {
+    pub(in crate::apply) fn lost_secret(&self, kind: &str, address: &Address) -> bool {
         let kind = self.context.client.registry().kind(kind);
         let once = kind.is_some_and(|kind| kind.shown_once.is_some() && kind.reveal().is_none());
         once && (self.context.wants_secret)(address)
     }
 
     /// Records a question that only a human can answer, and returns it as the step's error.
-    pub(super) async fn ask(&self, intent: &Intent, candidates: Vec<Name>, why: &str) -> StepError {
+    pub(in crate::apply) async fn ask(
+        &self,
+        intent: &Intent,
+        candidates: Vec<Name>,
+        why: &str,
+    ) -> StepError {
         let address = &intent.address;
         let text = if candidates.is_empty() {
             format!("{address}: {why}")
@@ -97,7 +110,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 
     /// Stops a creation when an earlier one for the same address, presumed without effect, turns out
     /// to have had one after all: a second object would be the duplicate.
-    pub(super) async fn check_late_effects(&self, job: &Job<'_>) -> Result<(), StepError> {
+    pub(in crate::apply) async fn check_late_effects(&self, job: &Job<'_>) -> Result<(), StepError> {
         let watched: Vec<Intent> = {
             let ledger = self.context.journal.ledger();
             let watched = ledger.watched.values().filter(|intent| intent.address == *job.address);
@@ -113,7 +126,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ///
     /// # Errors
     /// The question, once it is recorded; or when the list cannot be read.
-    pub(super) async fn look_for_late_effect(
+    pub(in crate::apply) async fn look_for_late_effect(
         &self,
         kind: &'static Kind,
         intent: &Intent,
@@ -123,7 +136,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     /// Returns the objects that are listed now and could be what a creation made.
-    pub(super) async fn could_be(
+    pub(in crate::apply) async fn could_be(
         &self,
         kind: &'static Kind,
         intent: &Intent,

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 
-use super::event::StepError;
-use super::session::Session;
-use super::step::{Armed, Job};
+use crate::apply::event::StepError;
+use crate::apply::run_state::Session;
+use crate::apply::step::{Armed, Job};
 use crate::cloud::error::Mutation;
 use crate::cloud::http::message::Cloud;
 use crate::cloud::write::mutation::Changes;
@@ -27,7 +27,7 @@ const MARGIN: Duration = Duration::from_secs(5);
 
 /// Whether requests may leave, and how many are out.
 #[derive(Debug, Default)]
-pub(super) struct Fence {
+pub(in crate::apply) struct Fence {
     /// Why nothing leaves any more, although the ledger could still be written.
     shut: RefCell<Option<StepError>>,
     /// Requests that left and were not answered.
@@ -39,13 +39,13 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ///
     /// # Errors
     /// Why not.
-    pub(super) fn standing(&self) -> Result<(), StepError> {
+    pub(in crate::apply) fn standing(&self) -> Result<(), StepError> {
         self.scribe.standing()?;
         self.fence.shut.borrow().clone().map_or(Ok(()), Err)
     }
 
     /// Tells whether nothing is left to wait for: nothing can be recorded, and nothing is out.
-    pub(super) fn is_over(&self) -> bool {
+    pub(in crate::apply) fn is_over(&self) -> bool {
         self.scribe.standing().is_err() && self.fence.out.get() == 0
     }
 
@@ -53,14 +53,14 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ///
     /// # Errors
     /// Always: the loss.
-    pub(super) fn cut_off(&self, lost: &StoreError) -> Result<(), StepError> {
+    pub(in crate::apply) fn cut_off(&self, lost: &StoreError) -> Result<(), StepError> {
         self.scribe.fail(lost);
         self.standing()
     }
 
     /// Does the work of a run while the ledger's place is kept. When that is lost, the work comes to its
     /// end by itself: nothing more is sent or recorded.
-    pub(super) async fn kept<T>(&self, work: impl Future<Output = T>) -> T {
+    pub(in crate::apply) async fn kept<T>(&self, work: impl Future<Output = T>) -> T {
         let (mut work, mut keep) = (pin!(work), pin!(self.context.journal.keep()));
         let mut lost = false;
         poll_fn(|context| {
@@ -75,7 +75,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 
     /// Sends a request that changes something, its intent being durable. What has not left within
     /// the bound of sending is abandoned: then a later run can reckon with the intent's own time.
-    pub(super) async fn send(
+    pub(in crate::apply) async fn send(
         &self,
         job: &Job<'_>,
         armed: &Armed,

@@ -1,0 +1,10 @@
+//! What each kind of step does, over the protocol: create, update, delete, upload, wait for roll-outs, and verify what
+//! was written.
+
+pub(super) mod create;
+pub(super) mod delete;
+pub(super) mod rollout;
+pub(super) mod update;
+pub(super) mod upload;
+pub(super) mod verify_written;
+pub(super) mod wait;
