@@ -15,6 +15,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use stead::kinds::REGISTRY;
+use stead::ledger::journal::record::Record;
 use stead::model::schema::{Kind, Registry};
 
 use super::disaster::Outside;
@@ -97,7 +98,7 @@ fn world(sections: &[Section<'_>], story: &str) -> Rc<Outside> {
                 apply(&outside, section.text, story);
                 // Nobody here remembers it.
                 let mut after = Outside::after(&outside.left_behind(0, "theirs"), Duration::from_mins(5));
-                after.records = vec![identity(&empty).birth()].into();
+                after.records = vec![Record::birth(&identity(&empty))].into();
                 outside = Rc::new(after);
             }
             "before" => {

@@ -14,6 +14,7 @@ use stead::config::stack::Stack;
 use stead::emulator::world::{self, Setup, Tier, World, handle};
 use stead::kinds::REGISTRY;
 use stead::ledger::journal::handle::Journal;
+use stead::ledger::journal::record::Record;
 use stead::ledger::journal::replay::load_ledger;
 use stead::ledger::state::entry::Identity;
 use stead::ledger::state::ledger::Ledger;

@@ -181,7 +181,7 @@ fn lose_ledger(written: &Written, outside: &Rc<Outside>, figures: &mut Figures) 
         return;
     }
     let whole = stack(written);
-    let kept = outside.records.replace(vec![identity(&whole).birth()]);
+    let kept = outside.records.replace(vec![Record::birth(&identity(&whole))]);
     let ledger = load_ledger(outside.records.borrow().iter().cloned()).unwrap();
     let destroy = planning(outside, &Aim::destroy(whole.clone()), seed(outside));
     let look = planning(outside, &Aim::build(whole), seed(outside));

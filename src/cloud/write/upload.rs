@@ -100,6 +100,9 @@ fn judge(answer: &Answer, url: &SignedUrl) -> Result<(), UploadError> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::Ordering;
+
+    use bytes::Bytes;
     use serde_json::json;
 
     use super::*;

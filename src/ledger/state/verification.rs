@@ -58,6 +58,7 @@ impl Verification {
 mod tests {
     use super::*;
     use crate::ledger::fixture;
+    use crate::ledger::state::entry::Entry;
 
     #[test]
     fn a_difference_is_somebodys_only_if_the_value_was_shown_before() {

@@ -13,6 +13,7 @@ use std::time::Instant;
 use stead::cloud::client::Client;
 use stead::emulator::world::{Setup, Tier, World};
 use stead::kinds::REGISTRY;
+use stead::ledger::journal::record::Record;
 use stead::model::catalog::Catalog;
 use stead::plan::inputs::Options;
 use stead::plan::pipeline::wanted;
@@ -51,7 +52,7 @@ fn catalog() -> Rc<Catalog> {
     let machine = Machine::at(std::time::Duration::ZERO);
     let world = World::new(&setup, wall(std::time::Duration::ZERO));
     let stack = shop();
-    let outside = Rc::new(Outside::new(Rc::clone(&machine), world, vec![identity(&stack).birth()]));
+    let outside = Rc::new(Outside::new(Rc::clone(&machine), world, vec![Record::birth(&identity(&stack))]));
     let ledger = stead::ledger::state::ledger::Ledger::new(identity(&stack));
     let (_, tables) = wanted(REGISTRY, &stack, &ledger, &Options::default());
     let client = Client::new(SimCloud(outside), SimClock(Rc::clone(&machine)), SimRandom::new(1), REGISTRY);

@@ -91,7 +91,7 @@ impl Universe {
     pub fn new(schedule: Schedule, catalog: Rc<Catalog>, tells: bool) -> Rc<Self> {
         let setup = Setup { seed: schedule.seed, api_key: KEY.to_owned(), tier: Tier::Standard };
         let stacks = stacks(schedule.seed, schedule.size);
-        let birth = identity(&stacks[0]).birth();
+        let birth = Record::birth(&identity(&stacks[0]));
         let universe = Self {
             world: RefCell::new(World::new(&setup, wall(Duration::ZERO))),
             catalog,

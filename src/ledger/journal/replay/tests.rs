@@ -7,7 +7,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::ledger::fixture::*;
-use crate::ledger::state::entry::{Entry, MOST_KEPT, Question};
+use crate::ledger::state::entry::{Entry, Question};
+use crate::ledger::state::ledger::MOST_KEPT;
 use crate::ledger::state::run_history::{Origin, Tally};
 use crate::ledger::stores::shared::lease::Holder;
 use crate::model::address::Name;

@@ -1,11 +1,12 @@
 //! What kept secrets promise: no value is lost, and each opens in its own place only.
 
 use super::*;
-use crate::ledger::age_file::AgeFileError;
+use crate::ledger::age_file::{AgeFileError, Identity};
 use crate::ledger::fixture::{address, adopted, identity};
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::replay::load_ledger;
 use crate::ledger::state::ledger::Ledger;
+use crate::model::secret::Secret;
 
 fn names(of: &[&Identity]) -> BTreeSet<Name> {
     of.iter().map(|identity| identity.recipient()).collect()

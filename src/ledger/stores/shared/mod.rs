@@ -4,6 +4,6 @@
 pub mod backend;
 mod contents;
 pub mod lease;
-pub(crate) mod lease_rules;
+pub mod lease_rules;
 pub mod memory_backend;
 pub mod store;

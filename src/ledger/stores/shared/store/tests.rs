@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::ledger::fixture::*;
+use crate::ledger::state::entry::Identity;
 use crate::ledger::state::run_history::Origin;
 use crate::ledger::stores::shared::memory_backend::{Laxity, MemoryShelf};
 
