@@ -1,17 +1,15 @@
 //! `Finding`: one thing that someone should look at, with its place: what code scanning, test reports
 //! and code quality show.
 
-use super::format::Problems;
-use super::view::{self, Reviewed};
+use super::view::{self, Reviewed, Root};
 use crate::model::address::Address;
 use crate::model::diagnostic::{Diagnostic, Severity};
-use crate::model::source::Place;
+use crate::model::source::{Place, Sources};
 use crate::plan::change::{Action, Block, Change, Drift, Ruling, RulingVerdict};
 use crate::report::diagnostics::sorted;
-use crate::report::drift;
 use crate::report::list::Listed;
 use crate::report::ran::{Fate, Ran};
-use crate::report::words;
+use crate::report::{drift, words};
 
 /// How much a finding weighs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -235,4 +233,15 @@ fn sentences(parts: &[&str]) -> String {
         text.push_str(part);
     }
     text
+}
+
+/// The problems of a configuration.
+#[derive(Debug, Clone, Copy)]
+pub struct Problems<'a> {
+    /// What was found.
+    pub diagnostics: &'a [Diagnostic],
+    /// The texts that it is about.
+    pub sources: &'a Sources,
+    /// Where they are in their repository.
+    pub root: &'a Root,
 }

@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use super::view::{Reviewed, Root};
+use super::finding::Problems;
+use super::view::Reviewed;
 use super::{codequality, gitlab, html, junit, markdown, mermaid, prometheus, sarif, tfjson};
-use crate::model::diagnostic::Diagnostic;
-use crate::model::source::Sources;
 use crate::report::json::{self, PlanOptions};
 
 /// A form of report.
@@ -31,17 +30,6 @@ pub enum Format {
     Prometheus,
     /// The order of what is done, as a flow chart.
     Mermaid,
-}
-
-/// The problems of a configuration.
-#[derive(Debug, Clone, Copy)]
-pub struct Problems<'a> {
-    /// What was found.
-    pub diagnostics: &'a [Diagnostic],
-    /// The texts that it is about.
-    pub sources: &'a Sources,
-    /// Where they are in their repository.
-    pub root: &'a Root,
 }
 
 impl Format {

@@ -1,7 +1,6 @@
 //! Findings as tests that failed, for whatever shows tests.
 
-use super::finding::{Finding, Level};
-use super::format::Problems;
+use super::finding::{Finding, Level, Problems};
 use super::view::Reviewed;
 use crate::model::address::Address;
 use crate::plan::change::RulingVerdict;

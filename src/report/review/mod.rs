@@ -17,8 +17,9 @@ mod sarif;
 mod tfjson;
 mod view;
 
+pub use crate::report::review::finding::Problems;
 pub use comment::{head_of, plan_failed, with_head};
-pub use format::{Format, Problems};
+pub use format::Format;
 pub use markdown::{fingerprint_of, marked, marker_of};
 pub use view::{Reviewed, Root, Told};
 
