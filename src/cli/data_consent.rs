@@ -9,7 +9,7 @@ use crate::apply::event::Outcome;
 use crate::kinds::REGISTRY;
 use crate::model::address::{Address, Name};
 use crate::plan::change::{Action, Block, Change, Plan};
-use crate::report::escape;
+use crate::report::text::escape;
 
 /// Addresses that a message names.
 const NAMED: usize = 20;

@@ -125,5 +125,5 @@ impl<'a> Edits<'a> {
 #[expect(clippy::disallowed_methods, reason = "a limit of patience: nothing is decided by what it reads")]
 fn diff(old: &Source, new: &Source) -> (String, String) {
     let until = Instant::now().checked_add(PATIENCE);
-    (old.path.clone(), report::edits::unified(&old.path, &old.text, &new.text, until))
+    (old.path.clone(), report::views::edits::unified(&old.path, &old.text, &new.text, until))
 }

@@ -17,7 +17,8 @@ use super::ui::Ui;
 use super::{commands, files, hush, who};
 use crate::cloud::system_clock::SystemClock;
 use crate::model::clock::Clock;
-use crate::report::{escape, json};
+use crate::report::json;
+use crate::report::text::escape;
 
 /// Runs the command line of this process.
 #[must_use]

@@ -21,7 +21,7 @@ use crate::model::schema::{Attribute, Kind, Method};
 use crate::model::snapshot::{Object, ObjectKey, Snapshot, Wanted};
 use crate::model::value::Value;
 use crate::plan::pipeline;
-use crate::report::escape;
+use crate::report::text::escape;
 
 /// The attribute that tells how a key to the service begins.
 const BEGINNING: &str = "key_prefix";

@@ -6,7 +6,7 @@ use crate::cloud::error::{ReadError, Refusal};
 use crate::cloud::http::send::has_sent_changes;
 use crate::config::load::Rejected;
 use crate::ledger::journal::error::{SealError, StoreError};
-use crate::report::outcome::{self, Occasion};
+use crate::report::views::apply_outcome::{self, Occasion};
 
 /// Why a command ends badly.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Failure {
 
     /// Says that the service refused to do something once, and what is therefore as it was.
     pub(super) fn refused_action(what: &str, refusal: &Refusal, untouched: &str) -> Self {
-        let words = outcome::refused(refusal, Occasion::Act);
+        let words = apply_outcome::refused(refusal, Occasion::Act);
         Self::new(Exit::of_refusal(refusal), format!("{what}: {}", words.what))
             .help(words.means)
             .help(format!("{untouched} {}", words.next))
@@ -156,7 +156,7 @@ impl From<ReadError> for Failure {
         let failure = Self::new(exit, error.to_string());
         match &error {
             ReadError::Refused { refusal, .. } | ReadError::Broken { refusal, .. } => {
-                let words = outcome::refused(refusal, Occasion::Look);
+                let words = apply_outcome::refused(refusal, Occasion::Look);
                 failure.help(words.means).help(words.next)
             }
             ReadError::Untrusted { .. } => failure
@@ -177,7 +177,7 @@ impl From<ReadError> for Failure {
 
 impl From<StepError> for Failure {
     fn from(error: StepError) -> Self {
-        let words = outcome::in_words(&error);
+        let words = apply_outcome::in_words(&error);
         Self::new(Exit::of_step(&error), words.what).help(words.means).help(words.next)
     }
 }

@@ -3,7 +3,7 @@
 use super::session::Session;
 use crate::ledger::state::ambiguous_intent;
 use crate::ledger::state::ledger::Ledger;
-use crate::report::escape;
+use crate::report::text::escape;
 
 /// Says each open question in one line, with the ways to answer it; and what may become one.
 pub(super) fn remind(session: &Session, ledger: &Ledger) {

@@ -12,7 +12,7 @@ use crate::config::load::Rejected;
 use crate::config::text;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources};
-use crate::report::edits;
+use crate::report::views::edits;
 
 /// A file's new text.
 #[derive(Debug)]

@@ -20,8 +20,9 @@ use crate::model::clock::Clock;
 use crate::model::expression::Expression;
 use crate::plan::change::Plan;
 use crate::plan::inputs::Options;
+use crate::report::diagnostics;
 use crate::report::json::Ended;
-use crate::report::{diagnostics, escape};
+use crate::report::text::escape;
 
 /// Waits before a further try of a read that are worth telling.
 const NOTABLE: Duration = Duration::from_secs(2);

@@ -13,11 +13,12 @@ use crate::cloud::client::{Client, Wait};
 use crate::cloud::http::message::Cloud;
 use crate::model::clock::{Clock, Random};
 use crate::plan::change::Plan;
-use crate::report::board::Board;
-use crate::report::progress::Live;
-use crate::report::ran::Steps;
-use crate::report::transitions::Transitions;
-use crate::report::{ndjson, words};
+use crate::report::json::plan::apply_events;
+use crate::report::live::display::Live;
+use crate::report::live::progress_table::Board;
+use crate::report::live::transition_log::Transitions;
+use crate::report::run_report::Steps;
+use crate::report::text::phrases;
 
 /// Rows that the live table takes at most.
 const ROWS: usize = 16;
@@ -46,7 +47,7 @@ impl Waits {
 
 /// Says that a request waits, why, and for how long.
 pub(super) fn waiting(wait: &Wait) -> String {
-    format!("{}: {}; goes on in {}", wait.request, wait.reason, words::took(wait.pause))
+    format!("{}: {}; goes on in {}", wait.request, wait.reason, phrases::took(wait.pause))
 }
 
 /// One apply's voice.
@@ -87,7 +88,7 @@ impl<'a, K: Clock> Telling<'a, K> {
         self.steps.borrow_mut().on(event);
         match &mut *self.form.borrow_mut() {
             Form::Silent => {}
-            Form::Ndjson => self.ui.out(&(ndjson::event(self.clock.now(), event) + "\n")),
+            Form::Ndjson => self.ui.out(&(apply_events::event(self.clock.now(), event) + "\n")),
             Form::Lines(lines) => self.say(lines.on(self.clock.now(), event)),
             Form::Table(board, live) => {
                 let now = self.since();

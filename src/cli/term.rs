@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal};
 
 use super::args::ColorChoice;
 use super::settings::Variables;
-use crate::report::style::Style;
+use crate::report::text::style::Style;
 
 /// Columns where nobody can tell.
 const DEFAULT_WIDTH: usize = 100;

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Write};
 
 use super::failure::Failure;
 use crate::report::json;
-use crate::report::style::Style;
+use crate::report::text::style::Style;
 
 /// How this process talks.
 #[derive(Debug, Clone, Copy)]

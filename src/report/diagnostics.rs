@@ -10,10 +10,9 @@ use miette::{
     SourceSpan, SpanContents,
 };
 
-use super::escape;
-use super::page::{Line, Page};
-use super::style::{Role, Style};
-use super::words;
+use super::text::page::{Line, Page};
+use super::text::style::{Role, Style};
+use super::text::{escape, phrases};
 use crate::model::diagnostic::{Diagnostic, Label, Severity};
 use crate::model::source::{Source, SourceId, Sources, Span};
 
@@ -108,13 +107,13 @@ fn count(problems: &[Diagnostic]) -> Line {
         line = line.say(format!("and {hidden} more; "));
     }
     if errors > 0 {
-        line = line.put(Role::Danger, words::counted(errors, "error"));
+        line = line.put(Role::Danger, phrases::counted(errors, "error"));
     }
     if errors > 0 && warnings > 0 {
         line = line.say(", ");
     }
     if warnings > 0 {
-        line = line.put(Role::Warn, words::counted(warnings, "warning"));
+        line = line.put(Role::Warn, phrases::counted(warnings, "warning"));
     }
     line
 }

@@ -31,7 +31,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("kinds", &[]),
     ("config", &[]),
     ("plan", &[]),
-    ("report", &["report/progress.rs"]),
+    ("report", &["report/live/display.rs"]),
     ("editor", &[]),
 ];
 

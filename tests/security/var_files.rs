@@ -15,7 +15,7 @@ use stead::model::secret::Secret;
 use stead::model::source::{Source, Sources};
 use stead::report::diagnostics::{lines, page};
 use stead::report::review::{Format, Problems, Root};
-use stead::report::style::Style;
+use stead::report::text::style::Style;
 
 use crate::case::Case;
 

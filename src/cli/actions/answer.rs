@@ -21,8 +21,8 @@ use crate::model::diagnostic::nearest;
 use crate::model::schema::{Answer, Merge, Until};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
-use crate::report::answer::{View, laid_out};
 use crate::report::json::{self as documents, SCHEMA_VERSION};
+use crate::report::views::action_output::{View, laid_out};
 
 /// The name of standard output where a file's is expected.
 const STDOUT: &str = "-";

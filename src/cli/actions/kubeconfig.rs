@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_yaml::{Mapping, Value};
 
-use crate::report::escape;
+use crate::report::text::escape;
 
 /// Lists whose entries have names.
 const CLUSTERS: &str = "clusters";

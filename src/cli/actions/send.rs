@@ -19,7 +19,7 @@ use crate::ledger::state::run_history::{Deed as End, Happening, Incident};
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::{Answer, Method};
-use crate::report::outcome::{self, Occasion};
+use crate::report::views::apply_outcome::{self, Occasion};
 
 /// A lock must outlast a request by so much.
 const MARGIN: Duration = Duration::from_secs(5);
@@ -127,7 +127,7 @@ fn ended(acted: Acted, deed: Deed, target: &Target) -> Result<Option<Json>, Fail
         Mutation::Refused(refusal) => Failure::refused_action(&what, &refusal, "Nothing was changed."),
         Mutation::NotSent(reason) => Failure::unsent_action(&what, &reason),
         Mutation::Unknown { reason, settled, answer } => {
-            let broken = answer.map(|answer| outcome::refused(&answer, Occasion::Act));
+            let broken = answer.map(|answer| apply_outcome::refused(&answer, Occasion::Act));
             let (reason, means) = broken.map_or((reason, ""), |words| (words.what, words.means));
             let failure = Failure::new(Exit::Failed, format!("{what}: {reason}"))
                 .help(means)

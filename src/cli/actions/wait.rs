@@ -16,7 +16,7 @@ use crate::model::address::Name;
 use crate::model::clock::Clock;
 use crate::model::schema::{Answer, Kind, Run, Type, Until};
 use crate::model::snapshot::{Object, ObjectKey};
-use crate::report::answer::View;
+use crate::report::views::action_output::View;
 
 /// Time between two looks at a list.
 const TICK: Duration = Duration::from_secs(2);

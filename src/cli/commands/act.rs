@@ -5,12 +5,11 @@ use std::cell::Cell;
 use serde_json::{Value as Json, json};
 
 use crate::cli::actions::answer::{self, Answered};
-use crate::cli::actions::ask;
 use crate::cli::actions::known::{self, Deed};
 use crate::cli::actions::scene::Scene;
-use crate::cli::actions::send;
 use crate::cli::actions::target::{Ground, Named, Target, is_name};
 use crate::cli::actions::wait::{Over, Wait};
+use crate::cli::actions::{ask, send};
 use crate::cli::args::Do;
 use crate::cli::commands::delete_object;
 use crate::cli::exit::Exit;
@@ -21,8 +20,8 @@ use crate::kinds::REGISTRY;
 use crate::model::schema::{Answer, Kind, OnChange, Type, Until};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
-use crate::report::answer::laid_out;
 use crate::report::json::{self as documents, SCHEMA_VERSION};
+use crate::report::views::action_output::laid_out;
 
 /// Does one action.
 ///

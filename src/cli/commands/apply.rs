@@ -39,10 +39,11 @@ use crate::model::secret::Secret;
 use crate::plan::artifact::recheck;
 use crate::plan::artifact::saved_plan::{Facts, Origin as PlanOrigin, SavedPlan, Stale};
 use crate::plan::change::{Block, Bookkeeping, Plan};
-use crate::report::outcome::{self, Ending};
-use crate::report::ran::Ran;
+use crate::report::json::plan::apply_events;
 use crate::report::review::Told;
-use crate::report::{ndjson, words};
+use crate::report::run_report::Ran;
+use crate::report::text::phrases;
+use crate::report::views::apply_outcome::{self, Ending};
 
 /// Time to give the ledger back in, when someone wants the process to end at once.
 const LEAVES_WITHIN: Duration = Duration::from_secs(2);
@@ -239,7 +240,7 @@ async fn agreed(
     if let Some(yes) = &order.yes {
         let outside = consent::outside(yes, plan);
         let Some(first) = outside.first() else { return Ok(true) };
-        let (action, does) = (consent::word(first.action), words::action(first.action));
+        let (action, does) = (consent::word(first.action), phrases::action(first.action));
         return Err(Failure::new(
             Exit::Blocked,
             format!("--yes does not cover the {does} of {}; nothing was applied", first.address),
@@ -498,14 +499,14 @@ impl<'a> Apply<'a> {
         self.report(plan, &Ran::new(&outcome, &heard, (now, took), exit.code()));
         let ui = &self.session.ui;
         if ui.ndjson || ui.json {
-            ui.out(&(ndjson::outcome(now, &outcome, exit.code()) + "\n"));
+            ui.out(&(apply_events::outcome(now, &outcome, exit.code()) + "\n"));
         } else if !plan.changes.is_empty() || exit != Exit::Done {
-            let took = words::took(took);
+            let took = phrases::took(took);
             let destroys = plan.base.destroy;
             let stead = self.session.line("");
             let ending = Ending { took: Some(&took), destroys, stead: &stead, quiet: ui.quiet };
             outcome.questions.iter_mut().for_each(|asked| *asked = self.session.to_copy(asked));
-            ui.out(&outcome::page(&outcome, ending, ui.style));
+            ui.out(&apply_outcome::page(&outcome, ending, ui.style));
             data_consent::tell(self.session, plan, &outcome);
         }
         Ok(exit)

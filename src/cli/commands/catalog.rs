@@ -19,10 +19,10 @@ use crate::model::catalog::Catalog as Records;
 use crate::model::diagnostic::nearest;
 use crate::model::schema::CatalogTable;
 use crate::plan::pipeline;
-use crate::report::answer::laid_out;
-use crate::report::catalog::{self, Offers, Wish};
 use crate::report::json;
-use crate::report::table::{Cell, Column, Table};
+use crate::report::text::table::{Cell, Column, Table};
+use crate::report::views::action_output::laid_out;
+use crate::report::views::catalog::{self, Offers, Wish};
 
 /// Shows a table of the catalog, or pins its names anew.
 ///

@@ -12,18 +12,18 @@ use crate::cli::files::{self, Shared};
 use crate::cli::forge::api::{Text, Thread};
 use crate::cli::forge::desk::{Desk, Written};
 use crate::cli::forge::job::{Job, NoJob};
-use crate::cli::origin;
 use crate::cli::project::{self, Project};
 use crate::cli::recipes::{self, Facts};
-use crate::cli::reports;
 use crate::cli::session::Session;
 use crate::cli::settings::Settings;
 use crate::cli::term::Terminal;
+use crate::cli::{origin, reports};
 use crate::config::load::{self, Peek};
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::source::Sources;
-use crate::report::{escape, json, review};
+use crate::report::text::escape;
+use crate::report::{json, review};
 
 /// Does what is asked for.
 ///

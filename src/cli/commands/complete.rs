@@ -18,7 +18,7 @@ use crate::editor::explain;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::kept_secrets::VARS;
 use crate::model::address::{Address, Name};
-use crate::report::escape;
+use crate::report::text::escape;
 
 /// Tells a script that files can stand there, too.
 const FILES: &str = ":files";

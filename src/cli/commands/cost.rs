@@ -15,8 +15,8 @@ use crate::cli::{books, files, reading, testing, vouching};
 use crate::model::address::{Address, Name};
 use crate::plan::change::Plan;
 use crate::plan::inputs::Options;
-use crate::report::cost::{self, Bill, Side};
-use crate::report::list::Listed;
+use crate::report::views::cost::{self, Bill, Side};
+use crate::report::views::list::Listed;
 
 /// Tells what it costs.
 ///

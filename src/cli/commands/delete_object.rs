@@ -20,7 +20,7 @@ use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::value::Value;
 use crate::plan::decide::byproducts;
 use crate::plan::join::prices::Prices;
-use crate::report::escape;
+use crate::report::text::escape;
 
 /// The action's name.
 pub(in crate::cli) const DELETE: &str = "delete";

@@ -13,8 +13,8 @@ use crate::cli::keys;
 use crate::cli::session::Session;
 use crate::cli::settings::Cloud;
 use crate::model::secret::Secret;
-use crate::report::doctor::{self, Check};
 use crate::report::json;
+use crate::report::views::doctor::{self, Check};
 
 pub(in crate::cli) use self::surroundings::mend_settings;
 

@@ -20,10 +20,11 @@ use crate::plan::change::{Cost, CriticalPath, Plan};
 use crate::plan::decide::checks::lost_ledger;
 use crate::plan::diff::confirmation;
 use crate::plan::join::project_scope::Reach;
-use crate::report::drift::{self, Elsewhere, Found};
-use crate::report::list::Listed;
+use crate::report::json;
 use crate::report::review::{Format, Told};
-use crate::report::{escape, json};
+use crate::report::text::escape;
+use crate::report::views::drift::{self, Elsewhere, Found};
+use crate::report::views::list::Listed;
 
 /// Looks for drift.
 ///

@@ -10,9 +10,8 @@ use crate::cli::session::Session;
 use crate::model::address::Address;
 use crate::model::expression::Expression;
 use crate::model::value::Value;
-use crate::report::escape;
-use crate::report::json;
-use crate::report::json::Shown;
+use crate::report::json::{self, Shown};
+use crate::report::text::escape;
 
 /// What an expression gives.
 #[derive(Serialize)]

@@ -12,8 +12,8 @@ use crate::editor::explain::{
 };
 use crate::kinds::REGISTRY;
 use crate::report::json;
-use crate::report::page::{Line, Page};
-use crate::report::style::{Role, Style};
+use crate::report::text::page::{Line, Page};
+use crate::report::text::style::{Role, Style};
 
 /// The document for programs.
 #[derive(Serialize)]

@@ -5,16 +5,14 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::{Fmt, Format};
 use crate::cli::exit::Exit;
 use crate::cli::failure::Failure;
-use crate::cli::files;
-use crate::cli::pruning;
-use crate::cli::rewriting;
 use crate::cli::session::Session;
+use crate::cli::{files, pruning, rewriting};
 use crate::config::edit::File;
 use crate::config::layout;
 use crate::kinds::REGISTRY;
 use crate::model::source::Source;
-use crate::report::edits;
 use crate::report::json;
+use crate::report::views::edits;
 
 /// Formats files.
 ///

@@ -10,7 +10,8 @@ use crate::cli::session::Session;
 use crate::cli::shield::shielded;
 use crate::model::value::redacted;
 use crate::plan::join::prices::Prices;
-use crate::report::{json, list};
+use crate::report::json;
+use crate::report::views::list;
 
 /// Shows one object.
 ///

@@ -7,8 +7,8 @@ use crate::cli::failure::Failure;
 use crate::cli::session::Session;
 use crate::ledger::state::run_history::{Happening, Incident, Run, Tally};
 use crate::model::address::Name;
-use crate::report::history::{self, Ending, Happened, Past};
 use crate::report::json;
+use crate::report::views::history::{self, Ending, Happened, Past};
 
 /// Lists past applies, or shows one.
 ///

@@ -33,7 +33,9 @@ use crate::model::source::{SourceId, Sources};
 use crate::plan::change::Bookkeeping;
 use crate::plan::import::{Accepted, Order, Refused, accept, accept_child};
 use crate::plan::inputs::{Inputs, Options};
-use crate::report::{json, recovery as matches, takeover as page, words};
+use crate::report::json;
+use crate::report::text::phrases;
+use crate::report::views::{import as page, recovery as matches};
 
 /// Puts the entries of a child into the stack's files.
 type Write<'w> = &'w dyn Fn(&[PrintedEntry]) -> Result<Sources, Refused>;
@@ -423,7 +425,7 @@ impl Importing<'_> {
 
 fn managed(count: usize) -> String {
     let verb = if count == 1 { "is" } else { "are" };
-    format!("{} {verb} managed now.", words::counted(count, "object"))
+    format!("{} {verb} managed now.", phrases::counted(count, "object"))
 }
 
 /// Returns a block's body as an edit writes it.

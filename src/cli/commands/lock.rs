@@ -14,8 +14,8 @@ use crate::ledger::stores::any_store::{self, Looking};
 use crate::ledger::stores::file::process;
 use crate::ledger::stores::location::Place;
 use crate::ledger::stores::shared::lease::{Held, Standing};
-use crate::report::history::{self, LockHolder};
 use crate::report::json;
+use crate::report::views::history::{self, LockHolder};
 
 /// Says who has the lock, or breaks it.
 ///

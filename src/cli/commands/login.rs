@@ -13,7 +13,8 @@ use crate::cli::{connect, files, hidden, keychain, keys};
 use crate::cloud::http::https_transport::origin;
 use crate::cloud::read::account::Account;
 use crate::model::secret::Secret;
-use crate::report::{escape, json};
+use crate::report::json;
+use crate::report::text::escape;
 
 /// Longest text that is read for a key.
 const MOST_BYTES: u64 = 8192;

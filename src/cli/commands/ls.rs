@@ -22,8 +22,9 @@ use crate::model::value::Value;
 use crate::plan::join::prices::Prices;
 use crate::plan::join::project_scope::{Reach, Side};
 use crate::plan::pipeline;
-use crate::report::list::{self, Listed};
-use crate::report::{escape, json, words};
+use crate::report::json;
+use crate::report::text::{escape, phrases};
+use crate::report::views::list::{self, Listed};
 
 /// Parents whose children are read without being asked for, of one kind.
 const MOST_PARENTS: usize = 50;
@@ -82,7 +83,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
         table.text(nothing, session.ui.style)
     });
     if others > 0 {
-        let others = words::counted(others, "other project");
+        let others = phrases::counted(others, "other project");
         session.ui.hint(&format!("note: {others} of the account left out: --all-projects lists them, too"));
     }
     if strangers > 0 {

@@ -18,7 +18,8 @@ use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::plan::import::rebuild_ledger::{self, Recovery, Tie};
 use crate::plan::inputs::{Inputs, Options};
-use crate::report::{json, recovery as page};
+use crate::report::json;
+use crate::report::views::recovery as page;
 
 /// Rebuilds the ledger.
 ///

@@ -12,7 +12,7 @@ use crate::model::expression::Expression;
 use crate::model::source::{Place, Span};
 use crate::model::value::Value;
 use crate::report::json;
-use crate::report::resolved::{self, Resolved};
+use crate::report::views::resolved::{self, Resolved};
 
 /// The attribute that a block's own name stands for.
 const NAME: &str = "name";

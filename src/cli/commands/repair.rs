@@ -14,8 +14,9 @@ use crate::ledger::integrity::verify::{self, Report};
 use crate::ledger::journal::error::{SealError, StoreError};
 use crate::ledger::stores::location::Place;
 use crate::model::clock::Clock;
-use crate::report::check::{self as page, Checked, Flaw, Loss};
 use crate::report::json;
+use crate::report::views::ledger_check as page;
+use crate::report::views::ledger_check::{Checked, Flaw, Loss};
 
 /// Checks everything that is kept of the ledger.
 ///

@@ -17,8 +17,8 @@ use crate::ledger::state::entry::{Entry, Intent, IntentAction, Owned};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::snapshot::ObjectKey;
-use crate::report::escape;
 use crate::report::json::{self, Asked};
+use crate::report::text::escape;
 
 /// What is said of a request that is only watched.
 const WATCHED: &str = "presumed without effect, and watched for a late one";

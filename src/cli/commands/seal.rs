@@ -16,7 +16,7 @@ use crate::ledger::journal::mac::SealKey;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::location::Place;
 use crate::model::clock::Clock;
-use crate::report::escape;
+use crate::report::text::escape;
 
 /// Objects that the summary names.
 const NAMED: usize = 20;

@@ -21,7 +21,7 @@ use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::location::Place;
 use crate::model::clock::Clock;
 use crate::report::json;
-use crate::report::list::{self, Listed};
+use crate::report::views::list::{self, Listed};
 
 /// Does what was asked for.
 ///

@@ -17,7 +17,7 @@ use crate::config::discover;
 use crate::config::test_file::{self, Test};
 use crate::model::clock::Clock;
 use crate::model::source::{Source, SourceId, Sources, Span};
-use crate::report::test_run::{self, Miss, Tested};
+use crate::report::views::test_run::{self, Miss, Tested};
 
 /// Empties a terminal's screen.
 const CLEAR: &str = "\x1b[2J\x1b[H";

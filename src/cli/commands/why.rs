@@ -17,8 +17,8 @@ use crate::model::address::Address;
 use crate::model::source::Place;
 use crate::plan::change::Change;
 use crate::report::json;
-use crate::report::page::{Line, Page};
-use crate::report::style::{Role, Style};
+use crate::report::text::page::{Line, Page};
+use crate::report::text::style::{Role, Style};
 
 /// Most instances of one block that are told of.
 const MOST: usize = 20;

@@ -15,7 +15,7 @@ use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::snapshot::Snapshot;
 use crate::model::value::Value;
 use crate::plan::change::{Block, Plan, RulingVerdict};
-use crate::report::words;
+use crate::report::text::phrases;
 
 /// The code of a block that a policy sets.
 const POLICY: &str = "policy";
@@ -100,7 +100,10 @@ pub(super) fn plan(test: &Test, project: &Project, plan: &Plan) -> Vec<Missed> {
     missed.extend(wanted.problems.as_ref().and_then(|wanted| problems(wanted, &project.warnings)));
     let mut by_action: BTreeMap<&str, Vec<Name>> = BTreeMap::new();
     for change in &plan.changes {
-        by_action.entry(words::action(change.action)).or_default().push(Name::new(change.address.as_str()));
+        by_action
+            .entry(phrases::action(change.action))
+            .or_default()
+            .push(Name::new(change.address.as_str()));
     }
     for (action, wanted) in &wanted.actions {
         let found = by_action.get(action).map_or(&[][..], Vec::as_slice);
@@ -222,7 +225,7 @@ pub(super) fn after(wanted: &ApplyWanted, plan: &Plan, snapshot: &Snapshot) -> V
     if !plan.changes.is_empty() {
         let told = plan.changes.iter().take(MOST_NAMES);
         let told: Vec<String> =
-            told.map(|change| format!("{} {}", words::action(change.action), change.address)).collect();
+            told.map(|change| format!("{} {}", phrases::action(change.action), change.address)).collect();
         let text = format!("expected an empty plan after the apply; got {}", told.join(", "));
         missed.push(Missed::new(wanted.span, text));
     }

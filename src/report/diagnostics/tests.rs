@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::report::escape::acts_or_hides;
 use crate::report::json;
+use crate::report::text::escape::acts_or_hides;
 
 const SHOP: &str =
     "stead: 1\nvpc: { main: { cidr: 10.20.0.0/16 } }\n\n\n\nvm:\n  web:\n    vpc: $vpc.mian\n";

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::write::{SCHEMA_VERSION, pretty};
+use super::writer::{SCHEMA_VERSION, pretty};
 use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::source::{Sources, Span};
 use crate::report::diagnostics::sorted;

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::write::{SCHEMA_VERSION, pretty};
-use crate::report::contract::{Report, Row};
-use crate::report::doctor::Check;
+use super::writer::{SCHEMA_VERSION, pretty};
+use crate::report::views::conformance::{Report, Row};
+use crate::report::views::doctor::Check;
 
 #[derive(Serialize)]
 struct DoctorDocument<'a> {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::write::{SCHEMA_VERSION, pretty};
+use super::writer::{SCHEMA_VERSION, pretty};
 
 #[derive(Serialize)]
 struct Document<'a> {

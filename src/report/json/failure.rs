@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::diagnostics::{self, Entry};
-use super::write::{SCHEMA_VERSION, compact, pretty};
+use super::writer::{SCHEMA_VERSION, compact, pretty};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
 

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::write::{SCHEMA_VERSION, pretty};
+use super::writer::{SCHEMA_VERSION, pretty};
 use crate::model::address::Name;
-use crate::report::history::{Happened, LockHolder, Past};
+use crate::report::views::history::{Happened, LockHolder, Past};
 
 #[derive(Serialize)]
 struct HistoryDocument<'a> {

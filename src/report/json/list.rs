@@ -4,14 +4,14 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::plan::{DriftEntry, NoteEntry, PlanOptions};
-use super::shown::Shown;
-use super::write::{SCHEMA_VERSION, pretty};
+use super::plan::document::{DriftEntry, NoteEntry, PlanOptions};
+use super::writer::{SCHEMA_VERSION, pretty};
 use crate::model::address::Name;
 use crate::model::value::{Attributes, Value};
-use crate::report::drift::{self, Found};
-use crate::report::list::{self, Listed};
-use crate::report::table::{Cell, Column, Table};
+use crate::report::json_value::Shown;
+use crate::report::text::table::{Cell, Column, Table};
+use crate::report::views::drift::{self, Found};
+use crate::report::views::list::{self, Listed};
 
 /// Returns the document of a list: `{schema_version, <key>: [row…]}`.
 #[must_use]

@@ -1,34 +1,31 @@
 //! The documents for programs. Every one carries `schema_version`; `schemas/` describes them.
 
-mod check;
+mod ambiguous_intents;
 mod diagnostics;
 mod doctor;
 mod edits;
 mod failure;
-mod formatted;
+mod fmt;
 mod history;
+mod import;
+mod ledger_check;
 mod list;
-mod plan;
-mod plan_events;
-mod questions;
-mod ran;
+pub mod plan;
 mod recovery;
-pub(super) mod shown;
-mod takeover;
-mod write;
+mod writer;
 
-pub use check::{checked, repair};
+pub use crate::report::json::ambiguous_intents::{Asked, questions};
+pub use crate::report::json::fmt::formatted;
+pub use crate::report::json::import::{adoption, takeover};
+pub use crate::report::json::ledger_check::{checked, repair};
+pub use crate::report::json::plan::document::{PlanOptions, plan, plan_to, requests};
+pub use crate::report::json::plan::events::plan_events;
+pub use crate::report::json::writer::{SCHEMA_VERSION, compact, folded, pretty, result};
+pub use crate::report::json_value::Shown;
 pub use diagnostics::diagnostics;
 pub use doctor::{contract, doctor};
 pub use edits::edits;
 pub use failure::Ended;
-pub use formatted::formatted;
 pub use history::{history, lock};
 pub use list::{drift, list, object};
-pub use plan::{PlanOptions, plan, plan_to, requests};
-pub use plan_events::plan_events;
-pub use questions::{Asked, questions};
 pub use recovery::recovery;
-pub use shown::Shown;
-pub use takeover::{adoption, takeover};
-pub use write::{SCHEMA_VERSION, compact, folded, pretty, result};

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::write::{SCHEMA_VERSION, pretty};
+use super::writer::{SCHEMA_VERSION, pretty};
 use crate::model::address::{Address, Name};
 use crate::plan::import::rebuild_ledger::{Candidate, Recovery};
-use crate::report::recovery::confidence;
+use crate::report::views::recovery::confidence;
 
 #[derive(Serialize)]
 struct Document<'a> {

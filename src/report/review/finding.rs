@@ -7,9 +7,10 @@ use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::source::{Place, Sources};
 use crate::plan::change::{Action, Block, Change, Drift, Ruling, RulingVerdict};
 use crate::report::diagnostics::sorted;
-use crate::report::list::Listed;
-use crate::report::ran::{Fate, Ran};
-use crate::report::{drift, words};
+use crate::report::run_report::{Fate, Ran};
+use crate::report::text::phrases;
+use crate::report::views::drift;
+use crate::report::views::list::Listed;
 
 /// How much a finding weighs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,7 +110,7 @@ impl Reviewed<'_> {
     fn unmanaged(&self, object: &Listed) -> Finding {
         let subject = drift::object_name(object);
         let price = object.monthly.filter(|price| !price.is_zero());
-        let price = price.map(|price| format!(", {} a month", words::money(price))).unwrap_or_default();
+        let price = price.map(|price| format!(", {} a month", phrases::money(price))).unwrap_or_default();
         Finding {
             rule: "unmanaged".to_owned(),
             level: Level::Note,
@@ -174,7 +175,7 @@ impl Reviewed<'_> {
         let effects: Vec<&str> = view::effects(change).map(|effect| effect.text.as_str()).collect();
         let what = format!("{}: {}", change.address, view::headline(change));
         Finding {
-            rule: words::action(change.action).to_owned(),
+            rule: phrases::action(change.action).to_owned(),
             level: match change.action {
                 Action::Replace | Action::Delete => Level::Warning,
                 _ => Level::Note,

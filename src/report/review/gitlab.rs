@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use crate::plan::change::{Action, Plan};
-use crate::report::counts::Counts;
 use crate::report::json::compact;
+use crate::report::text::counts::Counts;
 
 /// Returns the counts. A replacement is one creation and one deletion, as everywhere in that report.
 pub(super) fn plan(plan: &Plan) -> String {

@@ -9,12 +9,11 @@ use super::view::{self, Reviewed};
 use crate::model::page::LOOKS;
 use crate::model::source::Place;
 use crate::plan::change::{Action, AttributeChange, Change, Drift, RulingVerdict};
-use crate::report::counts::Counts;
-use crate::report::drift::{key, key_of_object, meaning, name, since};
-use crate::report::escape;
 use crate::report::json::{self, PlanOptions};
-use crate::report::style::Style;
-use crate::report::words;
+use crate::report::text::counts::Counts;
+use crate::report::text::style::Style;
+use crate::report::text::{escape, phrases};
+use crate::report::views::drift::{key, key_of_object, meaning, name, since};
 
 const CSS: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
@@ -101,8 +100,8 @@ fn toolbar(of: &Reviewed<'_>) -> Markup {
             button type="button" data-filter="all" aria-pressed="true" { "all " (changes.len()) }
             button type="button" data-filter="danger" aria-pressed="false" { "dangerous only " (dangerous) }
             @for (action, count) in Counts::of(of.plan).iter().filter(|(_, count)| *count > 0) {
-                button type="button" data-filter=(words::action(action)) aria-pressed="false" {
-                    (sign(action)) " " (words::action(action)) " " (count)
+                button type="button" data-filter=(phrases::action(action)) aria-pressed="false" {
+                    (sign(action)) " " (phrases::action(action)) " " (count)
                 }
             }
             input type="search" placeholder="search" aria-label="Search";
@@ -134,14 +133,14 @@ fn unmanaged(of: &Reviewed<'_>) -> Markup {
     html! {
         @if count > 0 {
             details.drift {
-                summary { "Unmanaged: " (words::counted(count, "object")) }
+                summary { "Unmanaged: " (phrases::counted(count, "object")) }
                 div.scroll { table {
                     thead { tr { th { "kind" } th { "name" } th { "id" } th { "$/mo" } th { "known" } } }
                     tbody { @for object in found.unmanaged { tr {
                         td { (line(&object.kind)) }
                         td { (line(object.name.as_deref().unwrap_or_default())) }
                         td { code { (line(&object.id)) } }
-                        td { @if let Some(price) = object.monthly { (words::money(price)) } }
+                        td { @if let Some(price) = object.monthly { (phrases::money(price)) } }
                         td.quiet { (since(found.memory, &key_of_object(object)).unwrap_or_default()) }
                     } } }
                 } }
@@ -217,7 +216,7 @@ fn card(of: &Reviewed<'_>, change: &Change, open: bool) -> Markup {
     let danger = view::is_dangerous(change);
     html! {
         details.card.danger[danger] open[open] id=(change.address)
-            data-action=(words::action(change.action)) data-danger=(danger)
+            data-action=(phrases::action(change.action)) data-danger=(danger)
         {
             summary {
                 span.sign { (sign(change.action)) } " "
@@ -225,7 +224,7 @@ fn card(of: &Reviewed<'_>, change: &Change, open: bool) -> Markup {
                 span.what { (line(&view::headline(change))) }
                 span.right {
                     (view::price(change))
-                    @if change.seconds > 0 { " ~" (words::estimate(change.seconds.into())) }
+                    @if change.seconds > 0 { " ~" (phrases::estimate(change.seconds.into())) }
                 }
             }
             @if let Some(ran) = of.ran() { p.fate { (line(&ran.fate(change).told())) } }
@@ -265,7 +264,7 @@ fn cut(value: &str) -> Markup {
     let lines: Vec<String> = value.trim_end_matches('\n').split('\n').map(line).collect();
     html! {
         @if lines.len() > 1 {
-            details { summary { (words::counted(lines.len(), "line")) } pre { (lines.join("\n")) } }
+            details { summary { (phrases::counted(lines.len(), "line")) } pre { (lines.join("\n")) } }
         } @else { (lines.join("")) }
     }
 }
@@ -275,14 +274,14 @@ fn at(of: &Reviewed<'_>, place: Option<&Place>) -> Markup {
 }
 
 fn sign(action: Action) -> &'static str {
-    words::sign(action, Style::plain(80))
+    phrases::sign(action, Style::plain(80))
 }
 
 fn foot(of: &Reviewed<'_>) -> Markup {
     let applies = of.ran().is_none() && !of.plan.steps.is_empty() && of.verdict() != view::Verdict::Blocked;
     let command = of.command.filter(|_| applies);
     html! {
-        (words::counted(of.plan.unchanged, "resource")) " unchanged · stead " (env!("CARGO_PKG_VERSION"))
+        (phrases::counted(of.plan.unchanged, "resource")) " unchanged · stead " (env!("CARGO_PKG_VERSION"))
         @if let Some(command) = command { " · after the merge: " code { (line(command)) } }
     }
 }

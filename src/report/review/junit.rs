@@ -4,9 +4,10 @@ use super::finding::{Finding, Level, Problems};
 use super::view::Reviewed;
 use crate::model::address::Address;
 use crate::plan::change::RulingVerdict;
-use crate::report::ran::{Fate, Ran};
-use crate::report::xml::{self, Case, Suite};
-use crate::report::{drift, words};
+use crate::report::run_report::{Fate, Ran};
+use crate::report::text::junit_xml::{self, Case, Suite};
+use crate::report::text::phrases;
+use crate::report::views::drift;
 
 /// Returns the report of a plan: what blocks it, drift, and each policy is a test. A policy fails where it says
 /// no and nobody overrides it.
@@ -31,7 +32,7 @@ pub(super) fn plan(of: &Reviewed<'_>) -> String {
 fn applied(of: &Reviewed<'_>, ran: &Ran<'_>) -> String {
     let mut cases: Vec<Case> = Vec::new();
     for change in &of.plan.changes {
-        let mut case = Case::passed(&format!("{} {}", words::action(change.action), change.address));
+        let mut case = Case::passed(&format!("{} {}", phrases::action(change.action), change.address));
         case.place = change.source.as_ref().map(|place| (of.root.path(&place.file), place.line));
         let fate = ran.fate(change);
         match &fate {
@@ -63,7 +64,7 @@ fn suite(name: &str, mut cases: Vec<Case>, otherwise: &str) -> String {
     if cases.is_empty() {
         cases.push(Case::passed(otherwise));
     }
-    xml::junit(&[Suite { name: name.to_owned(), cases }])
+    junit_xml::junit(&[Suite { name: name.to_owned(), cases }])
 }
 
 fn case(finding: &Finding) -> Case {

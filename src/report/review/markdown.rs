@@ -8,13 +8,12 @@ use super::mermaid;
 use super::view::{self, Reviewed};
 use crate::model::source::Place;
 use crate::plan::change::{Action, AttributeChange, Change, Drift};
-use crate::report::carried::{self, Told};
-use crate::report::drift::{key, key_of_object, meaning, name, object_name, since};
-use crate::report::escape;
-use crate::report::list::Listed;
-use crate::report::ran::Ran;
-use crate::report::style::Style;
-use crate::report::words;
+use crate::report::move_groups::{self, Told};
+use crate::report::run_report::Ran;
+use crate::report::text::style::Style;
+use crate::report::text::{escape, phrases};
+use crate::report::views::drift::{key, key_of_object, meaning, name, object_name, since};
+use crate::report::views::list::Listed;
 
 /// Bytes of a comment. GitHub takes 65,536 characters.
 const MOST: usize = 65_000;
@@ -204,15 +203,18 @@ fn table(page: &mut Page, of: &Reviewed<'_>) {
     if changes.is_empty() || !page.add(&head) {
         return;
     }
-    let lines =
-        if of.ran().is_some() { changes.iter().map(Told::One).collect() } else { carried::told(changes) };
+    let lines = if of.ran().is_some() {
+        changes.iter().map(Told::One).collect()
+    } else {
+        move_groups::told(changes)
+    };
     let mut shown = 0;
     for line in &lines {
         let row = match line {
             Told::One(change) => row(of, change),
             Told::Module(_, module, count) => {
-                let sign = words::sign(Action::Move, Style::plain(80));
-                let count = words::counted(*count, "resource");
+                let sign = phrases::sign(Action::Move, Style::plain(80));
+                let count = phrases::counted(*count, "resource");
                 format!("| {sign} | {} | {count}, was {} | |\n", code(&module.to), code(&module.from))
             }
         };
@@ -223,7 +225,7 @@ fn table(page: &mut Page, of: &Reviewed<'_>) {
     }
     if shown < lines.len() {
         let rest = lines.iter().skip(shown).map(Told::count).sum();
-        let rest = words::counted(rest, "resource");
+        let rest = phrases::counted(rest, "resource");
         page.add(&format!("| … | **{rest} more** | left out here, the dangerous ones come first | |\n"));
     }
     page.add("\n");
@@ -233,7 +235,7 @@ fn row(of: &Reviewed<'_>, change: &Change) -> String {
     let fate = of.ran().map(|ran| format!(" {} |", prose(&ran.fate(change).told()))).unwrap_or_default();
     format!(
         "| {} | {} | {} | {} |{fate}\n",
-        words::sign(change.action, Style::plain(80)),
+        phrases::sign(change.action, Style::plain(80)),
         code(change.address.as_str()),
         brief(change),
         view::price(change)
@@ -250,11 +252,11 @@ fn brief(change: &Change) -> String {
     if rest > 0 {
         said.push(format!("{rest} more"));
     }
-    if said.is_empty() { words::action(change.action).to_owned() } else { said.join(", ") }
+    if said.is_empty() { phrases::action(change.action).to_owned() } else { said.join(", ") }
 }
 
 fn cell(attribute: &AttributeChange) -> String {
-    let short = |text: String| code(&words::shortened(text, MOST_OF_VALUE, Style::plain(80)));
+    let short = |text: String| code(&phrases::shortened(text, MOST_OF_VALUE, Style::plain(80)));
     let path = prose(&attribute.path);
     match view::sides(attribute) {
         (None, Some(new)) => format!("{path} {}", short(new)),
@@ -270,7 +272,7 @@ fn fields(page: &mut Page, of: &Reviewed<'_>) {
     if changes.is_empty() {
         return;
     }
-    let all = words::counted(changes.len(), "resource");
+    let all = phrases::counted(changes.len(), "resource");
     let opening = format!("<details><summary>{all}, attribute by attribute</summary>\n\n");
     let closing = "\n</details>\n\n";
     let room = page.room.saturating_sub(page.text.len() + opening.len() + closing.len() + 200);
@@ -282,7 +284,7 @@ fn fields(page: &mut Page, of: &Reviewed<'_>) {
     }
     let mut piece = opening + &fenced(&text);
     if shown < changes.len() {
-        let rest = words::counted(changes.len() - shown, "resource");
+        let rest = phrases::counted(changes.len() - shown, "resource");
         let _ = writeln!(piece, "{rest} more did not fit; the reports `html` and `json` have them all.");
     }
     if !page.add(&(piece + closing)) {
@@ -294,7 +296,7 @@ fn difference(of: &Reviewed<'_>, change: &Change) -> String {
     let place = change.source.as_ref().map(|place| of.place(place)).unwrap_or_default();
     let mut text = format!(
         "{} {}  {}   {}",
-        words::sign(change.action, Style::plain(80)),
+        phrases::sign(change.action, Style::plain(80)),
         change.address,
         escape::line(&view::headline(change)),
         escape::line(&place)
@@ -305,7 +307,7 @@ fn difference(of: &Reviewed<'_>, change: &Change) -> String {
         let (old, new) = view::sides(attribute);
         for (sign, side) in [('-', old), ('+', new)] {
             let Some(side) = side else { continue };
-            let side = words::shortened(side, MOST_IN_DIFF, Style::plain(80));
+            let side = phrases::shortened(side, MOST_IN_DIFF, Style::plain(80));
             for (at, line) in side.split('\n').enumerate() {
                 let lead = if at == 0 { format!("{}: ", attribute.path) } else { "    ".to_owned() };
                 let _ = writeln!(text, "{sign}   {}{}", escape::line(&lead), escape::line(line));
@@ -323,7 +325,7 @@ fn drift(page: &mut Page, of: &Reviewed<'_>) {
     let line = |drift: &&Drift| {
         let values = view::drift_values(drift)
             .map_or(" is gone".to_owned(), |(old, new)| format!(": {old} → {new}"));
-        let values = words::shortened(values, MOST_IN_DIFF, Style::plain(80));
+        let values = phrases::shortened(values, MOST_IN_DIFF, Style::plain(80));
         let place = drift.source.as_ref().map(|place| of.place(place)).unwrap_or_default();
         let meaning = meaning(drift, Style::plain(80));
         let since = of.look().and_then(|found| since(found.memory, &key(drift)));
@@ -352,13 +354,13 @@ fn unmanaged(page: &mut Page, of: &Reviewed<'_>) {
     let Some(found) = of.look() else { return };
     let row = |object: &Listed| {
         let price = object.monthly.filter(|price| !price.is_zero());
-        let price = price.map(|price| format!("   {} a month", words::money(price))).unwrap_or_default();
+        let price = price.map(|price| format!("   {} a month", phrases::money(price))).unwrap_or_default();
         let since = since(found.memory, &key_of_object(object));
         let since = since.map(|since| format!("   {since}")).unwrap_or_default();
         format!("{}{price}{since}", object_name(object))
     };
     let rows: Vec<String> = found.unmanaged.iter().map(row).collect();
-    folded(page, &format!("Unmanaged: {}", words::counted(rows.len(), "object")), &rows);
+    folded(page, &format!("Unmanaged: {}", phrases::counted(rows.len(), "object")), &rows);
     let gone: Vec<String> = found.memory.resolved.iter().map(|gone| gone.name.clone()).collect();
     folded(page, &format!("Resolved since the last look: {}", gone.len()), &gone);
     if let Some(told) = found.elsewhere.told() {
@@ -402,7 +404,11 @@ fn foot(of: &Reviewed<'_>) -> String {
     let bill = if cost.monthly_before.is_zero() && cost.monthly_after.is_zero() {
         String::new()
     } else {
-        format!(" · {} → {} a month", words::money(cost.monthly_before), words::money(cost.monthly_after))
+        format!(
+            " · {} → {} a month",
+            phrases::money(cost.monthly_before),
+            phrases::money(cost.monthly_after)
+        )
     };
     let fingerprint = code(&of.plan.fingerprint);
     let next = of.command.filter(|_| {
@@ -430,7 +436,7 @@ fn code(text: &str) -> String {
 
 /// Returns a sentence that others wrote. One that could name a person or an issue stands as code.
 fn prose(text: &str) -> String {
-    let text = words::shortened(text.to_owned(), MOST_OF_TEXT, Style::plain(80));
+    let text = phrases::shortened(text.to_owned(), MOST_OF_TEXT, Style::plain(80));
     let calls =
         text.contains(['@', '#', '!']) || text.to_ascii_lowercase().contains("gh-") || text.contains("://");
     if calls { code(&text) } else { literal(&text) }

@@ -7,10 +7,10 @@ use rust_decimal::Decimal;
 use super::view::{Reviewed, Told};
 use crate::apply::event::Outcome;
 use crate::plan::change::DriftClass;
-use crate::report::counts::Counts;
-use crate::report::drift::{self, Found, is_settled};
-use crate::report::ran::Ran;
-use crate::report::words;
+use crate::report::run_report::Ran;
+use crate::report::text::counts::Counts;
+use crate::report::text::phrases;
+use crate::report::views::drift::{self, Found, is_settled};
 
 /// The classes of drift, so that one without any is 0 and not absent.
 const CLASSES: [DriftClass; 7] = [
@@ -42,7 +42,7 @@ pub(super) fn plan(of: &Reviewed<'_>) -> String {
     page.about("stead_drift", "Live differences from what was last applied, by class.");
     for class in CLASSES {
         let count = plan.drift.iter().filter(|drift| drift.class == class).count();
-        page.one("stead_drift", &[("class", words::drift_class(class))], count);
+        page.one("stead_drift", &[("class", phrases::drift_class(class))], count);
     }
     page.about("stead_read_timestamp_seconds", "When the live world was last read.");
     page.one("stead_read_timestamp_seconds", &[], base.made_at.as_second());
@@ -96,7 +96,7 @@ fn intended(page: &mut Page, of: &Reviewed<'_>) {
     let plan = of.plan;
     page.about("stead_changes", "Changes that an apply would make, by action.");
     for (action, count) in Counts::of(plan).iter() {
-        page.one("stead_changes", &[("action", words::action(action))], count);
+        page.one("stead_changes", &[("action", phrases::action(action))], count);
     }
     page.about("stead_unchanged_resources", "Resources that are as configured.");
     page.one("stead_unchanged_resources", &[], plan.unchanged);

@@ -11,7 +11,7 @@ use crate::model::schema::Registry;
 use crate::model::value::Value;
 use crate::plan::change::{Action, AttributeChange, Change, Drift};
 use crate::report::json::{Shown, pretty};
-use crate::report::words;
+use crate::report::text::phrases;
 
 /// The version of the format that the document is made after.
 const FORMAT: &str = "1.2";
@@ -138,7 +138,7 @@ fn drift(drift: &Drift, registry: Registry) -> Json {
             "before": Json::from(before),
             "after": if gone { Json::Null } else { after.into() },
         },
-        "class": words::drift_class(drift.class),
+        "class": phrases::drift_class(drift.class),
     })
 }
 

@@ -8,10 +8,10 @@ use crate::plan::change::{
     Action, AttributeChange, Block, Change, Consequence, Drift, DriftClass, Note, NoteCode, Plan,
     RulingVerdict,
 };
-use crate::report::counts::Counts;
-use crate::report::drift::{Found, is_settled};
-use crate::report::ran::Ran;
-use crate::report::words;
+use crate::report::run_report::Ran;
+use crate::report::text::counts::Counts;
+use crate::report::text::phrases;
+use crate::report::views::drift::{Found, is_settled};
 
 /// A plan under review, and what is known around it.
 #[derive(Debug, Clone, Copy)]
@@ -158,12 +158,12 @@ impl<'a> Reviewed<'a> {
             [] => {
                 let out = self.plan.left_out;
                 let left_out = if out > 0 { format!(", {out} left out") } else { String::new() };
-                let counted = words::counted(self.plan.unchanged, "resource");
+                let counted = phrases::counted(self.plan.unchanged, "resource");
                 vec![format!("no changes, {counted} as configured{left_out}")]
             }
             counts => {
                 let said =
-                    counts.iter().map(|(action, count)| format!("{count} {}", words::action(*action)));
+                    counts.iter().map(|(action, count)| format!("{count} {}", phrases::action(*action)));
                 vec![said.collect::<Vec<_>>().join(", ")]
             }
         };
@@ -171,10 +171,10 @@ impl<'a> Reviewed<'a> {
         let cost = &self.plan.cost;
         let delta = cost.monthly_after - cost.monthly_before;
         if !delta.is_zero() {
-            facts.push(format!("{}/mo", words::money_change(delta)));
+            facts.push(format!("{}/mo", phrases::money_change(delta)));
         }
         if self.plan.critical_path.seconds > 0 {
-            facts.push(format!("~{}", words::estimate(self.plan.critical_path.seconds.into())));
+            facts.push(format!("~{}", phrases::estimate(self.plan.critical_path.seconds.into())));
         }
         facts
     }
@@ -250,8 +250,8 @@ pub(super) fn headline(change: &Change) -> String {
         None => "",
     };
     match &change.reason {
-        Some(reason) => format!("{}{order}: {reason}", words::action(change.action)),
-        None => format!("{}{order}", words::action(change.action)),
+        Some(reason) => format!("{}{order}: {reason}", phrases::action(change.action)),
+        None => format!("{}{order}", phrases::action(change.action)),
     }
 }
 
@@ -270,23 +270,23 @@ pub(super) fn decided_at(change: &Change) -> Option<&Place> {
 /// Returns before and after as people read them; `None` where there is nothing.
 pub(super) fn sides(attribute: &AttributeChange) -> (Option<String>, Option<String>) {
     let (before, after) = (&attribute.before, &attribute.after);
-    let same = words::value(before) == words::value(after) && before != after;
+    let same = phrases::value(before) == phrases::value(after) && before != after;
     let side = |value: &Value| match value {
         Value::Null => None,
-        value if same => Some(words::typed(value)),
-        value => Some(words::value(value)),
+        value if same => Some(phrases::typed(value)),
+        value => Some(phrases::value(value)),
     };
     (side(before), side(after))
 }
 
 /// Returns the price of a change a month: `+$24.00`; empty where nothing is billed.
 pub(super) fn price(change: &Change) -> String {
-    words::cost_change(&change.cost)
+    phrases::cost_change(&change.cost)
 }
 
 /// Returns addresses that feel a change, joined.
 pub(super) fn hits(change: &Change, most: usize) -> String {
-    words::list(change.hits.iter().map(Address::as_str), most)
+    phrases::list(change.hits.iter().map(Address::as_str), most)
 }
 
 /// Returns the notes that a reviewer wants: not those that something is done already.
@@ -298,9 +298,9 @@ pub(super) fn notes(plan: &Plan) -> impl Iterator<Item = &Note> {
 pub(super) fn drift_values(drift: &Drift) -> Option<(String, String)> {
     drift.path.as_ref()?;
     if drift.class == DriftClass::Unmanaged {
-        return Some(("not written".to_owned(), words::value(&drift.live)));
+        return Some(("not written".to_owned(), phrases::value(&drift.live)));
     }
-    Some(words::apart(&drift.last_applied, &drift.live))
+    Some(phrases::apart(&drift.last_applied, &drift.live))
 }
 
 #[cfg(test)]

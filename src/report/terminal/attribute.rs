@@ -2,10 +2,9 @@
 
 use crate::model::value::Value;
 use crate::plan::change::{AttributeChange, Cause, Change, Unchanged};
-use crate::report::diff;
-use crate::report::page::{self, Line, Page};
-use crate::report::style::{Role, Sign, Style};
-use crate::report::words;
+use crate::report::text::page::{self, Line, Page};
+use crate::report::text::style::{Role, Sign, Style};
+use crate::report::text::{line_diff, phrases};
 
 /// Blanks before an attribute.
 const INDENT: usize = 6;
@@ -37,7 +36,7 @@ pub(super) fn rest(page: &mut Page, rest: &[Unchanged]) {
     let column = INDENT + widest.min(WIDEST_NAME) + 2;
     for Unchanged { path, value, source } in rest {
         let line = Line::indent(INDENT).put(Role::Faint, path).to_column(column).hanging(column);
-        let line = line.put(Role::Faint, words::value(value)).put(Role::Faint, "  unchanged");
+        let line = line.put(Role::Faint, phrases::value(value)).put(Role::Faint, "  unchanged");
         page.line(match source {
             Some(place) => line.at_end(Role::Faint, format!("{}:{}", place.file, place.line)),
             None => line,
@@ -49,10 +48,10 @@ fn one(page: &mut Page, attribute: &AttributeChange, column: usize, verbose: boo
     let style = page.style();
     let room = style.width.saturating_sub(column) / 2;
     let line = Line::indent(INDENT).say(&attribute.path).to_column(column).hanging(column);
-    if diff::is_long(&attribute.before, &attribute.after, room) {
+    if line_diff::is_long(&attribute.before, &attribute.after, room) {
         page.line(place(note(line, attribute), attribute));
         let most = if verbose { usize::MAX } else { MOST_LINES };
-        page.lines(diff::difference(&attribute.before, &attribute.after, INDENT + 2, most, style));
+        page.lines(line_diff::difference(&attribute.before, &attribute.after, INDENT + 2, most, style));
         return;
     }
     let line = values(line, attribute, verbose, style);
@@ -67,16 +66,16 @@ fn values(line: Line, attribute: &AttributeChange, verbose: bool, style: Style) 
         return secret(line, attribute, arrow);
     }
     let most = if verbose { usize::MAX } else { MOST_OF_VALUE };
-    let (old, mut new) = words::apart(before, after);
+    let (old, mut new) = phrases::apart(before, after);
     if after == &Value::Null {
         emptied(attribute).clone_into(&mut new);
     }
     let role = if attribute.forces_replacement { Role::Danger } else { Role::Change };
     let line = match before {
         Value::Null => line,
-        _ => line.say(words::shortened(old, most, style)).put(Role::Faint, format!(" {arrow} ")),
+        _ => line.say(phrases::shortened(old, most, style)).put(Role::Faint, format!(" {arrow} ")),
     };
-    line.put(role, words::shortened(new, most, style))
+    line.put(role, phrases::shortened(new, most, style))
 }
 
 /// Says what takes the place of a value that is not written any more.
@@ -87,14 +86,14 @@ const fn emptied(attribute: &AttributeChange) -> &'static str {
 fn secret(line: Line, attribute: &AttributeChange, arrow: &str) -> Line {
     let (before, after) = (&attribute.before, &attribute.after);
     let digest = |value: &Value| match value {
-        Value::Secret(secret) => words::fingerprint(secret).map(str::to_owned),
+        Value::Secret(secret) => phrases::fingerprint(secret).map(str::to_owned),
         _ => None,
     };
     let (old, new) = (digest(before), digest(after));
     let line = match after {
         Value::Secret(_) => line.put(Role::Change, "(secret)"),
         Value::Null => return line.put(Role::Change, format!("(secret) {arrow} {}", emptied(attribute))),
-        other => return line.put(Role::Change, format!("(secret) {arrow} {}", words::value(other))),
+        other => return line.put(Role::Change, format!("(secret) {arrow} {}", phrases::value(other))),
     };
     match (old, new) {
         (Some(old), Some(new)) => line.say(format!("  fingerprint {old} {arrow} {new}")),
@@ -104,7 +103,7 @@ fn secret(line: Line, attribute: &AttributeChange, arrow: &str) -> Line {
 }
 
 fn note(line: Line, attribute: &AttributeChange) -> Line {
-    let last = attribute.last_applied.as_ref().map(words::value);
+    let last = attribute.last_applied.as_ref().map(phrases::value);
     let line = match (attribute.cause, last) {
         (Cause::Drift, _) => line.put(Role::Warn, "  changed outside stead"),
         (Cause::Both, Some(last)) => {
@@ -164,8 +163,10 @@ fn says_nothing(change: &Change, attribute: &AttributeChange) -> bool {
 
 fn brief(value: &Value, style: Style) -> String {
     match value {
-        Value::Text(text) if text.trim_end().contains('\n') => words::counted(text.lines().count(), "line"),
+        Value::Text(text) if text.trim_end().contains('\n') => {
+            phrases::counted(text.lines().count(), "line")
+        }
         Value::Secret(_) => "(secret)".to_owned(),
-        other => words::shortened(words::value(other), MOST_IN_FLOW, style),
+        other => phrases::shortened(phrases::value(other), MOST_IN_FLOW, style),
     }
 }

@@ -5,10 +5,10 @@ use crate::model::address::Address;
 use crate::model::schema::Effect;
 use crate::model::source::Place;
 use crate::plan::change::{Action, Carried, Cause, Change};
-use crate::report::carried::{self, Told};
-use crate::report::page::{self, Line, Page};
-use crate::report::style::{Role, Sign};
-use crate::report::words;
+use crate::report::move_groups::{self, Told};
+use crate::report::text::page::{self, Line, Page};
+use crate::report::text::phrases;
+use crate::report::text::style::{Role, Sign};
 
 /// The widest column of addresses; a longer address pushes its own line only.
 const WIDEST_ADDRESS: usize = 36;
@@ -44,7 +44,7 @@ pub(super) fn all(page: &mut Page, changes: &[Change], verbose: bool) {
             one(page, change, layout);
         }
     } else {
-        for told in carried::told(changes) {
+        for told in move_groups::told(changes) {
             match told {
                 Told::One(change) => one(page, change, layout),
                 Told::Module(first, module, count) => whole(page, first, module, (count, layout)),
@@ -54,7 +54,7 @@ pub(super) fn all(page: &mut Page, changes: &[Change], verbose: bool) {
     if layout.many {
         let text = format!(
             "{} are shown in one line each; -v shows all of it",
-            words::counted(creations, "creation")
+            phrases::counted(creations, "creation")
         );
         page.line(Line::indent(2).put(Role::Faint, text));
     }
@@ -66,11 +66,11 @@ fn whole(page: &mut Page, first: &Change, module: &Carried, (count, layout): (us
     let start = if style.unicode { 4 } else { 5 };
     let role = role(Action::Move);
     let line = Line::indent(2)
-        .put(role, words::sign(Action::Move, style))
+        .put(role, phrases::sign(Action::Move, style))
         .to_column(start)
         .put(Role::Strong, module.to.as_str())
         .to_column(start + layout.address + 2)
-        .put(role, format!("move of {}", words::counted(count, "resource")));
+        .put(role, format!("move of {}", phrases::counted(count, "resource")));
     page.line(line);
     let source = first.was.as_ref().and_then(|was| was.source.as_ref());
     page.line(was(&module.from, source));
@@ -114,7 +114,7 @@ fn one(page: &mut Page, change: &Change, layout: Layout) {
     }
     if !change.hits.is_empty() {
         let most = if layout.verbose { usize::MAX } else { MOST_HITS };
-        let hits = words::list(change.hits.iter().map(Address::as_str), most);
+        let hits = phrases::list(change.hits.iter().map(Address::as_str), most);
         page.line(Line::indent(6).put(Role::Warn, "hits  ").say(hits).hanging(12));
     }
 }
@@ -124,18 +124,18 @@ fn head(page: &Page, change: &Change, layout: Layout) -> Line {
     let role = role(change.action);
     let start = if style.unicode { 4 } else { 5 };
     let line = Line::indent(2)
-        .put(role, words::sign(change.action, style))
+        .put(role, phrases::sign(change.action, style))
         .to_column(start)
         .put(Role::Strong, change.address.as_str())
         .to_column(start + layout.address + 2)
         .put(role, what(change));
-    let cost = words::cost_change(&change.cost);
+    let cost = phrases::cost_change(&change.cost);
     let columns = style.width;
     let line = if cost.is_empty() { line } else { line.ending_at(columns - TIME, Role::Plain, cost) };
     if change.seconds == 0 {
         return line;
     }
-    line.ending_at(columns, Role::Faint, format!("~{}", words::estimate(change.seconds.into())))
+    line.ending_at(columns, Role::Faint, format!("~{}", phrases::estimate(change.seconds.into())))
 }
 
 fn place(line: Line, change: &Change, wanted: bool) -> Line {
@@ -184,7 +184,7 @@ fn what(change: &Change) -> String {
         Action::Move => "move".to_owned(),
         Action::Forget => match change.cost.monthly_before {
             Some(price) if !price.is_zero() => {
-                format!("forget, stays live and billed, {} a month", words::money(price))
+                format!("forget, stays live and billed, {} a month", phrases::money(price))
             }
             _ => "forget, stays live".to_owned(),
         },

@@ -1,11 +1,11 @@
 //! A plan as people read it in a terminal or a log.
 
 mod attribute;
-mod beneath;
 mod change;
-mod foot;
 pub(super) mod notes;
 mod plan;
+mod summary;
+mod verbose_steps;
 
-pub use beneath::beneath;
+pub use crate::report::terminal::verbose_steps::beneath;
 pub use plan::{Facts, plan};

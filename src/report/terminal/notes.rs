@@ -1,8 +1,8 @@
 //! What is worth saying besides changes: verdicts of policies, declarations that are done, renames.
 
 use crate::plan::change::{Note, NoteCode, Ruling, RulingVerdict};
-use crate::report::page::{Line, Page};
-use crate::report::style::{Role, Sign};
+use crate::report::text::page::{Line, Page};
+use crate::report::text::style::{Role, Sign};
 
 /// Adds notes.
 pub(in crate::report) fn lines<'n>(page: &mut Page, notes: impl Iterator<Item = &'n Note>) {

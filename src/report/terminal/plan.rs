@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{change, foot, notes};
+use super::{change, notes, summary};
 use crate::plan::change::{Drift, DriftClass, NoteCode, Plan};
-use crate::report::drift;
-use crate::report::page::{Line, Page};
-use crate::report::style::{Role, Sign, Style};
-use crate::report::words;
+use crate::report::text::page::{Line, Page};
+use crate::report::text::phrases;
+use crate::report::text::style::{Role, Sign, Style};
+use crate::report::views::drift;
 
 /// Columns beyond which a page is not laid out wider: the eye loses the line.
 const WIDEST: usize = 120;
@@ -62,7 +62,7 @@ pub fn plan(plan: &Plan, facts: &Facts, verbose: bool, style: Style) -> String {
         change::all(&mut page, &plan.changes, verbose);
     }
     notes::lines(&mut page, plan.notes.iter());
-    foot::all(&mut page, plan, verbose);
+    summary::all(&mut page, plan, verbose);
     page.finish()
 }
 
@@ -92,21 +92,21 @@ fn no_changes(plan: &Plan, verbose: bool, style: Style) -> Line {
         } else if plan.left_out > 0 {
             format!(
                 " {dot} {} as configured, {} left out of this plan",
-                words::counted(plan.unchanged, "resource"),
+                phrases::counted(plan.unchanged, "resource"),
                 plan.left_out
             )
         } else {
-            format!(" is as configured {dot} {}", words::counted(plan.unchanged, "resource"))
+            format!(" is as configured {dot} {}", phrases::counted(plan.unchanged, "resource"))
         })
-        .say(format!(" {dot} {}", words::counted(plan.requests.sent as usize, "request")));
+        .say(format!(" {dot} {}", phrases::counted(plan.requests.sent as usize, "request")));
     let done = plan.notes.iter().filter(|note| note.code == NoteCode::Done).count();
     if done > 0 && !verbose {
         let verb = if done == 1 { "is" } else { "are" };
-        line = line.say(format!(" {dot} {} {verb} done, see -v", words::counted(done, "declaration")));
+        line = line.say(format!(" {dot} {} {verb} done, see -v", phrases::counted(done, "declaration")));
     }
     let left = told(plan, false).len();
     if left > 0 {
-        line = line.say(format!(" {dot} {} left alone", words::counted(left, "live difference")));
+        line = line.say(format!(" {dot} {} left alone", phrases::counted(left, "live difference")));
     }
     if !plan.bookkeeping.is_empty() {
         line = line.say(format!(" {dot} apply updates the ledger only"));
@@ -122,19 +122,19 @@ fn head(plan: &Plan, facts: &Facts, style: Style) -> Line {
     }
     if let Some(objects) = facts.objects {
         let time = facts.read_in.map(|time| format!(" in {:.1} s", time.as_secs_f64())).unwrap_or_default();
-        said.push(format!("read {}{time}", words::counted(objects, "live object")));
+        said.push(format!("read {}{time}", phrases::counted(objects, "live object")));
     }
     let config: String = base.config.chars().take(7).collect();
     if !config.is_empty() {
         said.push(format!("config {config}"));
     }
     match (facts.saved, facts.now, facts.last_applied) {
-        (true, Some(now), _) => said.push(format!("planned {}", words::ago(base.made_at, now))),
+        (true, Some(now), _) => said.push(format!("planned {}", phrases::ago(base.made_at, now))),
         (false, Some(now), last) if facts.begun > last => {
             let begun = facts.begun.unwrap_or(now);
-            said.push(format!("partly applied {}", words::ago(begun, now)));
+            said.push(format!("partly applied {}", phrases::ago(begun, now)));
         }
-        (false, Some(now), Some(then)) => said.push(format!("last applied {}", words::ago(then, now))),
+        (false, Some(now), Some(then)) => said.push(format!("last applied {}", phrases::ago(then, now))),
         (false, Some(_), None) => said.push("never applied".to_owned()),
         (_, None, _) => {}
     }

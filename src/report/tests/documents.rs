@@ -14,12 +14,13 @@ use crate::model::value::Value;
 use crate::plan::artifact::drift_history::Memory;
 use crate::plan::change::{Note, NoteCode, Plan};
 use crate::plan::import::rebuild_ledger::{Candidate, Recovery, Tie};
-use crate::report::drift::{Elsewhere, Found};
-use crate::report::history::{Ending, Happened, LockHolder, Past};
+use crate::report::json::plan::apply_events;
 use crate::report::json::{self, PlanOptions};
-use crate::report::list::{self, Listed};
-use crate::report::ran::{Ran, Steps};
-use crate::report::{escape, ndjson};
+use crate::report::run_report::{Ran, Steps};
+use crate::report::text::escape;
+use crate::report::views::drift::{Elsewhere, Found};
+use crate::report::views::history::{Ending, Happened, LockHolder, Past};
+use crate::report::views::list::{self, Listed};
 
 const PLAN: &str = include_str!("../../../schemas/plan.schema.json");
 const PLAN_EVENT: &str = include_str!("../../../schemas/plan-event.schema.json");
@@ -225,7 +226,7 @@ fn every_event_fits_its_schema() {
         error: error.clone(),
     }));
     for event in &events {
-        check(APPLY_EVENT, &ndjson::event(plans::time(0), event));
+        check(APPLY_EVENT, &apply_events::event(plans::time(0), event));
     }
     let outcome = Outcome {
         done: vec![address()],
@@ -234,7 +235,7 @@ fn every_event_fits_its_schema() {
             .into(),
         ..Outcome::default()
     };
-    let last = check(APPLY_EVENT, &ndjson::outcome(plans::time(0), &outcome, 6));
+    let last = check(APPLY_EVENT, &apply_events::outcome(plans::time(0), &outcome, 6));
     assert_eq!(last["exit"], json!(6));
 }
 

@@ -9,11 +9,11 @@ use super::plans;
 use crate::model::value::Value;
 use crate::plan::artifact::drift_history::Memory;
 use crate::plan::change::{Action, Bookkeeping, Change, DriftClass, Plan};
-use crate::report::drift::{self, Elsewhere, Found};
-use crate::report::escape;
-use crate::report::list::Listed;
-use crate::report::style::Style;
 use crate::report::terminal::{Facts, plan};
+use crate::report::text::escape;
+use crate::report::text::style::Style;
+use crate::report::views::drift::{self, Elsewhere, Found};
+use crate::report::views::list::Listed;
 
 fn facts() -> Facts {
     Facts {

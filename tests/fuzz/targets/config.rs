@@ -19,7 +19,7 @@ use stead::model::source::{Source, SourceId, Sources};
 use stead::model::value::Attributes;
 use stead::plan::inputs::{Inputs, Options};
 use stead::plan::pipeline::make;
-use stead::report::style::Style;
+use stead::report::text::style::Style;
 use stead::report::{diagnostics, json, terminal};
 use uuid::Uuid;
 

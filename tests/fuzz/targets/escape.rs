@@ -8,9 +8,11 @@ use stead::cloud::error::Refusal;
 use stead::model::address::Address;
 use stead::model::diagnostic::Diagnostic;
 use stead::model::source::{Source, SourceId, Sources, Span};
-use stead::report::page::{Line, Page};
-use stead::report::style::{Role, Style};
-use stead::report::{diagnostics, escape, json, ndjson};
+use stead::report::json::plan::apply_events;
+use stead::report::text::escape;
+use stead::report::text::page::{Line, Page};
+use stead::report::text::style::{Role, Style};
+use stead::report::{diagnostics, json};
 
 use super::output::{assert_harmless, assert_json, is_hostile};
 
@@ -68,7 +70,7 @@ fn events(text: &str) {
         Event::Failed { step: 1, address: web.clone(), error: error.clone() },
     ];
     for event in &told {
-        assert_json(&ndjson::event(Timestamp::UNIX_EPOCH, event), true);
+        assert_json(&apply_events::event(Timestamp::UNIX_EPOCH, event), true);
     }
     let ended = Outcome {
         failed: vec![(web, error)],
@@ -76,7 +78,7 @@ fn events(text: &str) {
         outputs: [(text.into(), text.into())].into(),
         ..Outcome::default()
     };
-    assert_json(&ndjson::outcome(Timestamp::UNIX_EPOCH, &ended, 6), true);
+    assert_json(&apply_events::outcome(Timestamp::UNIX_EPOCH, &ended, 6), true);
 }
 
 /// A problem about a hostile file whose name and words are hostile too.

@@ -8,7 +8,7 @@ use stead::model::snapshot::Snapshot;
 use stead::plan::artifact::binding::{Binding, ledger_digest};
 use stead::plan::artifact::saved_plan::{Facts, Origin, SavedPlan};
 use stead::plan::change::Plan;
-use stead::report::style::Style;
+use stead::report::text::style::Style;
 use stead::report::{json, terminal};
 
 use super::output::{assert_harmless, assert_json};

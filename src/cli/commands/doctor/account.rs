@@ -10,7 +10,7 @@ use crate::cli::settings::Cloud;
 use crate::cloud::read::account::{Account, KeyRecord};
 use crate::model::clock::Clock;
 use crate::model::secret::Secret;
-use crate::report::doctor::Check;
+use crate::report::views::doctor::Check;
 
 /// A key that ends sooner is worth a word.
 const ENDS_SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
@@ -156,7 +156,7 @@ fn clock(skew: Option<i64>) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::doctor::Verdict;
+    use crate::report::views::doctor::Verdict;
 
     fn key(expires_at: Option<&str>, slug: &str) -> KeyRecord {
         KeyRecord {

@@ -11,8 +11,8 @@ use crate::cloud::probe::{Evidence, Finding, Learned, Verdict, findings};
 use crate::kinds::REGISTRY;
 use crate::model::clock::Clock;
 use crate::model::schema::Provenance;
-use crate::report::contract::{self, Report, Row, Shown};
 use crate::report::json;
+use crate::report::views::conformance::{self, Report, Row, Shown};
 
 /// Compares what the service shows with what the contract has, and keeps what makes later requests fit it.
 ///
@@ -33,7 +33,7 @@ pub(super) async fn run(session: &Session) -> Result<Exit, Failure> {
     ui.out(&if ui.json || ui.ndjson {
         json::contract(&report)
     } else {
-        contract::text(&report, ui.verbose, ui.style)
+        conformance::text(&report, ui.verbose, ui.style)
     });
     if let Cloud::At(url) = &settings.cloud {
         let now = link.client.clock().now();

@@ -14,8 +14,8 @@ use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::location::Place;
 use crate::ledger::stores::shared::lease::{Held, Standing};
 use crate::plan::pipeline;
-use crate::report::doctor::Check;
-use crate::report::words::counted;
+use crate::report::text::phrases::counted;
+use crate::report::views::doctor::Check;
 
 /// What stands in the directory.
 pub(super) enum Opened {

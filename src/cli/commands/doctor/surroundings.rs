@@ -7,7 +7,7 @@ use crate::cli::{credentials, files, learned};
 use crate::cloud::http::https_transport::{authorities, origin};
 use crate::model::redact::redact_address;
 use crate::model::roots::{Authorities, NAMED_BY};
-use crate::report::doctor::Check;
+use crate::report::views::doctor::Check;
 
 /// Rights of others that the file of keys may not give.
 const PRIVATE: u32 = 0o077;

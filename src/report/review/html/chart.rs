@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
 use crate::plan::change::{Action, Operation, Plan, Step};
-use crate::report::words;
+use crate::report::text::phrases;
 
 /// Nodes of a map that can still be read.
 const MOST_NODES: usize = 60;
@@ -143,11 +143,11 @@ pub(super) fn time(plan: &Plan) -> Markup {
     html! {
         @if all > 0 {
             figure {
-                figcaption { "Time, about " (words::estimate(all)) }
+                figcaption { "Time, about " (phrases::estimate(all)) }
                 @for (start, end, number) in bars.iter().take(MOST_BARS) {
                     @if let Some(step) = plan.steps.get(*number) {
                         div.bar.critical[critical.contains(number)] {
-                            span { (step.address) } em { (words::estimate(end - start)) }
+                            span { (step.address) } em { (phrases::estimate(end - start)) }
                             i style=(format!("margin-left:{}%;width:{}%", share(*start), share(end - start).max(1))) {}
                         }
                     }
@@ -175,18 +175,18 @@ pub(super) fn cost(plan: &Plan) -> Markup {
     html! {
         figure {
             figcaption {
-                "Cost, " (words::money(bill.monthly_before)) " → " (words::money(bill.monthly_after)) " a month"
+                "Cost, " (phrases::money(bill.monthly_before)) " → " (phrases::money(bill.monthly_after)) " a month"
             }
             @for (at, delta) in moved.iter().take(MOST_BARS) {
                 @if let Some(change) = plan.changes.get(*at) {
                     div.bar.less[delta.is_sign_negative()] {
-                        span { (change.address) } em { (words::money_change(*delta)) }
+                        span { (change.address) } em { (phrases::money_change(*delta)) }
                         i style=(format!("width:{}%", share(*delta))) {}
                     }
                 }
             }
             @if moved.len() > MOST_BARS { p.quiet { "and " (moved.len() - MOST_BARS) " more" } }
-            @if bill.unpriced > 0 { p.quiet { (words::counted(bill.unpriced, "resource")) " without a known price" } }
+            @if bill.unpriced > 0 { p.quiet { (phrases::counted(bill.unpriced, "resource")) " without a known price" } }
         }
     }
 }

@@ -10,11 +10,11 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources, Span};
 use crate::plan::artifact::drift_history::Memory;
 use crate::plan::change::{Action, Carried, Plan, RulingVerdict, Was};
-use crate::report::drift::{Elsewhere, Found};
-use crate::report::list::Listed;
-use crate::report::ran::{Ran, Steps};
 use crate::report::review::{Format, Problems, Reviewed, Told, fingerprint_of, marked, marker_of};
+use crate::report::run_report::{Ran, Steps};
 use crate::report::tests::plans;
+use crate::report::views::drift::{Elsewhere, Found};
+use crate::report::views::list::Listed;
 
 fn parsed(text: &str) -> Json {
     serde_json::from_str(text).unwrap()

@@ -5,9 +5,9 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use super::reviewed;
 use crate::model::value::Value;
 use crate::plan::change::{Plan, Ruling, RulingVerdict};
-use crate::report::escape;
 use crate::report::review::Format;
 use crate::report::tests::plans;
+use crate::report::text::escape;
 
 /// Texts of many trades.
 const EVIL: &[&str] = &[

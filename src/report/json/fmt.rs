@@ -1,0 +1,18 @@
+//! The document of `fmt`.
+
+use serde::Serialize;
+
+use super::writer::{SCHEMA_VERSION, pretty};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    written: bool,
+    files: &'a [&'a str],
+}
+
+/// Returns the document: the files that were not in their canonical form.
+#[must_use]
+pub fn formatted(files: &[&str], written: bool) -> String {
+    pretty(&Document { schema_version: SCHEMA_VERSION, written, files })
+}

@@ -1,0 +1,142 @@
+//! The document of what is taken over.
+
+use serde::Serialize;
+
+use super::writer::{SCHEMA_VERSION, pretty};
+use crate::model::address::{Address, Name};
+use crate::plan::change::Change;
+use crate::plan::import::{Accepted, InClear, Suggestion};
+use crate::report::json_value::Shown;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    files: Vec<FileEntry<'a>>,
+    resources: Vec<ResourceEntry<'a>>,
+    variables: Vec<VariableEntry<'a>>,
+    /// Private values that the files hold as they are.
+    in_clear: Vec<InClearEntry<'a>>,
+    /// Keys that were to be secrets and that nothing has.
+    unmatched: &'a [String],
+    left_out: Vec<LeftEntry<'a>>,
+    /// What could be written in place of ids.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    suggestions: Vec<SuggestionEntry<'a>>,
+}
+
+#[derive(Serialize)]
+struct FileEntry<'a> {
+    name: &'a str,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct ResourceEntry<'a> {
+    address: &'a Address,
+    kind: &'a Name,
+    id: Option<&'a Name>,
+}
+
+#[derive(Serialize)]
+struct VariableEntry<'a> {
+    name: &'a Name,
+    of: String,
+}
+
+#[derive(Serialize)]
+struct InClearEntry<'a> {
+    address: &'a Address,
+    attribute: &'a str,
+    key: &'a Name,
+}
+
+#[derive(Serialize)]
+struct LeftEntry<'a> {
+    kind: &'a Name,
+    id: &'a Name,
+    attribute: Option<&'a Name>,
+    why: &'a str,
+}
+
+#[derive(Serialize)]
+struct SuggestionEntry<'a> {
+    address: &'a Address,
+    attribute: &'a Name,
+    kind: &'a Name,
+    id: &'a Name,
+    /// What to write once the object is managed here; null where another stack has it.
+    reference: Option<&'a str>,
+    text: &'a str,
+}
+
+/// Returns the document of an accepted takeover. Secrets are not in it.
+#[must_use]
+pub fn takeover(accepted: &Accepted) -> String {
+    let resources = accepted.entries.iter().map(|(address, entry)| ResourceEntry {
+        address,
+        kind: &entry.kind,
+        id: entry.current.as_ref().map(|owned| &owned.id),
+    });
+    let left = accepted.left.iter().map(|left| LeftEntry {
+        kind: &left.key.kind,
+        id: &left.key.id,
+        attribute: left.attribute.as_ref(),
+        why: &left.why,
+    });
+    let variables = accepted.variables.iter();
+    pretty(&Document {
+        schema_version: SCHEMA_VERSION,
+        files: accepted.files.iter().map(|(name, text)| FileEntry { name, text }).collect(),
+        resources: resources.collect(),
+        variables: variables
+            .map(|secret| VariableEntry { name: &secret.name, of: secret.places() })
+            .collect(),
+        in_clear: accepted.in_clear.iter().map(in_clear).collect(),
+        unmatched: &accepted.unmatched,
+        left_out: left.collect(),
+        suggestions: accepted.suggestions.iter().map(suggestion).collect(),
+    })
+}
+
+fn suggestion(one: &Suggestion) -> SuggestionEntry<'_> {
+    SuggestionEntry {
+        address: &one.address,
+        attribute: &one.attribute,
+        kind: &one.object.kind,
+        id: &one.object.id,
+        reference: one.reference.as_deref(),
+        text: &one.text,
+    }
+}
+
+fn in_clear(one: &InClear) -> InClearEntry<'_> {
+    InClearEntry { address: &one.address, attribute: one.attribute, key: &one.key }
+}
+
+#[derive(Serialize)]
+struct Adoption<'a> {
+    schema_version: u32,
+    address: &'a Address,
+    id: &'a str,
+    /// What the next apply changes of it.
+    changes: Vec<Difference<'a>>,
+}
+
+#[derive(Serialize)]
+struct Difference<'a> {
+    path: &'a Name,
+    before: Shown<'a>,
+    after: Shown<'a>,
+}
+
+/// Returns the document of one object that a written block takes over.
+#[must_use]
+pub fn adoption(address: &Address, id: &str, change: Option<&Change>) -> String {
+    let attributes = change.into_iter().flat_map(|change| &change.attributes);
+    let changes = attributes.map(|attribute| Difference {
+        path: &attribute.path,
+        before: Shown(&attribute.before),
+        after: Shown(&attribute.after),
+    });
+    pretty(&Adoption { schema_version: SCHEMA_VERSION, address, id, changes: changes.collect() })
+}

@@ -1,0 +1,64 @@
+//! Documents of `state verify` and `state repair`.
+
+use serde::Serialize;
+
+use super::writer::{SCHEMA_VERSION, pretty};
+use crate::report::views::ledger_check::{Checked, Loss};
+
+#[derive(Serialize)]
+struct CheckDocument<'a> {
+    schema_version: u32,
+    place: &'a str,
+    whole: bool,
+    serial: u64,
+    summaries: usize,
+    journals: usize,
+    records: usize,
+    torn: bool,
+    damages: Vec<DamageEntry<'a>>,
+}
+
+#[derive(Serialize)]
+struct DamageEntry<'a> {
+    place: &'a str,
+    reason: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    records: Option<&'a [String]>,
+}
+
+/// Returns the document of a check.
+#[must_use]
+pub fn checked(checked: &Checked) -> String {
+    pretty(&CheckDocument {
+        schema_version: SCHEMA_VERSION,
+        place: &checked.place,
+        whole: checked.flaws.is_empty(),
+        serial: checked.serial,
+        summaries: checked.summaries,
+        journals: checked.journals,
+        records: checked.records,
+        torn: checked.torn,
+        damages: checked
+            .flaws
+            .iter()
+            .map(|flaw| DamageEntry { place: &flaw.place, reason: &flaw.reason, records: None })
+            .collect(),
+    })
+}
+
+#[derive(Serialize)]
+struct RepairDocument<'a> {
+    schema_version: u32,
+    kept: usize,
+    lost: Vec<DamageEntry<'a>>,
+}
+
+/// Returns the document of a repair that is about to be done.
+#[must_use]
+pub fn repair(kept: usize, losses: &[Loss]) -> String {
+    let lost = losses
+        .iter()
+        .map(|loss| DamageEntry { place: &loss.place, reason: &loss.reason, records: Some(&loss.records) })
+        .collect();
+    pretty(&RepairDocument { schema_version: SCHEMA_VERSION, kept, lost })
+}

@@ -1,0 +1,232 @@
+//! An apply as a stream for programs: one event a line, the outcome last.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::apply::event::{Event, Outcome, StepError};
+use crate::model::address::{Address, Name};
+use crate::model::value::Value;
+use crate::report::json::compact;
+use crate::report::json_value::Shown;
+
+/// One line. Keys that an event has not are left out.
+#[derive(Serialize, Default)]
+struct Line<'a> {
+    time: Timestamp,
+    event: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<&'a Address>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    doing: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    done: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    took_ms: Option<u128>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    because: Option<&'a Address>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorEntry>,
+}
+
+/// Why a step failed.
+#[derive(Serialize)]
+pub(in crate::report) struct ErrorEntry {
+    kind: &'static str,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+impl ErrorEntry {
+    /// Returns the entry of a failure.
+    pub(in crate::report) fn of(error: &StepError) -> Self {
+        let (kind, status, reason) = match error {
+            StepError::Refused(refusal) | StepError::Ungranted { refusal, .. } => {
+                ("refused", Some(refusal.status), refusal.reason.clone())
+            }
+            StepError::Broken(refusal) => ("broken", Some(refusal.status), refusal.reason.clone()),
+            StepError::Moved(_) => ("moved", None, None),
+            StepError::NotKept(_) => ("not_kept", None, None),
+            StepError::Unsettled(_) => ("unsettled", None, None),
+            StepError::Question(_) => ("question", None, None),
+            StepError::Ledger(_) => ("ledger", None, None),
+            StepError::Displaced(_) => ("displaced", None, None),
+            StepError::Failed(_) => ("failed", None, None),
+            StepError::Unreachable(_) => ("unreachable", None, None),
+        };
+        Self { kind, message: error.to_string(), status, reason }
+    }
+}
+
+/// Returns an event as one line of JSON, without its line break.
+#[must_use]
+pub fn event(time: Timestamp, event: &Event) -> String {
+    let base = Line { time, ..Line::default() };
+    compact(&match event {
+        Event::Recovering { address, text } => {
+            Line { event: "recovering", address: Some(address), text: Some(text), ..base }
+        }
+        Event::Started { step, address, doing } => {
+            Line { event: "started", address: Some(address), step: Some(*step), doing: Some(doing), ..base }
+        }
+        Event::Progress { step, address, text } => {
+            Line { event: "progress", address: Some(address), step: Some(*step), text: Some(text), ..base }
+        }
+        Event::Retrying { step, text } => Line { event: "retrying", step: *step, text: Some(text), ..base },
+        Event::Succeeded { step, address, done, id, took } => Line {
+            event: "succeeded",
+            address: Some(address),
+            step: Some(*step),
+            done: Some(done),
+            id: id.as_ref(),
+            took_ms: Some(took.as_millis()),
+            ..base
+        },
+        Event::Failed { step, address, error } => Line {
+            event: "failed",
+            address: Some(address),
+            step: Some(*step),
+            error: Some(ErrorEntry::of(error)),
+            ..base
+        },
+        Event::Skipped { step, address, because } => Line {
+            event: "skipped",
+            address: Some(address),
+            step: Some(*step),
+            because: Some(because),
+            ..base
+        },
+    })
+}
+
+#[derive(Serialize)]
+struct OutcomeLine<'a> {
+    time: Timestamp,
+    event: &'static str,
+    done: &'a [Address],
+    failed: Vec<FailedEntry<'a>>,
+    skipped: &'a [Address],
+    questions: &'a [String],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'a [String],
+    interrupted: bool,
+    outputs: BTreeMap<&'a Name, Shown<'a>>,
+    exit: u8,
+}
+
+/// A resource with a failed step.
+#[derive(Serialize)]
+pub(in crate::report) struct FailedEntry<'a> {
+    address: &'a Address,
+    error: ErrorEntry,
+}
+
+impl<'a> FailedEntry<'a> {
+    /// Returns those of an outcome.
+    pub(in crate::report) fn all(outcome: &'a Outcome) -> Vec<Self> {
+        let all = outcome.failed.iter();
+        all.map(|(address, error)| Self { address, error: ErrorEntry::of(error) }).collect()
+    }
+}
+
+/// Returns the last line: how it ended, and with which exit code.
+#[must_use]
+pub fn outcome(time: Timestamp, outcome: &Outcome, exit: u8) -> String {
+    compact(&OutcomeLine {
+        time,
+        event: "outcome",
+        done: &outcome.done,
+        failed: FailedEntry::all(outcome),
+        skipped: &outcome.skipped,
+        questions: &outcome.questions,
+        notes: &outcome.notes,
+        interrupted: outcome.interrupted,
+        outputs: outcome.outputs.iter().map(|(name, value): (_, &Value)| (name, Shown(value))).collect(),
+        exit,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::cloud::error::Refusal;
+
+    fn now() -> Timestamp {
+        Timestamp::from_second(1_792_000_000).unwrap()
+    }
+
+    fn web() -> Address {
+        Address::new("vm", "web")
+    }
+
+    fn refusal() -> StepError {
+        StepError::Refused(Refusal {
+            status: 402,
+            error: "payment_required".into(),
+            message: "no\u{1b}[2J\n::error::money".into(),
+            reason: Some("banned".into()),
+        })
+    }
+
+    #[test]
+    fn one_line_an_event() {
+        let events = [
+            Event::Recovering { address: web(), text: "looks for it".into() },
+            Event::Started { step: 0, address: web(), doing: "create" },
+            Event::Progress { step: 0, address: web(), text: "waiting, status deploying".into() },
+            Event::Retrying { step: None, text: "rate limited, paused 1 s".into() },
+            Event::Succeeded {
+                step: 0,
+                address: web(),
+                done: "created",
+                id: Some("5b1e".into()),
+                took: Duration::from_millis(112_004),
+            },
+            Event::Failed { step: 1, address: web(), error: refusal() },
+            Event::Skipped { step: 2, address: web(), because: Address::new("vpc", "main") },
+        ];
+        let lines: Vec<String> = events.iter().map(|one| event(now(), one)).collect();
+        insta::assert_snapshot!(lines.join("\n"), @r#"
+        {"time":"2026-10-14T17:46:40Z","event":"recovering","address":"vm.web","text":"looks for it"}
+        {"time":"2026-10-14T17:46:40Z","event":"started","address":"vm.web","step":0,"doing":"create"}
+        {"time":"2026-10-14T17:46:40Z","event":"progress","address":"vm.web","step":0,"text":"waiting, status deploying"}
+        {"time":"2026-10-14T17:46:40Z","event":"retrying","text":"rate limited, paused 1 s"}
+        {"time":"2026-10-14T17:46:40Z","event":"succeeded","address":"vm.web","step":0,"done":"created","id":"5b1e","took_ms":112004}
+        {"time":"2026-10-14T17:46:40Z","event":"failed","address":"vm.web","step":1,"error":{"kind":"refused","message":"402 payment_required: no\u001b[2J\n::error::money","status":402,"reason":"banned"}}
+        {"time":"2026-10-14T17:46:40Z","event":"skipped","address":"vm.web","step":2,"because":"vpc.main"}
+        "#);
+        for line in lines {
+            assert!(!line.contains('\n'));
+            serde_json::from_str::<serde_json::Value>(&line).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_outcome_is_the_last_line() {
+        let ended = Outcome {
+            done: vec![web()],
+            failed: vec![(Address::new("vm", "api"), refusal())],
+            skipped: vec![Address::new("volume", "media")],
+            questions: vec!["Which one?".into()],
+            notes: Vec::new(),
+            interrupted: false,
+            outputs: [("password".into(), Value::Secret(crate::model::secret::Secret::new("canary")))]
+                .into(),
+        };
+        let line = outcome(now(), &ended, 6);
+        insta::assert_snapshot!(line, @r#"{"time":"2026-10-14T17:46:40Z","event":"outcome","done":["vm.web"],"failed":[{"address":"vm.api","error":{"kind":"refused","message":"402 payment_required: no\u001b[2J\n::error::money","status":402,"reason":"banned"}}],"skipped":["volume.media"],"questions":["Which one?"],"interrupted":false,"outputs":{"password":{"secret":true}},"exit":6}"#);
+        assert!(!line.contains("canary"));
+    }
+}

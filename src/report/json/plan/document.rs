@@ -1,0 +1,516 @@
+//! The plan's document.
+//!
+//! What differs between two runs over the same configuration, ledger and live world (times, the
+//! nonce, waits), and what differs between two spellings of one configuration (places), stands
+//! nowhere but under `details` and `source`, which are written only when asked for.
+
+use std::io;
+
+use jiff::Timestamp;
+use serde::{Serialize, Serializer};
+use uuid::Uuid;
+
+use super::run::RanEntry;
+use crate::model::address::{Address, Name};
+use crate::model::schema::{Effect, Registry};
+use crate::model::source::Place;
+use crate::plan::change::{
+    Action, AttributeChange, Block, Cause, Change, Drift, LineCost, Note, NoteCode, Operation, Plan,
+    Ruling, RulingVerdict, Step,
+};
+use crate::report::json::writer::{SCHEMA_VERSION, pretty, pretty_to};
+use crate::report::json_value::{Number, Shown};
+use crate::report::run_report::Ran;
+use crate::report::text::counts::Counts;
+use crate::report::text::phrases;
+
+/// What a plan's document holds besides.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PlanOptions<'a> {
+    /// Places in files, and facts of this run only.
+    pub details: bool,
+    /// What became of it, where it was applied.
+    pub ran: Option<&'a Ran<'a>>,
+}
+
+/// Returns the document of a plan.
+#[must_use]
+pub fn plan(plan: &Plan, registry: Registry, options: PlanOptions<'_>) -> String {
+    pretty(&Document::of(plan, registry, options))
+}
+
+/// Writes the document of a plan as it is made: that of a large plan need not fit into memory.
+///
+/// # Errors
+/// When writing fails.
+pub fn plan_to(
+    out: &mut impl io::Write,
+    plan: &Plan,
+    registry: Registry,
+    options: PlanOptions<'_>,
+) -> io::Result<()> {
+    pretty_to(out, &Document::of(plan, registry, options))
+}
+
+/// Which plan it is.
+#[derive(Serialize)]
+pub(in crate::report::json) struct Head<'a> {
+    schema_version: u32,
+    stead_version: &'static str,
+    stack: &'a Name,
+    env: &'a Name,
+    account: &'a Name,
+    base: BaseEntry<'a>,
+    fingerprint: &'a str,
+}
+
+impl<'a> Head<'a> {
+    /// Returns a plan's.
+    pub(in crate::report::json) fn of(plan: &'a Plan) -> Self {
+        let base = &plan.base;
+        Self {
+            schema_version: SCHEMA_VERSION,
+            stead_version: env!("CARGO_PKG_VERSION"),
+            stack: &base.stack,
+            env: &base.environment,
+            account: &base.account,
+            base: BaseEntry::of(plan),
+            fingerprint: &plan.fingerprint,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    head: Head<'a>,
+    summary: Summary,
+    changes: Changes<'a>,
+    drift: Vec<DriftEntry<'a>>,
+    blocks: Vec<BlockEntry<'a>>,
+    policy: Vec<RulingEntry<'a>>,
+    notes: Vec<NoteEntry<'a>>,
+    cost: CostEntry<'a>,
+    order: Order<'a>,
+    critical_path: PathEntry<'a>,
+    requests: Requests,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<RanEntry<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<Details>,
+}
+
+impl<'a> Document<'a> {
+    fn of(plan: &'a Plan, registry: Registry, options: PlanOptions<'a>) -> Self {
+        Self {
+            head: Head::of(plan),
+            summary: Summary::of(plan),
+            changes: Changes(&plan.changes, options),
+            drift: plan.drift.iter().map(DriftEntry::of).collect(),
+            blocks: plan.blocks.iter().map(|block| BlockEntry::of(block, options)).collect(),
+            policy: plan.policy.iter().map(|ruling| RulingEntry::of(ruling, options)).collect(),
+            notes: plan.notes.iter().map(|note| NoteEntry::of(note, options)).collect(),
+            cost: CostEntry::of(plan),
+            order: Order(&plan.steps, registry),
+            critical_path: PathEntry::of(plan),
+            requests: Requests::of(plan),
+            outcome: options.ran.map(RanEntry::of),
+            details: options.details.then(|| Details::of(plan)),
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(in crate::report::json) struct BaseEntry<'a> {
+    config: &'a str,
+    serial: u64,
+    project: Option<&'a Name>,
+    destroy: bool,
+}
+
+impl<'a> BaseEntry<'a> {
+    pub(in crate::report::json) fn of(plan: &'a Plan) -> Self {
+        let base = &plan.base;
+        Self {
+            config: &base.config,
+            serial: base.serial,
+            project: base.project.as_ref(),
+            destroy: base.destroy,
+        }
+    }
+}
+
+/// Facts of one run only.
+#[derive(Serialize)]
+struct Details {
+    made_at: Timestamp,
+    nonce: Uuid,
+    lineage: Uuid,
+    priced_at: Option<Timestamp>,
+    limited: u32,
+    waited_ms: u64,
+}
+
+impl Details {
+    fn of(plan: &Plan) -> Self {
+        Self {
+            made_at: plan.base.made_at,
+            nonce: plan.base.nonce,
+            lineage: plan.base.lineage,
+            priced_at: plan.cost.priced_at,
+            limited: plan.requests.limited,
+            waited_ms: plan.requests.waited_ms,
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(in crate::report::json) struct Summary {
+    create: usize,
+    update: usize,
+    replace: usize,
+    delete: usize,
+    adopt: usize,
+    r#move: usize,
+    forget: usize,
+    unchanged: usize,
+}
+
+impl Summary {
+    pub(in crate::report::json) fn of(plan: &Plan) -> Self {
+        let counts = Counts::of(plan);
+        Self {
+            create: counts.get(Action::Create),
+            update: counts.get(Action::Update),
+            replace: counts.get(Action::Replace),
+            delete: counts.get(Action::Delete),
+            adopt: counts.get(Action::Adopt),
+            r#move: counts.get(Action::Move),
+            forget: counts.get(Action::Forget),
+            unchanged: plan.unchanged,
+        }
+    }
+}
+
+/// Changes, each made into its entry when it is written.
+struct Changes<'a>(&'a [Change], PlanOptions<'a>);
+
+impl Serialize for Changes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|change| ChangeEntry::of(change, self.1)))
+    }
+}
+
+#[derive(Serialize)]
+pub(in crate::report::json) struct ChangeEntry<'a> {
+    address: &'a Address,
+    kind: &'a Name,
+    id: Option<&'a Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    was: Option<&'a Address>,
+    action: &'static str,
+    create_first: Option<bool>,
+    cause: Cause,
+    reason: Option<&'a str>,
+    attributes: Vec<AttributeEntry<'a>>,
+    effects: Vec<EffectEntry<'a>>,
+    cost: LineCostEntry,
+    hits: &'a [Address],
+    steps: &'a [usize],
+    seconds: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a Place>,
+}
+
+impl<'a> ChangeEntry<'a> {
+    pub(in crate::report::json) fn of(change: &'a Change, options: PlanOptions<'_>) -> Self {
+        Self {
+            address: &change.address,
+            kind: &change.kind,
+            id: change.id.as_ref(),
+            was: change.was.as_ref().map(|was| &was.address),
+            action: phrases::action(change.action),
+            create_first: change.create_first,
+            cause: change.cause,
+            reason: change.reason.as_deref(),
+            attributes: change.attributes.iter().map(|a| AttributeEntry::of(a, options)).collect(),
+            effects: change.effects.iter().map(|e| EffectEntry { code: e.code, text: &e.text }).collect(),
+            cost: LineCostEntry::of(&change.cost),
+            hits: &change.hits,
+            steps: &change.steps,
+            seconds: change.seconds,
+            source: change.source.as_ref().filter(|_| options.details),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct AttributeEntry<'a> {
+    path: &'a Name,
+    before: Shown<'a>,
+    after: Shown<'a>,
+    unknown: Vec<Address>,
+    secret: bool,
+    forces_replacement: bool,
+    cause: Cause,
+    last_applied: Option<Shown<'a>>,
+    set_by: Option<&'a Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a Place>,
+}
+
+impl<'a> AttributeEntry<'a> {
+    fn of(attribute: &'a AttributeChange, options: PlanOptions<'_>) -> Self {
+        Self {
+            path: &attribute.path,
+            before: Shown(&attribute.before),
+            after: Shown(&attribute.after),
+            unknown: attribute.after.waits_for(),
+            secret: attribute.before.is_secret() || attribute.after.is_secret(),
+            forces_replacement: attribute.forces_replacement,
+            cause: attribute.cause,
+            last_applied: attribute.last_applied.as_ref().map(Shown),
+            set_by: attribute.set_by.as_ref(),
+            source: attribute.source.as_ref().filter(|_| options.details),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct EffectEntry<'a> {
+    code: Effect,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct LineCostEntry {
+    monthly_before: Option<Number>,
+    monthly_after: Option<Number>,
+}
+
+impl LineCostEntry {
+    fn of(cost: &LineCost) -> Self {
+        Self {
+            monthly_before: cost.monthly_before.map(Number),
+            monthly_after: cost.monthly_after.map(Number),
+        }
+    }
+}
+
+/// One difference, as `plan` and `drift` write it.
+#[derive(Serialize)]
+pub(in crate::report::json) struct DriftEntry<'a> {
+    address: &'a Address,
+    path: Option<&'a Name>,
+    last_applied: Shown<'a>,
+    live: Shown<'a>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unconfirmed: bool,
+    class: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocked_by: Option<&'a Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ignore_drift: Option<LeaveEntry<'a>>,
+}
+
+/// What `ignore_drift` says of a difference.
+#[derive(Serialize)]
+struct LeaveEntry<'a> {
+    reason: Option<&'a str>,
+    until: Option<&'a Name>,
+    ended: bool,
+}
+
+impl<'a> DriftEntry<'a> {
+    /// Returns the entry of a difference.
+    pub(in crate::report::json) fn of(drift: &'a Drift) -> Self {
+        Self {
+            address: &drift.address,
+            path: drift.path.as_ref(),
+            last_applied: Shown(&drift.last_applied),
+            live: Shown(&drift.live),
+            unconfirmed: drift.unconfirmed,
+            class: phrases::drift_class(drift.class),
+            blocked_by: drift.blocked_by.as_ref(),
+            ignore_drift: drift.leave.as_ref().map(|leave| LeaveEntry {
+                reason: leave.reason.as_deref(),
+                until: leave.until.as_ref(),
+                ended: leave.ended,
+            }),
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(in crate::report::json) struct BlockEntry<'a> {
+    code: &'a Name,
+    address: Option<&'a Address>,
+    text: &'a str,
+    help: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a Place>,
+}
+
+impl<'a> BlockEntry<'a> {
+    pub(in crate::report::json) fn of(block: &'a Block, options: PlanOptions<'_>) -> Self {
+        Self {
+            code: &block.code,
+            address: block.address.as_ref(),
+            text: &block.text,
+            help: &block.help,
+            source: block.source.as_ref().filter(|_| options.details),
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(in crate::report::json) struct RulingEntry<'a> {
+    name: &'a Name,
+    address: Option<&'a Address>,
+    verdict: RulingVerdict,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a Place>,
+}
+
+impl<'a> RulingEntry<'a> {
+    pub(in crate::report::json) fn of(ruling: &'a Ruling, options: PlanOptions<'_>) -> Self {
+        Self {
+            name: &ruling.name,
+            address: ruling.address.as_ref(),
+            verdict: ruling.verdict,
+            message: &ruling.message,
+            source: ruling.source.as_ref().filter(|_| options.details),
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(in crate::report::json) struct NoteEntry<'a> {
+    code: NoteCode,
+    text: &'a str,
+    help: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a Place>,
+}
+
+impl<'a> NoteEntry<'a> {
+    pub(in crate::report::json) fn of(note: &'a Note, options: PlanOptions<'_>) -> Self {
+        Self {
+            code: note.code,
+            text: &note.text,
+            help: &note.help,
+            source: note.source.as_ref().filter(|_| options.details),
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(in crate::report::json) struct CostEntry<'a> {
+    monthly_before: Number,
+    monthly_after: Number,
+    delta: Number,
+    unpriced: usize,
+    moved: Vec<MovedPrice<'a>>,
+}
+
+#[derive(Serialize)]
+struct MovedPrice<'a> {
+    name: &'a str,
+    pinned: Number,
+    now: Number,
+}
+
+impl<'a> CostEntry<'a> {
+    pub(in crate::report::json) fn of(plan: &'a Plan) -> Self {
+        let cost = &plan.cost;
+        let moved = cost
+            .moved
+            .iter()
+            .map(|(name, pinned, now)| MovedPrice { name, pinned: Number(*pinned), now: Number(*now) })
+            .collect();
+        Self {
+            monthly_before: Number(cost.monthly_before),
+            monthly_after: Number(cost.monthly_after),
+            delta: Number(cost.monthly_after - cost.monthly_before),
+            unpriced: cost.unpriced,
+            moved,
+        }
+    }
+}
+
+/// Steps, likewise.
+struct Order<'a>(&'a [Step], Registry);
+
+impl Serialize for Order<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().enumerate().map(|(at, step)| StepEntry::of(at, step, self.1)))
+    }
+}
+
+#[derive(Serialize)]
+pub(in crate::report::json) struct StepEntry<'a> {
+    step: usize,
+    address: &'a Address,
+    operation: &'static str,
+    request: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    then: Vec<String>,
+    after: &'a [usize],
+    seconds: u32,
+}
+
+impl<'a> StepEntry<'a> {
+    pub(in crate::report::json) fn of(number: usize, step: &'a Step, registry: Registry) -> Self {
+        let mut requests = requests(step, registry).into_iter();
+        Self {
+            step: number,
+            address: &step.address,
+            operation: phrases::operation(&step.operation),
+            request: requests.next(),
+            then: requests.collect(),
+            after: &step.after,
+            seconds: step.seconds,
+        }
+    }
+}
+
+/// Returns what a step sends, `POST /api/v1/…`, in order.
+#[must_use]
+pub fn requests(step: &Step, registry: Registry) -> Vec<String> {
+    let Some(kind) = registry.kind(&step.kind) else { return Vec::new() };
+    let text = |endpoint: crate::model::schema::Endpoint| format!("{} {}", endpoint.method, endpoint.path);
+    match &step.operation {
+        Operation::Create { .. } => vec![text(kind.api.create)],
+        Operation::Delete { .. } => vec![text(kind.api.delete)],
+        Operation::Update { calls, .. } => calls
+            .iter()
+            .filter_map(|planned| kind.call(&planned.call))
+            .map(|call| text(call.endpoint))
+            .collect(),
+    }
+}
+
+#[derive(Serialize)]
+pub(in crate::report::json) struct PathEntry<'a> {
+    steps: &'a [usize],
+    seconds: u32,
+}
+
+#[derive(Serialize)]
+pub(in crate::report::json) struct Requests {
+    sent: u32,
+    pages: u32,
+}
+
+impl<'a> PathEntry<'a> {
+    pub(in crate::report::json) fn of(plan: &'a Plan) -> Self {
+        Self { steps: &plan.critical_path.steps, seconds: plan.critical_path.seconds }
+    }
+}
+
+impl Requests {
+    pub(in crate::report::json) const fn of(plan: &Plan) -> Self {
+        Self { sent: plan.requests.sent, pages: plan.requests.pages }
+    }
+}

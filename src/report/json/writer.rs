@@ -1,0 +1,155 @@
+//! Writing JSON: as serde_json does, with whatever acts or hides as `\uXXXX`.
+
+use std::borrow::Cow;
+use std::io;
+
+use serde::Serialize;
+use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
+
+use crate::report::text::escape;
+
+/// The version of all documents. It grows when a key goes away or changes its meaning.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Returns a document of several lines, with a line break at its end.
+#[must_use]
+pub fn pretty(document: &impl Serialize) -> String {
+    let mut text = write(document, Safe(PrettyFormatter::new()));
+    text.push('\n');
+    text
+}
+
+/// Returns a document of one line, without a line break.
+#[must_use]
+pub fn compact(document: &impl Serialize) -> String {
+    write(document, Safe(CompactFormatter))
+}
+
+/// Returns a document of several lines as one line; what is on one line already is left as it is.
+#[must_use]
+pub fn folded(text: &str) -> Cow<'_, str> {
+    if !text.starts_with("{\n") {
+        return Cow::Borrowed(text);
+    }
+    // No text in a document holds a line break: they are escaped.
+    let mut line = String::with_capacity(text.len());
+    line.extend(text.lines().map(str::trim_start));
+    line.push('\n');
+    Cow::Owned(line)
+}
+
+/// Returns the document of a command that prints nothing but what it has done.
+#[must_use]
+pub fn result(text: &str) -> String {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        schema_version: u32,
+        result: &'a str,
+    }
+    pretty(&Document { schema_version: SCHEMA_VERSION, result: text })
+}
+
+/// Writes a document of several lines as it is made.
+///
+/// # Errors
+/// When writing fails.
+pub fn pretty_to(out: &mut impl io::Write, document: &impl Serialize) -> io::Result<()> {
+    document.serialize(&mut Serializer::with_formatter(&mut *out, Safe(PrettyFormatter::new())))?;
+    out.write_all(b"\n")
+}
+
+fn write(document: &impl Serialize, formatter: impl Formatter) -> String {
+    let mut bytes = Vec::new();
+    let written = document.serialize(&mut Serializer::with_formatter(&mut bytes, formatter));
+    // Maps have text keys and a `Vec` takes every byte, so there is nothing that could fail.
+    debug_assert!(written.is_ok());
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// A formatter that escapes more.
+struct Safe<F>(F);
+
+impl<F: Formatter> Formatter for Safe<F> {
+    fn write_string_fragment<W: ?Sized + io::Write>(&mut self, out: &mut W, text: &str) -> io::Result<()> {
+        let mut written = 0;
+        let mut in_command = false;
+        for (at, c) in text.char_indices() {
+            let escaped = escape::acts_or_hides(c) || in_command;
+            in_command = c == '#' && escape::begins_command(&text[at..]);
+            if escaped {
+                out.write_all(&text.as_bytes()[written..at])?;
+                written = at + c.len_utf8();
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    write!(out, "\\u{unit:04x}")?;
+                }
+            }
+        }
+        out.write_all(&text.as_bytes()[written..])
+    }
+
+    fn begin_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_array(out)
+    }
+
+    fn end_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array(out)
+    }
+
+    fn begin_array_value<W: ?Sized + io::Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_array_value(out, first)
+    }
+
+    fn end_array_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array_value(out)
+    }
+
+    fn begin_object<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object(out)
+    }
+
+    fn end_object<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object(out)
+    }
+
+    fn begin_object_key<W: ?Sized + io::Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_object_key(out, first)
+    }
+
+    fn begin_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object_value(out)
+    }
+
+    fn end_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object_value(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_folded_document_says_the_same_on_one_line() {
+        let document = serde_json::json!({"a": [1, {"b": "two\n  lines"}], "c": null});
+        let text = pretty(&document);
+        let line = folded(&text);
+        assert_eq!((line.lines().count(), line.ends_with('\n')), (1, true));
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&line).unwrap(), document);
+        assert_eq!(folded("plain\n  text\n"), "plain\n  text\n");
+        assert!(result("It is done.").contains("\"result\": \"It is done.\""));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_acts_or_hides_and_nothing_is_lost(text in any::<String>(), tail in "[\u{1b}\u{202e}\u{9b}#\\[a::\n]{0,8}") {
+            let text = text + &tail;
+            for json in [compact(&text), pretty(&text)] {
+                prop_assert!(!json.trim_end().chars().any(escape::acts_or_hides), "{json:?}");
+                prop_assert!(!json.match_indices('#').any(|(at, _)| escape::begins_command(&json[at..])));
+                prop_assert_eq!(&serde_json::from_str::<String>(&json).unwrap(), &text);
+            }
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Progress of a running apply: a table on a terminal, one line per transition elsewhere.
+
+pub mod display;
+pub mod progress_table;
+pub mod transition_log;

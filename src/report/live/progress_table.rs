@@ -1,0 +1,380 @@
+//! `Board`: what a live display shows of a running apply. Pure: events and time go in, lines come out.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::apply::event::Event;
+use crate::model::address::{Address, Name};
+use crate::plan::change::Plan;
+use crate::report::text::page::Line;
+use crate::report::text::phrases;
+use crate::report::text::style::{Role, Sign, Style};
+use crate::report::views::apply_outcome;
+
+/// Frames of the sign that something runs.
+const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+/// The same in ASCII.
+const ASCII_FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
+
+/// How long one frame stays.
+const FRAME: Duration = Duration::from_millis(100);
+
+/// Waiting resources that are named.
+const MOST_WAITING: usize = 4;
+
+/// How long a hint about a retry stays.
+const HINT: Duration = Duration::from_secs(5);
+
+/// The widest column of addresses.
+const WIDEST_ADDRESS: usize = 40;
+
+/// A step of the plan as the display needs it.
+#[derive(Debug)]
+struct Planned {
+    address: Address,
+    seconds: u32,
+    /// Seconds from its start to the end of the longest chain that begins with it.
+    tail: u64,
+}
+
+#[derive(Debug)]
+struct Running {
+    since: Duration,
+    doing: &'static str,
+    text: String,
+}
+
+/// A running apply.
+#[derive(Debug)]
+pub struct Board {
+    title: String,
+    steps: Vec<Planned>,
+    open: std::collections::BTreeSet<usize>,
+    running: BTreeMap<usize, Running>,
+    ended: usize,
+    hint: Option<(Duration, String)>,
+    stopping: bool,
+    address: usize,
+}
+
+impl Board {
+    /// Returns the board of a plan that is about to run.
+    #[must_use]
+    pub fn new(plan: &Plan) -> Self {
+        let mut tails: Vec<u64> = plan.steps.iter().map(|step| step.seconds.into()).collect();
+        // Steps stand after what they wait for, so one pass from the end finds every longest chain.
+        for (number, step) in plan.steps.iter().enumerate().rev() {
+            for before in &step.after {
+                if let Some(planned) = plan.steps.get(*before) {
+                    tails[*before] = tails[*before].max(u64::from(planned.seconds) + tails[number]);
+                }
+            }
+        }
+        let planned = |(step, tail): (&crate::plan::change::Step, u64)| Planned {
+            address: step.address.clone(),
+            seconds: step.seconds,
+            tail,
+        };
+        let steps: Vec<Planned> = plan.steps.iter().zip(tails).map(planned).collect();
+        let short = phrases::short_fingerprint(&plan.fingerprint);
+        let address = steps.iter().map(|step| step.address.as_str().len()).max().unwrap_or(0);
+        Self {
+            title: format!("{}/{} {}", plan.base.stack, plan.base.environment, short),
+            open: (0..steps.len()).collect(),
+            steps,
+            running: BTreeMap::new(),
+            ended: 0,
+            hint: None,
+            stopping: false,
+            address: address.min(WIDEST_ADDRESS),
+        }
+    }
+
+    /// Counts in the time of a service whose clock runs so many times as fast as ours.
+    #[must_use]
+    pub fn paced(mut self, speed: f64) -> Self {
+        if speed > 0.0 && speed.is_finite() {
+            for step in &mut self.steps {
+                step.seconds = u32::try_from(paced(step.seconds.into(), speed)).unwrap_or(u32::MAX);
+                step.tail = paced(step.tail, speed).max(step.seconds.into());
+            }
+        }
+        self
+    }
+
+    /// Says that the apply was told to stop: what runs is finished, nothing new starts.
+    pub fn stop(&mut self) {
+        self.stopping = true;
+    }
+
+    /// Takes an event; returns a line that stays on the screen, if it makes one.
+    pub fn on(&mut self, now: Duration, event: &Event, style: Style) -> Option<String> {
+        match event {
+            Event::Recovering { address, text } => {
+                Some(self.row(Role::Warn, "!", address, style).say(text).cut(style))
+            }
+            Event::Started { step, doing, .. } => {
+                self.running.insert(*step, Running { since: now, doing, text: String::new() });
+                None
+            }
+            Event::Progress { step, text, .. } => {
+                if let Some(running) = self.running.get_mut(step) {
+                    running.text.clone_from(text);
+                }
+                None
+            }
+            Event::Retrying { text, .. } => {
+                self.hint = Some((now, text.clone()));
+                None
+            }
+            Event::Succeeded { step, address, done, id, took } => {
+                self.end(*step);
+                Some(self.success(address, done, id.as_ref(), *took, style))
+            }
+            Event::Failed { step, address, error } => {
+                self.end(*step);
+                let what = apply_outcome::in_words(error).what;
+                let row = self.row(Role::Danger, style.sign(Sign::Cross), address, style);
+                Some(row.put(Role::Danger, "failed  ").say(what).cut(style))
+            }
+            Event::Skipped { step, address, because } => {
+                self.end(*step);
+                let row = self.row(Role::Faint, style.sign(Sign::Dot), address, style);
+                Some(row.put(Role::Faint, format!("skipped, it needs {because}")).cut(style))
+            }
+        }
+    }
+
+    /// Returns the part of the display that changes: totals, what runs, what waits, hints. At most
+    /// `rows` lines, none wider than the style.
+    #[must_use]
+    pub fn lines(&self, now: Duration, rows: usize, style: Style) -> Vec<String> {
+        let mut lines = vec![self.head(now, style)];
+        let room = rows.saturating_sub(3).max(1);
+        lines.extend(
+            self.running.iter().take(room).map(|(step, running)| self.run(*step, running, now, style)),
+        );
+        if self.running.len() > room {
+            let text = format!("and {} more", self.running.len() - room);
+            lines.push(Line::indent(4).put(Role::Faint, text).cut(style));
+        }
+        lines.extend(self.waiting(style));
+        if let Some((_, text)) = self.hint.as_ref().filter(|(since, _)| now.saturating_sub(*since) < HINT) {
+            lines.push(Line::indent(2).put(Role::Faint, format!("! {text}")).cut(style));
+        }
+        lines.truncate(rows.max(1));
+        lines
+    }
+
+    fn end(&mut self, step: usize) {
+        self.running.remove(&step);
+        if self.open.remove(&step) {
+            self.ended += 1;
+        }
+    }
+
+    fn row(&self, role: Role, sign: &str, address: &Address, style: Style) -> Line {
+        let column = if style.unicode { 4 } else { 5 };
+        Line::indent(2)
+            .put(role, sign)
+            .to_column(column)
+            .put(Role::Strong, address.as_str())
+            .to_column(column + self.address + 2)
+    }
+
+    fn success(
+        &self,
+        address: &Address,
+        done: &str,
+        id: Option<&Name>,
+        took: Duration,
+        style: Style,
+    ) -> String {
+        let row = self.row(Role::Good, style.sign(Sign::Tick), address, style);
+        let row = row.say(format!("{done:9}")).put(Role::Faint, format!("{:>7}", phrases::took(took)));
+        id.into_iter().fold(row, |row, id| row.put(Role::Faint, format!("  {id}"))).cut(style)
+    }
+
+    fn head(&self, now: Duration, style: Style) -> String {
+        let dot = style.sign(Sign::Dot);
+        let waiting = self.open.len() - self.running.keys().filter(|step| self.open.contains(step)).count();
+        let mut line = Line::indent(0)
+            .put(Role::Strong, &self.title)
+            .say(format!("   {} of {} done", self.ended, self.steps.len()))
+            .say(format!(" {dot} {} running", self.running.len()));
+        if waiting > 0 {
+            line = line.say(format!(" {dot} {waiting} waiting"));
+        }
+        line = line.say(format!(" {dot} {}", phrases::took(now)));
+        match self.left(now) {
+            left if left.as_secs() > 0 => line = line.say(format!(", about {} left", phrases::took(left))),
+            _ => {}
+        }
+        if self.stopping {
+            line = line.put(Role::Warn, format!(" {dot} stopping: what runs is finished"));
+        }
+        line.cut(style)
+    }
+
+    /// Returns how long the longest chain still takes.
+    fn left(&self, now: Duration) -> Duration {
+        let left = |step: &usize| {
+            let planned = self.steps.get(*step)?;
+            let run = self.running.get(step).map(|running| now.saturating_sub(running.since).as_secs());
+            // What is over its usual time counts as about to end; what follows it is still to come.
+            Some(planned.tail - run.unwrap_or(0).min(planned.seconds.into()))
+        };
+        Duration::from_secs(self.open.iter().filter_map(left).max().unwrap_or(0))
+    }
+
+    fn run(&self, step: usize, running: &Running, now: Duration, style: Style) -> String {
+        let Some(planned) = self.steps.get(step) else { return String::new() };
+        let run = now.saturating_sub(running.since);
+        let frame = usize::try_from(now.as_millis() / FRAME.as_millis()).unwrap_or(0);
+        let sign = if style.unicode { FRAMES[frame % 10] } else { ASCII_FRAMES[frame % 4] };
+        let mut line = self.row(Role::Change, sign, &planned.address, style).say(running.doing);
+        if !running.text.is_empty() {
+            line = line.say(", ").say(&running.text);
+        }
+        line = line.put(Role::Faint, format!("   {}", phrases::took(run)));
+        let usual = Duration::from_secs(planned.seconds.into());
+        if usual.as_secs() > 0 {
+            line = line.put(Role::Faint, format!(" of ~{}", phrases::took(usual)));
+        }
+        line.cut(style)
+    }
+
+    fn waiting(&self, style: Style) -> Option<String> {
+        let waiting = || self.open.iter().filter(|step| !self.running.contains_key(step));
+        let count = self.open.len().saturating_sub(self.running.len());
+        if count == 0 {
+            return None;
+        }
+        let named: Vec<&str> = waiting()
+            .take(MOST_WAITING)
+            .filter_map(|step| Some(self.steps.get(*step)?.address.as_str()))
+            .collect();
+        let mut text = named.join(", ");
+        if count > named.len() {
+            text = format!("{text} and {} more", count - named.len());
+        }
+        let verb = if count == 1 { "waits" } else { "wait" };
+        let line = Line::indent(2).put(Role::Faint, style.sign(Sign::Dot));
+        Some(
+            line.to_column(if style.unicode { 4 } else { 5 })
+                .put(Role::Faint, format!("{text} {verb}"))
+                .cut(style),
+        )
+    }
+}
+
+/// Returns how long something takes by a clock that is so many times as fast: at least a second, unless it is none.
+fn paced(seconds: u64, speed: f64) -> u64 {
+    let whole = Duration::from_secs(seconds).div_f64(speed);
+    whole.as_secs() + u64::from(whole.subsec_nanos() > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use unicode_width::UnicodeWidthStr;
+
+    use super::*;
+    use crate::report::tests::plans;
+
+    fn second(n: u64) -> Duration {
+        Duration::from_secs(n)
+    }
+
+    fn address(text: &str) -> Address {
+        Address::parse(text).unwrap()
+    }
+
+    #[test]
+    fn the_live_table() {
+        let style = Style::plain(90);
+        let mut board = Board::new(&plans::full());
+        let start =
+            |step, at_address: &str, doing| Event::Started { step, address: address(at_address), doing };
+        board.on(second(0), &start(0, "vm.web.a", "create replacement"), style);
+        board.on(second(0), &start(1, "database.main", "update"), style);
+        board.on(
+            second(1),
+            &Event::Progress {
+                step: 0,
+                address: address("vm.web.a"),
+                text: "waiting, status\u{1b}[2J pending".into(),
+            },
+            style,
+        );
+        board.on(
+            second(9),
+            &Event::Retrying { step: None, text: "rate limited, paused 1 s".into() },
+            style,
+        );
+        insta::assert_snapshot!(board.lines(second(10), 20, style).join("\n"), @r"
+        shop/prod 7f3a-c91e   0 of 5 done · 2 running · 3 waiting · 10s, about 3m52s left
+          ⠋ vm.web.a       create replacement, waiting, status\u{1b}[2J pending   10s of ~2m00s
+          ⠋ database.main  update   10s of ~3m00s
+          · volume.media, vm.web.a, vm.web.b wait
+          ! rate limited, paused 1 s
+        ");
+        let done = Event::Succeeded {
+            step: 0,
+            address: address("vm.web.a"),
+            done: "created",
+            id: Some("5b1e09c2".into()),
+            took: second(112),
+        };
+        insta::assert_snapshot!(board.on(second(112), &done, style).unwrap(), @"  ✓ vm.web.a       created    1m52s  5b1e09c2");
+        board.stop();
+        insta::assert_snapshot!(board.lines(second(200), 20, style).join("\n"), @r"
+        shop/prod 7f3a-c91e   1 of 5 done · 1 running · 3 waiting · 3m20s, about 2m02s left · sto…
+          ⠋ database.main  update   3m20s of ~3m00s
+          · volume.media, vm.web.a, vm.web.b wait
+        ");
+    }
+
+    #[test]
+    fn the_display_is_never_taller_or_wider_than_the_screen() {
+        let plan = plans::many(5000);
+        let mut board = Board::new(&plan);
+        for (step, planned) in plan.steps.iter().enumerate().take(200) {
+            board.on(
+                second(0),
+                &Event::Started { step, address: planned.address.clone(), doing: "create" },
+                Style::plain(50),
+            );
+        }
+        for rows in [1, 4, 24] {
+            let lines = board.lines(second(5), rows, Style::plain(50));
+            assert!(lines.len() <= rows && lines.iter().all(|line| line.width() <= 50), "{lines:#?}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_is_counted_by_the_services_clock() {
+        let plan = plans::full();
+        let left = |speed| Board::new(&plan).paced(speed).left(second(0));
+        assert_eq!(left(1.0), second(242));
+        assert_eq!(left(20.0), second(13));
+        // A clock that stands still says nothing.
+        assert_eq!(left(0.0), second(242));
+        let mut board = Board::new(&plan).paced(1000.0);
+        let step = Event::Started { step: 0, address: address("vm.web.a"), doing: "create" };
+        board.on(second(0), &step, Style::plain(100));
+        assert!(board.lines(second(0), 20, Style::plain(100)).join("\n").contains("of ~1s"));
+    }
+
+    #[test]
+    fn what_is_left_follows_the_longest_chain() {
+        let mut board = Board::new(&plans::full());
+        assert_eq!(board.left(second(0)), second(242));
+        board.on(
+            second(0),
+            &Event::Started { step: 0, address: address("vm.web.a"), doing: "create" },
+            Style::plain(80),
+        );
+        assert_eq!(board.left(second(20)), second(222));
+        assert_eq!(board.left(second(900)), second(180));
+    }
+}

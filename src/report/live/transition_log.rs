@@ -1,0 +1,212 @@
+//! An apply for logs: one line with a time for each transition, and a sign of life now and then.
+//! Pure: time is handed in.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::apply::event::Event;
+use crate::model::address::Address;
+use crate::report::text::page::Line;
+use crate::report::text::phrases;
+use crate::report::text::style::{Role, Style};
+use crate::report::views::apply_outcome;
+
+/// Quiet time after which a sign of life is due.
+const HEARTBEAT: SignedDuration = SignedDuration::from_secs(60);
+
+/// Time within which waits before further tries are one burst, and told once.
+const BURST: SignedDuration = SignedDuration::from_secs(15);
+
+/// Running steps that a sign of life names.
+const MOST_NAMED: usize = 4;
+
+/// What is known of the apply so far.
+#[derive(Debug)]
+pub struct Transitions {
+    style: Style,
+    total: usize,
+    done: usize,
+    running: BTreeMap<usize, Running>,
+    last_line: Timestamp,
+    last_retry: Option<Timestamp>,
+}
+
+#[derive(Debug)]
+struct Running {
+    address: Address,
+    since: Timestamp,
+    text: String,
+}
+
+impl Transitions {
+    /// Returns the log of an apply of `total` steps that begins now.
+    #[must_use]
+    pub fn new(total: usize, now: Timestamp, style: Style) -> Self {
+        Self { style, total, done: 0, running: BTreeMap::new(), last_line: now, last_retry: None }
+    }
+
+    /// Takes an event; returns its line, if it is one that a log wants.
+    pub fn on(&mut self, now: Timestamp, event: &Event) -> Option<String> {
+        let line = self.line(now, event)?;
+        self.last_line = now;
+        Some(line.unwrapped(self.style))
+    }
+
+    /// Returns a sign of life when nothing was written for a minute and something runs.
+    pub fn heartbeat(&mut self, now: Timestamp) -> Option<String> {
+        if self.running.is_empty() || now.duration_since(self.last_line) < HEARTBEAT {
+            return None;
+        }
+        self.last_line = now;
+        let named =
+            self.running.values().map(|step| format!("{} {}", step.address, since(step.since, now)));
+        let named: Vec<String> = named.collect();
+        let text = format!(
+            "{} of {} steps done, running: {}",
+            self.done,
+            self.total,
+            phrases::list(named.iter(), MOST_NAMED)
+        );
+        Some(stamp(now).put(Role::Faint, text).unwrapped(self.style))
+    }
+
+    fn line(&mut self, now: Timestamp, event: &Event) -> Option<Line> {
+        let of = |address: &Address| stamp(now).put(Role::Strong, address.as_str()).say("  ");
+        if !matches!(event, Event::Retrying { .. }) {
+            self.last_retry = None;
+        }
+        match event {
+            Event::Recovering { address, text } => Some(of(address).say(format!("recovering: {text}"))),
+            Event::Started { step, address, doing } => {
+                let running = Running { address: address.clone(), since: now, text: String::new() };
+                self.running.insert(*step, running);
+                Some(of(address).say(format!("{doing}: started")))
+            }
+            Event::Progress { step, address, text } => {
+                let running = self.running.get_mut(step)?;
+                if running.text == *text {
+                    return None;
+                }
+                running.text.clone_from(text);
+                Some(of(address).say(text))
+            }
+            Event::Retrying { text, .. } => {
+                // A burst of 429 is one line.
+                if self.last_retry.is_some_and(|last| now.duration_since(last) < BURST) {
+                    return None;
+                }
+                self.last_retry = Some(now);
+                Some(stamp(now).put(Role::Faint, text))
+            }
+            Event::Succeeded { step, address, done, id, took } => {
+                self.running.remove(step);
+                self.done += 1;
+                let line = of(address).put(Role::Good, done).say(format!(" in {}", phrases::took(*took)));
+                Some(id.iter().fold(line, |line, id| line.put(Role::Faint, format!("  {id}"))))
+            }
+            Event::Failed { step, address, error } => {
+                self.running.remove(step);
+                Some(of(address).put(Role::Danger, "failed: ").say(apply_outcome::in_words(error).what))
+            }
+            Event::Skipped { address, because, .. } => {
+                Some(of(address).put(Role::Warn, format!("skipped, it needs {because}")))
+            }
+        }
+    }
+}
+
+fn stamp(now: Timestamp) -> Line {
+    Line::indent(0).put(Role::Faint, now.strftime("%H:%M:%SZ").to_string()).say(" ")
+}
+
+fn since(then: Timestamp, now: Timestamp) -> String {
+    phrases::took(now.duration_since(then).try_into().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::apply::event::StepError;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_792_000_000 + second).unwrap()
+    }
+
+    fn address(text: &str) -> Address {
+        Address::parse(text).unwrap()
+    }
+
+    #[test]
+    fn one_line_for_each_transition() {
+        let mut log = Transitions::new(3, at(0), Style::plain(80));
+        let web = || address("vm.web");
+        let waiting = |text: &str| Event::Progress { step: 0, address: web(), text: text.into() };
+        let retry = || Event::Retrying { step: None, text: "rate limited, paused 1 s".into() };
+        let events = [
+            (0, Event::Recovering { address: web(), text: "looks for an unfinished creation".into() }),
+            (1, Event::Started { step: 0, address: web(), doing: "create" }),
+            (2, waiting("waiting, status pending")),
+            (3, waiting("waiting, status pending")),
+            (4, waiting("waiting, status \u{1b}[31mdeploying\n::error::x")),
+            (5, retry()),
+            (6, retry()),
+            (
+                8,
+                Event::Succeeded {
+                    step: 0,
+                    address: web(),
+                    done: "created",
+                    id: Some("5b1e09c2".into()),
+                    took: Duration::from_secs(7),
+                },
+            ),
+            (8, Event::Started { step: 1, address: address("volume.media"), doing: "update" }),
+            (
+                9,
+                Event::Failed {
+                    step: 1,
+                    address: address("volume.media"),
+                    error: StepError::Unsettled("it never settled".into()),
+                },
+            ),
+            (
+                9,
+                Event::Skipped {
+                    step: 2,
+                    address: address("backup_schedule.b"),
+                    because: address("volume.media"),
+                },
+            ),
+        ];
+        let lines: Vec<String> =
+            events.iter().filter_map(|(time, event)| log.on(at(*time), event)).collect();
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        17:46:40Z vm.web  recovering: looks for an unfinished creation
+        17:46:41Z vm.web  create: started
+        17:46:42Z vm.web  waiting, status pending
+        17:46:44Z vm.web  waiting, status \u{1b}[31mdeploying\n::error::x
+        17:46:45Z rate limited, paused 1 s
+        17:46:48Z vm.web  created in 7s  5b1e09c2
+        17:46:48Z volume.media  update: started
+        17:46:49Z volume.media  failed: it never settled
+        17:46:49Z backup_schedule.b  skipped, it needs volume.media
+        ");
+        assert!(lines.iter().all(|line| !line.contains('\u{1b}')));
+    }
+
+    #[test]
+    fn a_sign_of_life_comes_at_most_once_a_minute() {
+        let mut log = Transitions::new(2, at(0), Style::plain(80));
+        assert_eq!(log.heartbeat(at(500)), None);
+        log.on(at(500), &Event::Started { step: 0, address: address("database.main"), doing: "create" });
+        let beats: Vec<String> = (500..700).filter_map(|second| log.heartbeat(at(second))).collect();
+        insta::assert_snapshot!(beats.join("\n"), @r"
+        17:56:00Z 0 of 2 steps done, running: database.main 1m00s
+        17:57:00Z 0 of 2 steps done, running: database.main 2m00s
+        17:58:00Z 0 of 2 steps done, running: database.main 3m00s
+        ");
+    }
+}

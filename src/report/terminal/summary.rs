@@ -1,0 +1,163 @@
+//! The end of the page: what stands in the way, what it costs, how long it takes, the totals.
+
+use super::notes;
+use crate::plan::change::{Action, Block, Operation, Plan, Step};
+use crate::report::text::counts::Counts;
+use crate::report::text::page::{self, Line, Page};
+use crate::report::text::phrases;
+use crate::report::text::style::{Role, Sign};
+
+/// Links of the critical path that are shown; longer chains lose their middle.
+const MOST_LINKS: usize = 6;
+
+/// Adds blocks, cost, time and totals; `verbose`: with the fingerprint as commands take it.
+pub(super) fn all(page: &mut Page, plan: &Plan, verbose: bool) {
+    blocks(page, &plan.blocks);
+    notes::rulings(page, &plan.policy);
+    cost(page, plan);
+    time(page, plan);
+    totals(page, plan);
+    if verbose {
+        page.line(Line::indent(7).put(Role::Faint, format!("fingerprint {}", plan.fingerprint)));
+    }
+    if !plan.blocks.is_empty() {
+        let count = phrases::counted(plan.blocks.len(), "problem");
+        let text = if plan.blocks.iter().all(Block::only_freezes) {
+            format!("Blocked in part by {count}: the rest can be applied.")
+        } else {
+            format!("Blocked by {count}: nothing will be applied.")
+        };
+        page.line(Line::indent(0).put(Role::Danger, text));
+    }
+}
+
+fn blocks(page: &mut Page, blocks: &[Block]) {
+    if blocks.is_empty() {
+        return;
+    }
+    page.line(Line::indent(0).put(Role::Danger, "BLOCKED"));
+    let code = blocks.iter().map(|block| page::width(&block.code)).max().unwrap_or(0);
+    for block in blocks {
+        let mut line = Line::indent(2)
+            .put(Role::Danger, page.sign(Sign::Stop))
+            .say(" ")
+            .put(Role::Danger, &block.code)
+            .to_column(code + 6)
+            .hanging(code + 6);
+        if let Some(address) = &block.address {
+            line = line.put(Role::Strong, address.as_str()).say("  ");
+        }
+        line = line.say(&block.text);
+        if let Some(place) = &block.source {
+            line = line.at_end(Role::Faint, format!("{}:{}", place.file, place.line));
+        }
+        page.line(line);
+        if !block.help.is_empty() {
+            page.line(
+                Line::indent(code + 6).put(Role::Faint, "help: ").say(&block.help).hanging(code + 12),
+            );
+        }
+    }
+}
+
+fn cost(page: &mut Page, plan: &Plan) {
+    let cost = &plan.cost;
+    if cost.monthly_before.is_zero() && cost.monthly_after.is_zero() && cost.unpriced == 0 {
+        return;
+    }
+    let (arrow, dot) = (page.sign(Sign::Arrow), page.sign(Sign::Dot));
+    let delta = cost.monthly_after - cost.monthly_before;
+    let role = if delta.is_sign_positive() && !delta.is_zero() { Role::Warn } else { Role::Plain };
+    let mut line = label("COST").say(format!(
+        "{} {arrow} {} a month (",
+        phrases::money(cost.monthly_before),
+        phrases::money(cost.monthly_after)
+    ));
+    line = line.put(role, phrases::money_change(delta)).say(")");
+    if let Some(read) = cost.priced_at {
+        line = line.say(format!(" {dot} prices of {}", read.strftime("%-d %b %Y")));
+    }
+    if cost.unpriced > 0 {
+        line = line.put(
+            Role::Warn,
+            format!(
+                " {dot} {} without a known price, not counted",
+                phrases::counted(cost.unpriced, "resource")
+            ),
+        );
+    }
+    page.line(line);
+    for (name, pinned, now) in &cost.moved {
+        let text =
+            format!("price of {name} moved: {} {arrow} {}", phrases::money(*pinned), phrases::money(*now));
+        page.line(Line::indent(7).put(Role::Warn, text));
+    }
+}
+
+fn time(page: &mut Page, plan: &Plan) {
+    let path = &plan.critical_path;
+    if path.seconds == 0 {
+        return;
+    }
+    let ends = |step: &Step| matches!(step.operation, Operation::Delete { .. });
+    let steps: Vec<&Step> = path.steps.iter().filter_map(|number| plan.steps.get(*number)).collect();
+    // Where all of it goes, nothing has to be told apart.
+    let mixed = steps.iter().any(|step| !ends(step));
+    let mut links: Vec<(&str, bool, u64)> = Vec::new();
+    for step in steps {
+        match links.last_mut() {
+            Some((address, goes, seconds)) if *address == step.address.as_str() && *goes == ends(step) => {
+                *seconds += u64::from(step.seconds);
+            }
+            _ => links.push((step.address.as_str(), ends(step), step.seconds.into())),
+        }
+    }
+    let arrow = page.sign(Sign::Arrow);
+    let said = links.iter().map(|(address, goes, seconds)| {
+        let goes = if *goes && mixed { " deletion" } else { "" };
+        format!("{address}{goes} {}", phrases::estimate(*seconds))
+    });
+    let mut said: Vec<String> = said.collect();
+    if said.len() > MOST_LINKS {
+        let rest = said.len() - (MOST_LINKS - 1);
+        said.splice(MOST_LINKS / 2..MOST_LINKS / 2 + rest, [format!("{rest} more")]);
+    }
+    let mut line = label("TIME").say(format!("about {}", phrases::estimate(path.seconds.into())));
+    if !said.is_empty() {
+        line = line.say(format!(": {}", said.join(&format!(" {arrow} "))));
+    }
+    if plan.steps.len() > path.steps.len() {
+        line = line.say("; the rest runs alongside");
+    }
+    page.line(line);
+}
+
+fn totals(page: &mut Page, plan: &Plan) {
+    let counts = Counts::of(plan);
+    let shown = [
+        (Action::Create, true),
+        (Action::Update, true),
+        (Action::Replace, true),
+        (Action::Delete, true),
+        (Action::Adopt, false),
+        (Action::Move, false),
+        (Action::Forget, false),
+    ];
+    let dot = format!(" {} ", page.sign(Sign::Dot));
+    let mut said: Vec<String> = shown
+        .into_iter()
+        .map(|(action, always)| (action, always, counts.get(action)))
+        .filter(|(_, always, count)| *always || *count > 0)
+        .map(|(action, _, count)| format!("{count} {}", phrases::action(action)))
+        .collect();
+    said.push(format!("{} unchanged", plan.unchanged));
+    page.line(
+        label("PLAN")
+            .say(said.join(&dot))
+            .at_end(Role::Strong, format!("fingerprint {}", phrases::short_fingerprint(&plan.fingerprint))),
+    );
+}
+
+fn label(word: &str) -> Line {
+    Line::indent(0).put(Role::Strong, word).to_column(7).hanging(7)
+}

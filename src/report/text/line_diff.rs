@@ -1,0 +1,134 @@
+//! Differences of long values, line by line: texts of several lines, lists, maps.
+
+use std::time::Instant;
+
+use similar::algorithms::{Capture, Compact, Replace, myers};
+use similar::{ChangeTag, DiffOp, group_diff_ops};
+
+use super::page::Line;
+use super::phrases;
+use super::style::{Role, Sign, Style};
+use crate::model::value::Value;
+
+/// Lines around a difference that are shown too.
+const CONTEXT: usize = 1;
+
+/// Lines of both sides together beyond which no difference is searched for.
+const MOST_COMPARED: usize = 4_000;
+
+/// Tells whether two values are better shown as lines than as `before → after`.
+#[must_use]
+pub fn is_long(before: &Value, after: &Value, room: usize) -> bool {
+    let many = |value: &Value| match value {
+        Value::Text(text) => text.trim_end().contains('\n'),
+        Value::List(items) => phrases::value(value).len() > room && items.len() > 1,
+        Value::Map(map) => phrases::value(value).len() > room && map.len() > 1,
+        _ => false,
+    };
+    many(before) || many(after)
+}
+
+/// Returns a value's lines: a text's own, a list's items, a map's entries.
+fn lines(value: &Value) -> Vec<String> {
+    match value {
+        Value::Null => Vec::new(),
+        Value::Text(text) => text.lines().map(str::to_owned).collect(),
+        Value::List(items) => items.iter().map(phrases::value).collect(),
+        Value::Map(map) => {
+            map.iter().map(|(key, item)| format!("{key}: {}", phrases::value(item))).collect()
+        }
+        other => vec![phrases::value(other)],
+    }
+}
+
+/// Returns the lines that differ with a little around them, at most `most`, then how many are left.
+#[must_use]
+pub fn difference(before: &Value, after: &Value, indent: usize, most: usize, style: Style) -> Vec<Line> {
+    let (old, new) = (lines(before), lines(after));
+    let at = |role, sign: &str, text: &str| {
+        Line::indent(indent).put(role, sign).put(role, text).hanging(indent + 4)
+    };
+    if old.len() + new.len() > MOST_COMPARED {
+        let text =
+            format!("{} {} {}", phrases::counted(old.len(), "line"), style.sign(Sign::Arrow), new.len());
+        return vec![at(Role::Faint, "", &text)];
+    }
+    let mut shown = Vec::new();
+    let mut left_out = 0;
+    for (number, group) in group_diff_ops(steps(&old, &new, None), CONTEXT).iter().enumerate() {
+        if number > 0 && shown.len() < most {
+            shown.push(at(Role::Faint, "  ", style.sign(Sign::Ellipsis)));
+        }
+        for change in group.iter().flat_map(|op| op.iter_changes(&old[..], &new[..])) {
+            let (role, sign) = match change.tag() {
+                ChangeTag::Delete => (Role::Danger, "- "),
+                ChangeTag::Insert => (Role::Good, "+ "),
+                ChangeTag::Equal => (Role::Faint, "  "),
+            };
+            if shown.len() < most {
+                shown.push(at(role, sign, &change.value()));
+            } else {
+                left_out += 1;
+            }
+        }
+    }
+    if left_out > 0 {
+        let text = format!("{} and {left_out} more lines (-v)", style.sign(Sign::Ellipsis));
+        shown.push(at(Role::Faint, "  ", &text));
+    }
+    shown
+}
+
+/// Returns how one becomes the other; beyond `until` the smallest difference is looked for no longer. The
+/// algorithm is named here: a choice among all of them would put each into the binary.
+pub(in crate::report) fn steps(old: &[String], new: &[String], until: Option<Instant>) -> Vec<DiffOp> {
+    let mut capture = Compact::new(Replace::new(Capture::new()), old, new);
+    match myers::diff_deadline(&mut capture, old, 0..old.len(), new, 0..new.len(), until) {
+        Ok(()) => capture.into_inner().into_inner().into_ops(),
+        Err(never) => match never {},
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::text::page::Page;
+
+    fn shown(before: &Value, after: &Value, most: usize) -> String {
+        let mut page = Page::new(Style::plain(60));
+        page.lines(difference(before, after, 2, most, Style::plain(60)));
+        page.finish()
+    }
+
+    #[test]
+    fn shows_what_differs_and_what_is_next_to_it() {
+        let before = Value::text("#!/bin/sh\na\nb\nc\nd\ne\nf\ng\nlast\n");
+        let after = Value::text("#!/bin/sh\nA\nb\nc\nd\ne\nf\ng\nlast\nmore\u{1b}[2J\n");
+        insta::assert_snapshot!(shown(&before, &after, 40), @r"
+            #!/bin/sh
+          - a
+          + A
+            b
+            …
+            last
+          + more\u{1b}[2J
+        ");
+        insta::assert_snapshot!(shown(&before, &after, 2), @r"
+            #!/bin/sh
+          - a
+            … and 4 more lines (-v)
+        ");
+    }
+
+    #[test]
+    fn lists_are_compared_item_by_item() {
+        let list = |items: &[&str]| Value::List(items.iter().map(Value::text).collect());
+        let (before, after) = (list(&["10.0.0.0/8", "a"]), list(&["10.0.0.0/8", "b"]));
+        assert!(is_long(&before, &after, 10) && !is_long(&before, &after, 80));
+        insta::assert_snapshot!(shown(&before, &after, 40), @r"
+            10.0.0.0/8
+          - a
+          + b
+        ");
+    }
+}

@@ -1,0 +1,10 @@
+//! Text for people: pages, tables, line diffs, phrases, escaping and colour.
+
+pub mod counts;
+pub mod escape;
+pub mod junit_xml;
+pub mod line_diff;
+pub mod page;
+pub mod phrases;
+pub mod style;
+pub mod table;

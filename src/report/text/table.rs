@@ -1,0 +1,156 @@
+//! `Table`: named columns and rows; the same cells as aligned text and as JSON, so that both have
+//! the same keys.
+
+use rust_decimal::Decimal;
+use serde::Serialize;
+use serde::ser::{SerializeMap, SerializeSeq, Serializer};
+
+use super::page::{self, Line, Page};
+use super::phrases;
+use super::style::{Role, Style};
+use crate::model::address::Name;
+use crate::model::value::Value;
+use crate::report::json_value::{Number, Shown};
+
+/// The widest column but the last; a longer cell pushes its own row only.
+const WIDEST: usize = 44;
+
+/// A column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Its key in JSON and, in capitals, its heading.
+    pub key: Name,
+    /// Numbers end at the right edge.
+    pub right: bool,
+}
+
+impl Column {
+    /// Returns a column of texts.
+    #[must_use]
+    pub const fn text(key: &'static str) -> Self {
+        Self { key: Name::new_static(key), right: false }
+    }
+
+    /// Returns a column of numbers.
+    #[must_use]
+    pub const fn number(key: &'static str) -> Self {
+        Self { key: Name::new_static(key), right: true }
+    }
+}
+
+/// What stands in a row at a column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// Nothing is known.
+    Empty,
+    /// A text.
+    Text(String),
+    /// An amount of money.
+    Money(Decimal),
+    /// An attribute's value.
+    Value(Value),
+}
+
+impl Cell {
+    /// Returns a text cell, or an empty one.
+    #[must_use]
+    pub fn text(text: Option<impl AsRef<str>>) -> Self {
+        text.map_or(Self::Empty, |text| Self::Text(text.as_ref().to_owned()))
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Self::Empty => String::new(),
+            Self::Text(text) => text.clone(),
+            Self::Money(amount) => phrases::money(*amount),
+            Self::Value(value) => phrases::value(value),
+        }
+    }
+}
+
+impl Serialize for Cell {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Empty => serializer.serialize_unit(),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Money(amount) => Number(*amount).serialize(serializer),
+            Self::Value(value) => Shown(value).serialize(serializer),
+        }
+    }
+}
+
+/// Columns and rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// The columns.
+    pub columns: Vec<Column>,
+    /// The rows: as many cells as there are columns.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// Returns the table as aligned text; only `nothing` when it has no rows.
+    #[must_use]
+    pub fn text(&self, nothing: &str, style: Style) -> String {
+        let mut page = Page::new(style);
+        if self.rows.is_empty() {
+            page.line(Line::indent(0).say(nothing));
+            return page.finish();
+        }
+        let rows: Vec<Vec<String>> =
+            self.rows.iter().map(|row| row.iter().map(Cell::shown).collect()).collect();
+        let widths = self.widths(&rows);
+        let headings: Vec<String> = self.columns.iter().map(|column| column.key.to_uppercase()).collect();
+        page.row(self.line(&headings, &widths, Role::Faint));
+        for row in &rows {
+            page.row(self.line(row, &widths, Role::Plain));
+        }
+        page.finish()
+    }
+
+    fn widths(&self, rows: &[Vec<String>]) -> Vec<usize> {
+        let widest = |(at, column): (usize, &Column)| {
+            let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| page::width(cell)).max();
+            cells.unwrap_or(0).min(WIDEST).max(page::width(&column.key))
+        };
+        self.columns.iter().enumerate().map(widest).collect()
+    }
+
+    fn line(&self, cells: &[String], widths: &[usize], role: Role) -> Line {
+        let mut line = Line::indent(0);
+        let mut start = 0;
+        for ((column, width), cell) in self.columns.iter().zip(widths).zip(cells) {
+            if column.right && !cell.is_empty() {
+                line = line.ending_at(start + width, role, cell);
+            } else if !cell.is_empty() {
+                line = if start == 0 { line } else { line.to_column(start) };
+                line = line.hanging(start.max(2)).put(role, cell);
+            }
+            start += width + 2;
+        }
+        line
+    }
+}
+
+impl Serialize for Table {
+    /// Writes a list of objects, one for each row, with the columns' keys.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut rows = serializer.serialize_seq(Some(self.rows.len()))?;
+        for row in &self.rows {
+            rows.serialize_element(&Row(&self.columns, row))?;
+        }
+        rows.end()
+    }
+}
+
+struct Row<'a>(&'a [Column], &'a [Cell]);
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (column, cell) in self.0.iter().zip(self.1) {
+            map.serialize_entry(&column.key, cell)?;
+        }
+        map.end()
+    }
+}

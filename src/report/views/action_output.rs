@@ -1,0 +1,410 @@
+//! `View`: an action's answer, in the service's own words, as people, programs and spreadsheets see it.
+//!
+//! Of an answer that holds a secret only the fields that the table names are shown; everything else in
+//! it counts as secret, whatever the service calls it.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value as Json};
+
+use crate::model::address::Name;
+use crate::model::schema::Answer;
+use crate::model::value::Value;
+use crate::report::text::page::{Line, Page};
+use crate::report::text::style::{Role, Style};
+use crate::report::text::table::{Cell, Column, Table};
+use crate::report::text::{escape, phrases};
+
+/// What stands for a secret.
+const HIDDEN: &str = "(hidden)";
+
+/// Deepest nesting that is laid out; below it a value stands as it is.
+const DEEPEST: usize = 4;
+
+/// An answer as it may be shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct View {
+    answer: Answer,
+    payload: Json,
+    /// Paths of what is hidden.
+    hidden: Vec<String>,
+    /// Also the columns that nobody named.
+    wide: bool,
+}
+
+impl View {
+    /// Returns an answer without what is secret in it, unless it is to be revealed.
+    #[must_use]
+    pub fn new(answer: Answer, payload: &Json, secret: bool, reveal: bool) -> Self {
+        let mut hidden = Vec::new();
+        let payload = if secret && !reveal {
+            redacted(payload, open(answer), "", &mut hidden)
+        } else {
+            payload.clone()
+        };
+        hidden.sort();
+        hidden.dedup();
+        Self { answer, payload, hidden, wide: false }
+    }
+
+    /// Lets people see all columns, and not only those that the table names.
+    #[must_use]
+    pub fn wide(mut self, wide: bool) -> Self {
+        self.wide = wide;
+        self
+    }
+
+    /// Returns the paths of what is hidden, each once.
+    #[must_use]
+    pub fn hidden(&self) -> &[String] {
+        &self.hidden
+    }
+
+    /// Returns what programs see: the payload, `null` where something is hidden.
+    #[must_use]
+    pub fn json(&self) -> &Json {
+        &self.payload
+    }
+
+    /// Returns what people see.
+    #[must_use]
+    pub fn text(&self, style: Style) -> String {
+        match self.answer {
+            Answer::Nothing => String::new(),
+            Answer::Grid => self.table(true).text("There is nothing.", style),
+            Answer::Rows(_) | Answer::Feed { .. } => {
+                self.table(self.wide).text("There is nothing.", style) + &self.foot(style)
+            }
+            Answer::Object | Answer::Record(_) | Answer::Document { .. } => self.record(style),
+        }
+    }
+
+    /// Returns the rows alone, for a table that grows.
+    #[must_use]
+    pub fn more(&self, rows: &[Json], style: Style) -> String {
+        let mut page = Page::new(style);
+        let columns = self.columns(rows, self.wide);
+        for row in rows {
+            let cells: Vec<String> = columns
+                .iter()
+                .filter_map(|column| row.get(column.as_str()))
+                .filter(|cell| !cell.is_null())
+                .map(shown)
+                .collect();
+            page.row(Line::indent(0).say(cells.join("  ")));
+        }
+        page.finish()
+    }
+
+    /// Returns what spreadsheets read: RFC 4180, a header first.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        let table = self.table(true);
+        let keys: Vec<&str> = table.columns.iter().map(|column| column.key.as_str()).collect();
+        let mut text = line_of(keys.into_iter());
+        for row in &table.rows {
+            let cells: Vec<String> = row
+                .iter()
+                .map(|cell| match cell {
+                    Cell::Value(Value::Text(text)) => text.to_string(),
+                    Cell::Value(value) => phrases::value(value),
+                    Cell::Text(text) => text.clone(),
+                    Cell::Money(amount) => amount.to_string(),
+                    Cell::Empty => String::new(),
+                })
+                .collect();
+            text.push_str(&line_of(cells.iter().map(String::as_str)));
+        }
+        text
+    }
+
+    /// Returns a text of the payload, as it stands.
+    #[must_use]
+    pub fn field<'a>(payload: &'a Json, path: &str) -> Option<&'a Json> {
+        path.split('.').try_fold(payload, |json, key| json.get(key))
+    }
+
+    fn record(&self, style: Style) -> String {
+        let mut flat = Vec::new();
+        flatten(&self.payload, "", 0, &mut flat);
+        let says = |json: &Json| !json.is_null() && json.as_str() != Some("");
+        flat.retain(|(path, json)| says(json) || self.hidden.contains(path));
+        let widest = flat.iter().map(|(path, _)| crate::report::text::page::width(path)).max().unwrap_or(0);
+        let mut page = Page::new(style);
+        for (path, json) in &flat {
+            let line = Line::indent(0).put(Role::Faint, path).to_column(widest + 2).hanging(widest + 2);
+            page.row(if self.hidden.contains(path) {
+                line.put(Role::Faint, HIDDEN)
+            } else {
+                line.say(shown(json))
+            });
+        }
+        page.finish()
+    }
+
+    /// Returns what stands beside a list: a total, a period.
+    fn foot(&self, style: Style) -> String {
+        let map: Map<String, Json> = self.payload.as_object().cloned().unwrap_or_default();
+        let beside = map.into_iter().filter(|(_, value)| !value.is_array()).collect();
+        let beside = Self { payload: Json::Object(beside), ..self.clone() };
+        beside.record(style)
+    }
+
+    fn table(&self, wide: bool) -> Table {
+        if self.answer == Answer::Grid {
+            return grid(&self.payload);
+        }
+        let rows = rows(&self.payload);
+        let columns = self.columns(rows, wide);
+        let cell = |row: &Json, column: &Name| match row.get(column.as_str()) {
+            None | Some(Json::Null) => Cell::Empty,
+            Some(json) => Cell::Value(Value::from_json(json)),
+        };
+        let of = |row: &Json| {
+            if row.is_object() {
+                columns.iter().map(|column| cell(row, column)).collect()
+            } else {
+                // A list of plain values has one column.
+                vec![Cell::Value(Value::from_json(row))]
+            }
+        };
+        let right =
+            |name: &Name| rows.iter().any(|row| row.get(name.as_str()).is_some_and(Json::is_number));
+        Table {
+            rows: rows.iter().map(of).collect(),
+            columns: columns.iter().map(|key| Column { key: key.clone(), right: right(key) }).collect(),
+        }
+    }
+
+    /// Returns the columns: those that the table names first, then whatever else the records hold, where
+    /// nothing is named or all is wanted.
+    fn columns(&self, rows: &[Json], wide: bool) -> Vec<Name> {
+        let first = match self.answer {
+            Answer::Rows(first) | Answer::Feed { columns: first, .. } => first,
+            _ => &[],
+        };
+        let found: BTreeSet<&str> =
+            rows.iter().filter_map(Json::as_object).flat_map(Map::keys).map(String::as_str).collect();
+        if found.is_empty() {
+            let most = if rows.is_empty() { usize::MAX } else { 1 };
+            return first
+                .iter()
+                .copied()
+                .chain(first.is_empty().then_some("value"))
+                .take(most)
+                .map(Name::new)
+                .collect();
+        }
+        let named = first.iter().copied().filter(|name| found.contains(name));
+        let some = named.clone().next().is_some();
+        let others = found.iter().copied().filter(|name| !first.contains(name) && (wide || !some));
+        named.chain(others).map(Name::new).collect()
+    }
+}
+
+/// Returns the fields that are no secret in an answer that holds one.
+const fn open(answer: Answer) -> &'static [&'static str] {
+    match answer {
+        Answer::Record(open) | Answer::Rows(open) | Answer::Feed { columns: open, .. } => open,
+        Answer::Nothing | Answer::Object | Answer::Grid | Answer::Document { .. } => &[],
+    }
+}
+
+/// Returns a value in which only what is open stands.
+fn redacted(json: &Json, open: &[&str], path: &str, hidden: &mut Vec<String>) -> Json {
+    let join = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    match json {
+        Json::Null => Json::Null,
+        Json::Object(map) => Json::Object(
+            map.iter()
+                .map(|(key, value)| (key.clone(), redacted(value, open, &join(key), hidden)))
+                .collect(),
+        ),
+        Json::Array(items) if !open.contains(&path) => {
+            Json::Array(items.iter().map(|item| redacted(item, open, path, hidden)).collect())
+        }
+        _ if open.contains(&path) && is_plain(json) => json.clone(),
+        _ => {
+            hidden.push(path.to_owned());
+            Json::Null
+        }
+    }
+}
+
+/// Tells whether a value holds no fields of its own, which nobody named.
+fn is_plain(json: &Json) -> bool {
+    match json {
+        Json::Array(items) => items.iter().all(|item| !item.is_object() && !item.is_array()),
+        Json::Object(_) => false,
+        _ => true,
+    }
+}
+
+/// Returns the records of a list, which may stand in a record of their own.
+fn rows(payload: &Json) -> &[Json] {
+    let inner = || payload.as_object()?.values().find_map(Json::as_array);
+    payload.as_array().or_else(inner).map_or(&[], Vec::as_slice)
+}
+
+fn grid(payload: &Json) -> Table {
+    let texts = |json: &Json| json.as_str().map_or_else(|| json.to_string(), str::to_owned);
+    // A column is a name, or a record with one.
+    let name = |json: &Json| texts(json.get("name").unwrap_or(json));
+    let columns = payload.get("columns").and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
+    let names: Vec<String> = columns.iter().map(name).collect();
+    let rows = payload.get("rows").and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
+    let cell = |json: Option<&Json>| match json {
+        None | Some(Json::Null) => Cell::Empty,
+        Some(json) => Cell::Value(Value::from_json(json)),
+    };
+    let row =
+        |row: &Json| (0..names.len()).map(|at| cell(row.get(at).or_else(|| row.get(&names[at])))).collect();
+    let right = |at: usize| rows.iter().any(|row| row.get(at).is_some_and(Json::is_number));
+    let columns =
+        names.iter().enumerate().map(|(at, name)| Column { key: Name::new(name), right: right(at) });
+    Table { columns: columns.collect(), rows: rows.iter().map(row).collect() }
+}
+
+fn flatten(json: &Json, path: &str, depth: usize, into: &mut Vec<(String, Json)>) {
+    match json {
+        Json::Object(map) if depth < DEEPEST => {
+            for (key, value) in map {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                flatten(value, &path, depth + 1, into);
+            }
+        }
+        other => into.push((path.to_owned(), other.clone())),
+    }
+}
+
+fn shown(json: &Json) -> String {
+    phrases::value(&Value::from_json(json))
+}
+
+fn line_of<'a>(cells: impl Iterator<Item = &'a str>) -> String {
+    let quoted = |cell: &str| {
+        if cell.contains([',', '"', '\n', '\r']) {
+            format!("\"{}\"", cell.replace('"', "\"\""))
+        } else {
+            cell.to_owned()
+        }
+    };
+    cells.map(quoted).collect::<Vec<_>>().join(",") + "\n"
+}
+
+/// Returns a text that others laid out, each of its lines safe to print.
+#[must_use]
+pub fn laid_out(text: &str) -> String {
+    text.lines().map(|line| escape::page_line(line) + "\n").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn connection() -> Json {
+        json!({
+            "private": {"host": "a.db", "port": 5432, "uri": "postgres://u:canary@a.db"},
+            "user": "u", "password": "canary", "database": "d", "new_field": {"token": "canary"},
+        })
+    }
+
+    const OPEN: Answer = Answer::Record(&["private.host", "private.port", "user", "new_field"]);
+
+    #[test]
+    fn of_a_secret_answer_only_what_is_named_is_shown() {
+        let view = View::new(OPEN, &connection(), true, false);
+        insta::assert_snapshot!(view.text(Style::plain(80)), @r"
+        database         (hidden)
+        new_field.token  (hidden)
+        password         (hidden)
+        private.host     a.db
+        private.port     5432
+        private.uri      (hidden)
+        user             u
+        ");
+        assert!(!view.json().to_string().contains("canary"));
+        assert_eq!(view.hidden().len(), 4);
+        let revealed = View::new(OPEN, &connection(), true, true);
+        assert!(revealed.hidden().is_empty() && revealed.text(Style::plain(80)).contains("canary"));
+    }
+
+    #[test]
+    fn rows_have_the_named_columns_first() {
+        let rows =
+            json!([{"id": 7, "extra": [1, 2], "name": "a"}, {"name": "evil\u{1b}[2J\nx", "id": null}]);
+        let view = View::new(Answer::Rows(&["name", "absent", "id"]), &rows, false, false);
+        assert_eq!(view.text(Style::plain(80)).lines().next(), Some("NAME              ID"));
+        let view = view.wide(true);
+        insta::assert_snapshot!(view.text(Style::plain(80)), @r"
+        NAME              ID  EXTRA
+        a                  7  [1, 2]
+        evil\u{1b}[2J\nx
+        ");
+        assert_eq!(
+            View::new(Answer::Rows(&[]), &json!([]), false, false).text(Style::plain(80)),
+            "There is nothing.\n"
+        );
+        let plain = View::new(Answer::Rows(&["cidr"]), &json!(["10.0.0.0/16"]), false, false);
+        assert_eq!(plain.text(Style::plain(80)), "CIDR\n10.0.0.0/16\n");
+    }
+
+    #[test]
+    fn what_stands_beside_a_list_is_told() {
+        let usage =
+            json!({"period": "current", "services": [{"usd": 1.5, "service_id": "a"}], "total_usd": 1.5});
+        let view = View::new(Answer::Rows(&["service_id", "usd"]), &usage, false, false);
+        insta::assert_snapshot!(view.text(Style::plain(80)), @r"
+        SERVICE_ID  USD
+        a           1.5
+        period     current
+        total_usd  1.5
+        ");
+    }
+
+    #[test]
+    fn a_grid_is_a_table_and_csv() {
+        let grid = json!({"columns": ["n", {"name": "text"}], "rows": [[1, "a,\"b\""], [22, null]], "truncated": false});
+        let view = View::new(Answer::Grid, &grid, false, false);
+        insta::assert_snapshot!(view.text(Style::plain(80)), @r#"
+         N  TEXT
+         1  a,"b"
+        22
+        "#);
+        assert_eq!(view.csv(), "n,text\n1,\"a,\"\"b\"\"\"\n22,\n");
+    }
+
+    fn any_json() -> impl Strategy<Value = Json> {
+        let leaf = prop_oneof![
+            Just(Json::Null),
+            any::<bool>().prop_map(Json::Bool),
+            any::<i32>().prop_map(Json::from),
+            Just(Json::String("canary".to_owned())),
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..4).prop_map(Json::Array),
+                proptest::collection::btree_map("user|password|rows|columns|[a-c]", inner, 0..4)
+                    .prop_map(|map| Json::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_shape_of_an_answer_shows_its_secret(payload in any_json()) {
+            for answer in [
+                Answer::Record(&[]), Answer::Rows(&[]), Answer::Grid, Answer::Object,
+                Answer::Document { field: "a", merge: None },
+            ] {
+                let view = View::new(answer, &payload, true, false);
+                for text in [view.text(Style::plain(80)), view.csv(), view.json().to_string()] {
+                    prop_assert!(!text.contains("canary"), "{text}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,447 @@
+//! How an apply ended, in plain words: what was done, what was not and why, and what to do now.
+
+use crate::apply::event::{Outcome, Refusal, StepError};
+use crate::model::address::Address;
+use crate::report::text::page::{Line, Page};
+use crate::report::text::phrases;
+use crate::report::text::style::{Role, Sign, Style};
+
+/// Addresses that a list names before it counts.
+const MOST_NAMED: usize = 20;
+
+/// What someone was about when something went wrong: it decides what there is to do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occasion {
+    /// A step of an apply.
+    Step,
+    /// A step of a destruction.
+    Removal,
+    /// A look at what is live: nothing was to be changed.
+    Look,
+    /// An action, once.
+    Act,
+}
+
+impl Occasion {
+    /// Returns how one goes on, in the middle of a sentence.
+    const fn again(self) -> &'static str {
+        match self {
+            Self::Step => "apply again: it goes on where it stopped",
+            Self::Removal => "destroy again: it removes what stays",
+            Self::Look => "run this again",
+            Self::Act => "repeat it",
+        }
+    }
+}
+
+/// A failure in plain words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InWords {
+    /// What happened, in the service's own words where there are some.
+    pub what: String,
+    /// What that means.
+    pub means: &'static str,
+    /// What to do.
+    pub next: String,
+}
+
+/// Returns a failure of a step of an apply in plain words.
+#[must_use]
+pub fn in_words(error: &StepError) -> InWords {
+    failed(error, Occasion::Step)
+}
+
+/// Returns a failure of a step in plain words.
+pub(in crate::report) fn failed(error: &StepError, occasion: Occasion) -> InWords {
+    let (means, next) = match error {
+        StepError::Ungranted { refusal, written } => {
+            let next = format!(
+                "Ask the service's support to grant it, or write another value than `{written}`, then {}.",
+                occasion.again()
+            );
+            let means = "Only the service's support grants this value; the key's role is not the reason.";
+            return InWords { what: refused(refusal, occasion).what, means, next };
+        }
+        StepError::Refused(refusal) | StepError::Broken(refusal) => return refused(refusal, occasion),
+        StepError::Moved(_) => (
+            "The object is not as the plan saw it, so it was left alone.",
+            "Plan again and look at the difference.",
+        ),
+        StepError::NotKept(_) => (
+            "The service took the request and shows another value. The object is in the ledger.",
+            "Write the value that the service keeps, list the attribute under `lifecycle.ignore_drift`, or remove it.",
+        ),
+        StepError::Unsettled(_) => (
+            "The service took the request, but the object did not reach a usable state.",
+            "Look at it with `stead get`; the next run goes on from there. lifecycle.timeouts gives it more time.",
+        ),
+        StepError::Question(_) => (
+            "Nobody can tell what became of the request, and guessing could make a second object.",
+            "Look at the candidates that are named, and say it: stead resolve.",
+        ),
+        StepError::Displaced(_) => (
+            "Someone else has the ledger, or may have it before a request is answered.",
+            "Wait for them to end, then plan again.",
+        ),
+        StepError::Ledger(_) => (
+            "The ledger could not be written, so nothing more was sent.",
+            "Make room or give access, then run it again: it first settles what was under way.",
+        ),
+        StepError::Failed(_) => {
+            ("stead could not go on with this resource.", "Mend the cause, then run it again.")
+        }
+        StepError::Unreachable(_) => (
+            "No usable answer came from the service.",
+            "Check the network and the service's address, then run it again: it first finds out what came of the request.",
+        ),
+    };
+    InWords { what: error.to_string(), means, next: next.to_owned() }
+}
+
+/// Returns what the service said no to, or broke at, in plain words.
+#[must_use]
+pub fn refused(refusal: &Refusal, occasion: Occasion) -> InWords {
+    let Refusal { status, error, message, reason } = refusal;
+    let own = match (error.is_empty(), message.is_empty()) {
+        (_, false) => message,
+        (false, true) => error,
+        (true, true) => "no message",
+    };
+    let reason_text = reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    InWords {
+        what: format!("{status} {own}{reason_text}"),
+        means: meaning(*status, reason.is_some()),
+        next: advice(*status, reason.is_some(), occasion),
+    }
+}
+
+/// What a status means here.
+const fn meaning(status: u16, billing: bool) -> &'static str {
+    match (status, billing) {
+        (400 | 422, _) => "The service finds the request wrong, and stead did not foresee it.",
+        (401, _) => "The service does not know this API key, or the key has expired or been revoked.",
+        (402, _) => "The account cannot pay for this: its balance is too low, or no card can be charged.",
+        (403, true) => "The account's billing details were refused.",
+        (403, false) => {
+            "This key's role does not allow the request, or the project is not one of the key's."
+        }
+        (404, _) => {
+            "The object, or one that it refers to, is not there any more, or is in another project."
+        }
+        (409, _) => {
+            "It clashes with what the service names: a name is taken, or an object is busy or in use."
+        }
+        (412, _) => "The service asks for something else first, such as room under the spend cap.",
+        (429, _) => "Requests came faster than the key's tier allows, for longer than stead waits.",
+        (501, _) => "The service does not offer this.",
+        (503, _) => {
+            "The service has no room for this at the moment; it was asked more than once where that is safe."
+        }
+        (500..=599, _) => "Something broke inside the service: the request is not to blame.",
+        _ => "The service refused the request.",
+    }
+}
+
+/// What there is to do about a status.
+fn advice(status: u16, billing: bool, occasion: Occasion) -> String {
+    let again = occasion.again();
+    let missing = match occasion {
+        Occasion::Step | Occasion::Removal | Occasion::Look => "Plan again: it shows what is gone.",
+        Occasion::Act => "Check the id and the project: stead ls shows what there is.",
+    };
+    let wrong = match occasion {
+        Occasion::Step => {
+            "Correct the value that the message names; if `stead validate` should have said so, please report it."
+        }
+        Occasion::Removal | Occasion::Look => {
+            "If the message names nothing that you gave, please report it."
+        }
+        Occasion::Act => "Correct the option that the message names, then repeat it.",
+    };
+    match (status, billing) {
+        (400 | 422, _) => wrong.to_owned(),
+        (401, _) => "Give a valid key: stead login, or STEAD_API_KEY.".to_owned(),
+        (402, _) => format!("Add funds or a card, then {again}."),
+        (403, true) => format!("Update the payment method, then {again}."),
+        (403, false) => "Use a key with a role that may do it, or the right --project.".to_owned(),
+        (404, _) => missing.to_owned(),
+        (409, _) if occasion == Occasion::Removal => {
+            format!("Wait until nothing uses the object any more, or take away what does, then {again}.")
+        }
+        (409, _) => format!("Give it another name, or wait until the object is free, then {again}."),
+        (412, _) => format!("Do what the message says (raise or lift the cap), then {again}."),
+        (429, _) => format!("Something else may use the same key: wait a minute, then {again}."),
+        (501, _) => match occasion {
+            Occasion::Step => "Take it out of the configuration.".to_owned(),
+            Occasion::Removal | Occasion::Look | Occasion::Act => {
+                "There is nothing to do about it here.".to_owned()
+            }
+        },
+        (503, _) => format!("Wait a few minutes, then {again}."),
+        (500..=599, _) => {
+            format!("Wait a little, then {again}. If it stays so, only the service's support can help.")
+        }
+        _ => "See its message.".to_owned(),
+    }
+}
+
+/// How the page ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ending<'a> {
+    /// How long the apply took, in words.
+    pub took: Option<&'a str>,
+    /// Everything was to go.
+    pub destroys: bool,
+    /// How a command line begins that is to be copied: `stead -e prod`.
+    pub stead: &'a str,
+    /// Leave the hint about the next step out.
+    pub quiet: bool,
+}
+
+/// Returns the page at the end of an apply: totals, failures in plain words, outputs, the next step.
+#[must_use]
+pub fn page(outcome: &Outcome, ending: Ending<'_>, style: Style) -> String {
+    let mut page = Page::new(style);
+    page.line(head(outcome, ending, style));
+    for (address, error) in &outcome.failed {
+        let occasion = if ending.destroys { Occasion::Removal } else { Occasion::Step };
+        failure(&mut page, address, error, occasion);
+    }
+    for question in &outcome.questions {
+        page.line(
+            Line::indent(2).put(Role::Warn, page.sign(Sign::Question)).say("  ").say(question).hanging(5),
+        );
+    }
+    for note in &outcome.notes {
+        page.line(Line::indent(2).put(Role::Warn, page.sign(Sign::Bang)).say("  ").say(note).hanging(5));
+    }
+    if !outcome.failed.is_empty() || !outcome.skipped.is_empty() {
+        let failed = outcome.failed.iter().map(|(address, _)| address);
+        let stays = failed.filter(|_| ending.destroys).chain(&outcome.skipped).cloned().collect::<Vec<_>>();
+        names(&mut page, if ending.destroys { "gone" } else { "done" }, &outcome.done);
+        names(&mut page, if ending.destroys { "stays" } else { "skipped" }, &stays);
+    }
+    outputs(&mut page, outcome);
+    let mut text = page.finish();
+    if let (Some(next), false) = (next(outcome, ending), ending.quiet) {
+        // A line to copy from stays one line.
+        text.push_str(&Line::indent(0).put(Role::Faint, "next: ").say(next).unwrapped(style));
+        text.push('\n');
+    }
+    text
+}
+
+fn head(outcome: &Outcome, ending: Ending<'_>, style: Style) -> Line {
+    let open = !outcome.questions.is_empty() || !outcome.notes.is_empty();
+    let whole = outcome.failed.is_empty() && outcome.skipped.is_empty() && !open;
+    let (role, word) = match (whole, outcome.interrupted, outcome.done.is_empty()) {
+        (_, true, _) => (Role::Warn, "Interrupted"),
+        (true, false, _) => (Role::Good, if ending.destroys { "Destroyed" } else { "Applied" }),
+        (false, false, false) if ending.destroys => (Role::Danger, "Partly destroyed"),
+        (false, false, false) => (Role::Danger, "Partly applied"),
+        (false, false, true) => (Role::Danger, "Failed"),
+    };
+    let counts = [
+        (outcome.done.len(), "done"),
+        (outcome.failed.len(), "failed"),
+        (outcome.skipped.len(), "skipped"),
+    ];
+    let mut line = Line::indent(0).put(role, word);
+    let shown = counts.iter().enumerate().filter(|(at, (count, _))| *at == 0 || *count > 0);
+    for (at, (count, word)) in shown {
+        let sign = if at == 0 { ":" } else { "," };
+        line = line.say(format!("{sign} {count} {word}"));
+    }
+    match ending.took {
+        Some(took) => line.put(Role::Faint, format!(" {} {took}", style.sign(Sign::Dot))),
+        None => line,
+    }
+}
+
+fn failure(page: &mut Page, address: &Address, error: &StepError, occasion: Occasion) {
+    let words = failed(error, occasion);
+    // Some failures name the resource themselves.
+    let what = words.what.strip_prefix(&format!("{address}: ")).unwrap_or(&words.what);
+    let column = if page.style().unicode { 4 } else { 5 };
+    page.line(
+        Line::indent(2)
+            .put(Role::Danger, page.sign(Sign::Cross))
+            .to_column(column)
+            .put(Role::Strong, address.as_str())
+            .say("  ")
+            .say(what)
+            .hanging(6),
+    );
+    page.line(Line::indent(6).say(words.means).hanging(6));
+    page.line(Line::indent(6).put(Role::Faint, words.next).hanging(6));
+}
+
+fn names(page: &mut Page, word: &str, addresses: &[Address]) {
+    if addresses.is_empty() {
+        return;
+    }
+    let text = phrases::list(addresses.iter().map(Address::as_str), MOST_NAMED);
+    page.line(Line::indent(2).put(Role::Faint, word).to_column(11).say(text).hanging(11));
+}
+
+fn outputs(page: &mut Page, outcome: &Outcome) {
+    if outcome.outputs.is_empty() {
+        return;
+    }
+    page.line(Line::indent(0).put(Role::Strong, "Outputs"));
+    let column = 4 + outcome
+        .outputs
+        .keys()
+        .map(|name| crate::report::text::page::width(name))
+        .max()
+        .unwrap_or(0)
+        .min(32);
+    for (name, value) in &outcome.outputs {
+        page.line(Line::indent(2).say(name).to_column(column).say(phrases::value(value)).hanging(column));
+    }
+}
+
+/// Returns what to do now. What only a human can answer goes first: nothing is done there before.
+fn next(outcome: &Outcome, ending: Ending<'_>) -> Option<String> {
+    let stead = if ending.stead.is_empty() { "stead" } else { ending.stead };
+    let (again, rest) = if ending.destroys {
+        (format!("{stead} destroy"), "it removes what stays")
+    } else {
+        (format!("{stead} apply"), "it does the rest only")
+    };
+    let mended = |(_, error): &(Address, StepError)| !matches!(error, StepError::Question(_));
+    if outcome.interrupted {
+        return Some(format!("{again} goes on where it stopped"));
+    }
+    if !outcome.questions.is_empty() {
+        return Some(format!("answer what is asked, {stead} resolve, then {again}: {rest}"));
+    }
+    if outcome.failed.iter().any(mended) {
+        return Some(format!("mend what failed, then {again}: {rest}"));
+    }
+    (!outcome.failed.is_empty() || !outcome.skipped.is_empty()).then(|| format!("{again}: {rest}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::secret::Secret;
+    use crate::model::value::Value;
+
+    fn refusal(status: u16, reason: Option<&str>) -> StepError {
+        StepError::Refused(Refusal {
+            status,
+            error: "payment required".into(),
+            message: "Insufficient\u{1b}[2J balance".into(),
+            reason: reason.map(Into::into),
+        })
+    }
+
+    #[test]
+    fn a_whole_apply_is_short() {
+        let outcome = Outcome {
+            done: vec![Address::new("vm", "web"), Address::new("vpc", "main")],
+            outputs: [
+                ("url".into(), Value::text("https://shop.example.com")),
+                ("password".into(), Value::Secret(Secret::new("canary"))),
+            ]
+            .into(),
+            ..Outcome::default()
+        };
+        insta::assert_snapshot!(page(&outcome, Ending { took: Some("1m52s"), ..Ending::default() }, Style::plain(80)), @r"
+        Applied: 2 done · 1m52s
+        Outputs
+          password  (secret)
+          url       https://shop.example.com
+        ");
+    }
+
+    #[test]
+    fn a_partial_apply_says_what_why_and_what_now() {
+        let outcome = Outcome {
+            done: vec![Address::new("vpc", "main")],
+            failed: vec![
+                (Address::new("vm", "web"), refusal(402, None)),
+                (Address::new("database", "main"), StepError::Unsettled("status failed: no room".into())),
+            ],
+            skipped: vec![Address::new("volume", "media")],
+            questions: vec!["Which of vm-1 and vm-2 is vm.api?".into()],
+            ..Outcome::default()
+        };
+        insta::assert_snapshot!(page(&outcome, Ending::default(), Style::plain(80)), @r"
+        Partly applied: 1 done, 2 failed, 1 skipped
+          ✗ vm.web  402 Insufficient\u{1b}[2J balance
+              The account cannot pay for this: its balance is too low, or no card can be
+              charged.
+              Add funds or a card, then apply again: it goes on where it stopped.
+          ✗ database.main  status failed: no room
+              The service took the request, but the object did not reach a usable state.
+              Look at it with `stead get`; the next run goes on from there.
+              lifecycle.timeouts gives it more time.
+          ?  Which of vm-1 and vm-2 is vm.api?
+          done     vpc.main
+          skipped  volume.media
+        next: answer what is asked, stead resolve, then stead apply: it does the rest only
+        ");
+        let quiet = page(&outcome, Ending { quiet: true, ..Ending::default() }, Style::plain(80));
+        assert!(!quiet.contains("next:"));
+    }
+
+    #[test]
+    fn a_destruction_speaks_of_what_goes_and_what_stays() {
+        let outcome = Outcome {
+            done: vec![Address::new("vm", "web")],
+            failed: vec![(Address::new("volume", "media"), refusal(409, None))],
+            skipped: vec![Address::new("project", "shop")],
+            ..Outcome::default()
+        };
+        let ending = Ending { destroys: true, stead: "stead -e prod", ..Ending::default() };
+        insta::assert_snapshot!(page(&outcome, ending, Style::plain(80)), @r"
+        Partly destroyed: 1 done, 1 failed, 1 skipped
+          ✗ volume.media  409 Insufficient\u{1b}[2J balance
+              It clashes with what the service names: a name is taken, or an object is
+              busy or in use.
+              Wait until nothing uses the object any more, or take away what does, then
+              destroy again: it removes what stays.
+          gone     vm.web
+          stays    volume.media, project.shop
+        next: mend what failed, then stead -e prod destroy: it removes what stays
+        ");
+        let done = Outcome { done: vec![Address::new("vm", "web")], ..Outcome::default() };
+        assert_eq!(page(&done, ending, Style::plain(80)), "Destroyed: 1 done\n");
+    }
+
+    #[test]
+    fn every_status_says_what_it_means_and_what_to_do() {
+        let mut seen = std::collections::BTreeSet::new();
+        let of = |status, reason: Option<&str>| Refusal {
+            status,
+            error: "payment required".into(),
+            message: "Insufficient\u{1b}[2J balance".into(),
+            reason: reason.map(Into::into),
+        };
+        for status in [400, 401, 402, 403, 404, 409, 412, 429, 500, 501, 503] {
+            for occasion in [Occasion::Step, Occasion::Look, Occasion::Act] {
+                let words = refused(&of(status, None), occasion);
+                assert!(words.what.starts_with(&status.to_string()) && words.what.contains("Insufficient"));
+                assert!(words.means.ends_with('.') && words.next.ends_with('.'));
+                let applies = words.next.contains("apply") || words.next.contains("configuration");
+                assert!(occasion == Occasion::Step || !applies, "{status} {occasion:?}: {}", words.next);
+                assert!(occasion != Occasion::Step || seen.insert(words.means), "{status}");
+            }
+        }
+        let billing = refused(&of(403, Some("banned")), Occasion::Step);
+        assert_ne!(billing.next, refused(&of(403, None), Occasion::Step).next);
+        assert_eq!(billing.what, "403 Insufficient\u{1b}[2J balance (banned)");
+        let silent = Refusal { error: String::new(), message: String::new(), ..of(418, None) };
+        assert_eq!(refused(&silent, Occasion::Look).what, "418 no message");
+    }
+
+    #[test]
+    fn what_broke_inside_the_service_is_no_trouble_of_the_network() {
+        let no_room = Refusal { status: 503, error: "E".into(), message: "m".into(), reason: None };
+        let words = in_words(&StepError::Broken(no_room));
+        assert!(words.means.contains("no room") && words.next.contains("apply again"), "{words:?}");
+        assert!(in_words(&StepError::Unreachable("reset".into())).next.contains("network"));
+    }
+}

@@ -1,0 +1,332 @@
+//! `Offers`: a catalog table as people choose from it: filtered, sorted, with prices by hour and month.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use rust_decimal::Decimal;
+
+use crate::model::address::Name;
+use crate::model::catalog::CatalogRecord;
+use crate::model::value::{Attributes, Value};
+use crate::report::text::phrases;
+use crate::report::text::table::{Cell, Column, Table};
+
+/// Fields that stand first, in this order; others follow by name.
+const FIRST: &[&str] = &[
+    "engine",
+    "os_family",
+    "version",
+    "node_class",
+    "cpu",
+    "ram",
+    "storage",
+    "included_storage_gb",
+    HOUR,
+    MONTH,
+];
+
+const HOUR: &str = "price_per_hour";
+const MONTH: &str = "monthly_price";
+
+/// Hours of a month, as the service bills them.
+const HOURS: u32 = 730;
+
+/// What is wanted of a table.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Wish {
+    /// Fields that must be at least so large.
+    pub least: Vec<(&'static str, Decimal)>,
+    /// Fields that must be at most so large.
+    pub most: Vec<(&'static str, Decimal)>,
+    /// Fields that must have this value.
+    pub equal: Vec<(String, String)>,
+    /// A part of the name.
+    pub search: Option<String>,
+    /// The field to sort by, and whether the largest comes first.
+    pub sort: Option<(String, bool)>,
+}
+
+/// Records of a table that fit a wish.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Offers {
+    rows: Vec<Attributes>,
+}
+
+/// A wish for a field that no record of the table has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the table has no {field}")]
+pub struct NoField {
+    /// The field.
+    pub field: String,
+    /// The fields that it has.
+    pub known: Vec<String>,
+}
+
+impl Offers {
+    /// Returns the records that fit.
+    ///
+    /// # Errors
+    /// When the wish names a field that no record has.
+    pub fn new(records: &[CatalogRecord], wish: &Wish) -> Result<Self, NoField> {
+        let mut rows: Vec<Attributes> = records.iter().flat_map(spread).map(priced).collect();
+        check(&rows, wish)?;
+        rows.retain(|row| fits(row, wish));
+        let (field, down) = wish.sort.clone().unwrap_or_else(|| (MONTH.to_owned(), false));
+        rows.sort_by(|a, b| {
+            let order = compare(a.get(field.as_str()), b.get(field.as_str()));
+            let order = if down { order.reverse() } else { order };
+            order.then_with(|| compare(a.get("name"), b.get("name")))
+        });
+        Ok(Self { rows })
+    }
+
+    /// Returns the table.
+    #[must_use]
+    pub fn table(&self) -> Table {
+        let found: BTreeSet<&Name> = self.rows.iter().flat_map(Attributes::keys).collect();
+        let has = |name: &&str| found.iter().any(|known| known == name);
+        let front = ["name", "id"].iter().chain(FIRST).copied().filter(has).map(Name::new_static);
+        let rest = found.iter().map(|name| (*name).clone());
+        let rest =
+            rest.filter(|name| !["name", "id"].contains(&name.as_str()) && !FIRST.contains(&name.as_str()));
+        let keys: Vec<Name> = front.chain(rest).collect();
+        let cell = |row: &Attributes, key: &Name| match row.get(key) {
+            None | Some(Value::Null) => Cell::Empty,
+            Some(value) => match value.as_decimal().filter(|_| is_price(key)) {
+                Some(amount) if key == MONTH => Cell::Money(amount),
+                Some(amount) => Cell::Value(Value::Decimal(amount)),
+                None => Cell::Value(value.clone()),
+            },
+        };
+        let right = |key: &Name| {
+            key != "id" && self.rows.iter().any(|row| row.get(key).and_then(Value::as_decimal).is_some())
+        };
+        Table {
+            rows: self.rows.iter().map(|row| keys.iter().map(|key| cell(row, key)).collect()).collect(),
+            columns: keys.iter().map(|key| Column { key: key.clone(), right: right(key) }).collect(),
+        }
+    }
+}
+
+fn is_price(key: &str) -> bool {
+    key.contains("price")
+}
+
+/// Returns the rows of a record: one, or one for each part of a record that is made of records.
+fn spread(record: &CatalogRecord) -> Vec<Attributes> {
+    let parts: Vec<(&Name, &Attributes)> = record
+        .fields
+        .iter()
+        .filter_map(|(name, value)| match value {
+            Value::Map(map) => Some((name, map)),
+            _ => None,
+        })
+        .collect();
+    if !parts.is_empty() && parts.len() == record.fields.len() {
+        return parts.into_iter().map(|(name, part)| named(name, None, part)).collect();
+    }
+    vec![named(&record.slug, Some(&record.id), &record.fields)]
+}
+
+fn named(name: &Name, id: Option<&Value>, fields: &Attributes) -> Attributes {
+    let mut row: Attributes = fields
+        .iter()
+        .filter(|(key, value)| {
+            !["id", "slug", "name"].contains(&key.as_str()) && value.as_text() != Some(name.as_str())
+        })
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    if !name.is_empty() {
+        row.insert(Name::new_static("name"), Value::Text(name.clone()));
+    }
+    if let Some(id) = id.filter(|id| **id != Value::Null && id.as_text() != Some(name.as_str())) {
+        row.insert(Name::new_static("id"), id.clone());
+    }
+    row
+}
+
+/// Adds the price of an hour or of a month, where only the other one is known.
+fn priced(mut row: Attributes) -> Attributes {
+    let number = |row: &Attributes, key: &str| row.get(key).and_then(Value::as_decimal);
+    let hours = Decimal::from(HOURS);
+    let (hour, month) = (number(&row, HOUR), number(&row, MONTH));
+    if let (None, Some(month)) = (hour, month) {
+        row.insert(Name::new_static(HOUR), Value::Decimal((month / hours).round_dp(4)));
+    }
+    if let (Some(hour), None) = (hour, month) {
+        row.insert(Name::new_static(MONTH), Value::Decimal((hour * hours).round_dp(2)));
+    }
+    row
+}
+
+fn check(rows: &[Attributes], wish: &Wish) -> Result<(), NoField> {
+    let asked = wish.least.iter().chain(&wish.most).map(|(field, _)| (*field).to_owned());
+    let asked = asked.chain(wish.equal.iter().map(|(field, _)| field.clone()));
+    let asked = asked.chain(wish.sort.iter().map(|(field, _)| field.clone()));
+    for field in asked {
+        if !rows.is_empty() && !rows.iter().any(|row| row.contains_key(field.as_str())) {
+            let known: BTreeSet<String> =
+                rows.iter().flat_map(Attributes::keys).map(ToString::to_string).collect();
+            return Err(NoField { field, known: known.into_iter().collect() });
+        }
+    }
+    Ok(())
+}
+
+fn fits(row: &Attributes, wish: &Wish) -> bool {
+    let number = |field: &str| row.get(field).and_then(Value::as_decimal);
+    let text = |field: &str| row.get(field).map(phrases::value).unwrap_or_default();
+    let search = |part: &String| text("name").to_lowercase().contains(&part.to_lowercase());
+    wish.least.iter().all(|(field, least)| number(field).is_some_and(|n| n >= *least))
+        && wish.most.iter().all(|(field, most)| number(field).is_some_and(|n| n <= *most))
+        && wish.equal.iter().all(|(field, value)| text(field) == *value)
+        && wish.search.as_ref().is_none_or(search)
+}
+
+/// Compares numbers as numbers, else as texts; what is not there comes last.
+fn compare(a: Option<&Value>, b: Option<&Value>) -> Ordering {
+    match (a, b) {
+        (Some(a), Some(b)) => match (a.as_decimal(), b.as_decimal()) {
+            (Some(a), Some(b)) => a.cmp(&b),
+            _ => phrases::value(a).cmp(&phrases::value(b)),
+        },
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    }
+}
+
+/// What is different between two tables of pinned records.
+#[must_use]
+pub fn changes(table: &str, old: &[CatalogRecord], new: &[CatalogRecord]) -> Vec<String> {
+    let find =
+        |records: &'_ [CatalogRecord], slug: &Name| records.iter().position(|record| record.slug == *slug);
+    let shown = |slug: &Name| if slug.is_empty() { table.to_owned() } else { format!("{table} {slug}") };
+    let mut lines = Vec::new();
+    for record in new {
+        let Some(before) = find(old, &record.slug).and_then(|at| old.get(at)) else {
+            lines.push(format!("+ {}", shown(&record.slug)));
+            continue;
+        };
+        if before.id != record.id {
+            let (was, is) = (phrases::value(&before.id), phrases::value(&record.id));
+            lines.push(format!("~ {}: id {was} → {is}", shown(&record.slug)));
+        }
+        let keys: BTreeSet<&Name> = before.fields.keys().chain(record.fields.keys()).collect();
+        for key in keys.into_iter().filter(|key| *key != "id") {
+            let (was, is) = (before.fields.get(key), record.fields.get(key));
+            let same = was == is
+                || was
+                    .and_then(Value::as_decimal)
+                    .is_some_and(|n| is.and_then(Value::as_decimal) == Some(n));
+            if !same {
+                let text =
+                    |value: Option<&Value>| value.map_or_else(|| "(not there)".to_owned(), phrases::value);
+                lines.push(format!("~ {}: {key} {} → {}", shown(&record.slug), text(was), text(is)));
+            }
+        }
+    }
+    let gone = old.iter().filter(|record| find(new, &record.slug).is_none());
+    lines.extend(gone.map(|record| format!("- {}", shown(&record.slug))));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::report::text::style::Style;
+
+    fn record(id: i64, slug: &str, fields: &serde_json::Value) -> CatalogRecord {
+        let Value::Map(fields) = Value::from_json(fields) else { panic!("a map") };
+        CatalogRecord { id: Value::Integer(id), slug: slug.into(), fields }
+    }
+
+    fn plans() -> Vec<CatalogRecord> {
+        vec![
+            record(3, "big", &json!({"id": 3, "slug": "big", "cpu": 8, "ram": 16384, "monthly_price": 73})),
+            record(
+                1,
+                "small",
+                &json!({"id": 1, "slug": "small", "cpu": 1, "ram": 2048, "price_per_hour": "0.01"}),
+            ),
+            record(
+                2,
+                "middle",
+                &json!({"id": 2, "slug": "middle", "cpu": 2, "ram": 4096, "monthly_price": 20, "price_per_hour": 0.0274}),
+            ),
+        ]
+    }
+
+    fn text(records: &[CatalogRecord], wish: &Wish) -> String {
+        Offers::new(records, wish).unwrap().table().text("Nothing fits.", Style::plain(100))
+    }
+
+    #[test]
+    fn the_cheapest_comes_first_with_both_prices() {
+        insta::assert_snapshot!(text(&plans(), &Wish::default()), @r"
+        NAME    ID  CPU    RAM  PRICE_PER_HOUR  MONTHLY_PRICE
+        small   1     1   2048            0.01          $7.30
+        middle  2     2   4096          0.0274         $20.00
+        big     3     8  16384             0.1         $73.00
+        ");
+    }
+
+    #[test]
+    fn wishes_narrow_it_down() {
+        let number = |n: i64| Decimal::from(n);
+        let names = |wish: Wish| -> Vec<String> {
+            let offers = Offers::new(&plans(), &wish).unwrap();
+            offers.rows.iter().map(|row| phrases::value(&row["name"])).collect()
+        };
+        assert_eq!(names(Wish { least: vec![("cpu", number(2))], ..Wish::default() }), ["middle", "big"]);
+        assert_eq!(names(Wish { most: vec![(MONTH, number(20))], ..Wish::default() }), ["small", "middle"]);
+        assert_eq!(names(Wish { equal: vec![("cpu".into(), "8".into())], ..Wish::default() }), ["big"]);
+        assert_eq!(names(Wish { search: Some("MID".into()), ..Wish::default() }), ["middle"]);
+        assert_eq!(
+            names(Wish { sort: Some(("cpu".into(), true)), ..Wish::default() }),
+            ["big", "middle", "small"]
+        );
+        let error =
+            Offers::new(&plans(), &Wish { equal: vec![("engine".into(), "x".into())], ..Wish::default() });
+        let error = error.unwrap_err();
+        assert_eq!(error.to_string(), "the table has no engine");
+        assert!(error.known.contains(&"cpu".to_owned()));
+    }
+
+    #[test]
+    fn a_record_of_records_is_a_table() {
+        let ip = CatalogRecord {
+            id: Value::Null,
+            slug: Name::default(),
+            fields: [("ipv4", 3), ("ipv6", 0)]
+                .map(|(name, price)| {
+                    (name.into(), Value::Map([(Name::new(MONTH), Value::Integer(price))].into()))
+                })
+                .into(),
+        };
+        insta::assert_snapshot!(text(&[ip], &Wish::default()), @r"
+        NAME  PRICE_PER_HOUR  MONTHLY_PRICE
+        ipv6               0          $0.00
+        ipv4          0.0041          $3.00
+        ");
+    }
+
+    #[test]
+    fn what_a_pin_gains_and_loses() {
+        let (old, mut new) = (plans(), plans());
+        new.remove(0);
+        new[0] = record(9, "small", &json!({"id": 9, "cpu": 1, "ram": 2048, "price_per_hour": "0.02"}));
+        new.push(record(4, "new", &json!({})));
+        new[1].fields.insert("monthly_price".into(), Value::Decimal(Decimal::new(2000, 2)));
+        assert_eq!(
+            changes("vm", &old, &new),
+            [
+                "~ vm small: id 1 → 9",
+                "~ vm small: price_per_hour 0.01 → 0.02",
+                "~ vm small: slug small → (not there)",
+                "+ vm new",
+                "- vm big"
+            ]
+        );
+    }
+}

@@ -1,0 +1,159 @@
+//! The page of `doctor`: a checklist, each line with its remedy.
+
+use serde::Serialize;
+
+use crate::report::text::page::{self, Line, Page};
+use crate::report::text::style::{Role, Sign, Style};
+
+/// What a check came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// As it should be.
+    Ok,
+    /// It works, and should be looked at.
+    Warning,
+    /// It does not work.
+    Failed,
+    /// It was not looked at: there is nothing to look at, or something before it failed.
+    Skipped,
+}
+
+/// One line of the checklist.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// What was looked at.
+    pub name: &'static str,
+    /// What it came to.
+    pub verdict: Verdict,
+    /// One sentence.
+    pub detail: String,
+    /// What to do about it; a command where there is one.
+    pub remedy: Option<String>,
+}
+
+impl Check {
+    const fn new(name: &'static str, verdict: Verdict, detail: String) -> Self {
+        Self { name, verdict, detail, remedy: None }
+    }
+
+    /// Returns a check that found everything as it should be.
+    #[must_use]
+    pub fn ok(name: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(name, Verdict::Ok, detail.into())
+    }
+
+    /// Returns a check that found something to look at.
+    #[must_use]
+    pub fn warning(name: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(name, Verdict::Warning, detail.into())
+    }
+
+    /// Returns a check that found something that does not work.
+    #[must_use]
+    pub fn failed(name: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(name, Verdict::Failed, detail.into())
+    }
+
+    /// Returns a check that was not made.
+    #[must_use]
+    pub fn skipped(name: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(name, Verdict::Skipped, detail.into())
+    }
+
+    /// Adds what to do about it.
+    #[must_use]
+    pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = Some(remedy.into()).filter(|remedy| !remedy.is_empty());
+        self
+    }
+}
+
+/// Tells whether any check failed.
+#[must_use]
+pub fn any_failed(checks: &[Check]) -> bool {
+    checks.iter().any(|check| check.verdict == Verdict::Failed)
+}
+
+/// Returns the checklist for people.
+#[must_use]
+pub fn text(checks: &[Check], style: Style) -> String {
+    let mut page = Page::new(style);
+    let column = 4 + checks.iter().map(|check| page::width(check.name)).max().unwrap_or(0);
+    for check in checks {
+        let (sign, role) = mark(check.verdict);
+        let line = Line::indent(0).put(role, style.sign(sign)).to_column(3).put(Role::Strong, check.name);
+        page.line(line.to_column(column + 1).hanging(column + 1).say(&check.detail));
+        if let Some(remedy) = &check.remedy {
+            page.line(Line::indent(column + 1).hanging(column + 1).put(Role::Change, remedy));
+        }
+    }
+    page.line(Line::indent(0).put(Role::Faint, sum(checks)));
+    page.finish()
+}
+
+const fn mark(verdict: Verdict) -> (Sign, Role) {
+    match verdict {
+        Verdict::Ok => (Sign::Tick, Role::Good),
+        Verdict::Warning => (Sign::Bang, Role::Warn),
+        Verdict::Failed => (Sign::Cross, Role::Danger),
+        Verdict::Skipped => (Sign::Dot, Role::Faint),
+    }
+}
+
+fn sum(checks: &[Check]) -> String {
+    let count = |wanted| checks.iter().filter(|check| check.verdict == wanted).count();
+    format!(
+        "{} ok, {} to look at, {} failed, {} not checked",
+        count(Verdict::Ok),
+        count(Verdict::Warning),
+        count(Verdict::Failed),
+        count(Verdict::Skipped)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::json;
+
+    fn checks() -> Vec<Check> {
+        vec![
+            Check::ok("service", "https://api.example.com"),
+            Check::warning("clock", "It is 90 s behind the service's.").remedy("Set it."),
+            Check::failed("key", "There is \u{1b}[2J none.").remedy("stead login"),
+            Check::skipped("ledger", "There is no stack here."),
+        ]
+    }
+
+    #[test]
+    fn a_checklist_has_a_remedy_below_each_trouble() {
+        insta::assert_snapshot!(text(&checks(), Style::plain(80)), @r#"
+    ✓  service  https://api.example.com
+    !  clock    It is 90 s behind the service's.
+                Set it.
+    ✗  key      There is \u{1b}[2J none.
+                stead login
+    ·  ledger   There is no stack here.
+    1 ok, 1 to look at, 1 failed, 1 not checked
+    "#);
+        assert!(any_failed(&checks()) && !any_failed(&checks()[..2]));
+    }
+
+    #[test]
+    fn programs_get_the_same() {
+        insta::assert_snapshot!(json::doctor(&checks()[1..2]), @r#"
+    {
+      "schema_version": 1,
+      "checks": [
+        {
+          "name": "clock",
+          "verdict": "warning",
+          "detail": "It is 90 s behind the service's.",
+          "remedy": "Set it."
+        }
+      ]
+    }
+    "#);
+    }
+}

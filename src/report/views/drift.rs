@@ -1,0 +1,287 @@
+//! Drift: what differs between the last apply and the live world, in the plan's page and on its own.
+
+use super::list::Listed;
+use crate::model::address::Name;
+use crate::model::value::Value;
+use crate::plan::artifact::drift_history::Memory;
+use crate::plan::change::{Drift, DriftClass, Leave, Note};
+use crate::report::terminal::notes;
+use crate::report::text::page::{self, Line, Page};
+use crate::report::text::phrases;
+use crate::report::text::style::{Role, Sign, Style};
+
+/// The widest column of attributes.
+const WIDEST: usize = 40;
+
+/// Characters of a value.
+const MOST_OF_VALUE: usize = 60;
+
+/// What a look for drift found.
+#[derive(Debug, Clone, Copy)]
+pub struct Found<'a> {
+    /// The stack.
+    pub stack: &'a Name,
+    /// The environment.
+    pub environment: &'a Name,
+    /// Differences of managed objects.
+    pub drift: &'a [Drift],
+    /// Live objects that no address owns, in the projects that the stack is about.
+    pub unmanaged: &'a [Listed],
+    /// Number of managed objects.
+    pub managed: usize,
+    /// What else there is in the account.
+    pub elsewhere: Elsewhere,
+    /// What the look before this one saw.
+    pub memory: &'a Memory,
+    /// What the service does not keep or does not show of what is declared: no drift.
+    pub notes: &'a [Note],
+}
+
+/// What is in the account and not in the projects that a stack is about: only counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// Other projects.
+    pub projects: usize,
+    /// Objects of the account that are in no project, and that no address owns.
+    pub account: usize,
+    /// Another ledger cannot be read: what is unmanaged is not known.
+    pub unread: bool,
+}
+
+impl Elsewhere {
+    /// Says what was not looked at; `None` where there is nothing else.
+    #[must_use]
+    pub fn told(self) -> Option<String> {
+        let mut said = Vec::new();
+        if self.projects > 0 {
+            said.push(phrases::counted(self.projects, "other project"));
+        }
+        if self.account > 0 {
+            said.push(format!("{} in no project", phrases::counted(self.account, "object")));
+        }
+        (!said.is_empty()).then(|| format!("also in this account: {}", said.join(", ")))
+    }
+}
+
+/// Returns what names a difference from one look to the next.
+#[must_use]
+pub fn key(drift: &Drift) -> String {
+    name(drift)
+}
+
+/// Returns what names an unmanaged object from one look to the next: never what names a difference, which
+/// has no blank in its first part.
+#[must_use]
+pub fn key_of_object(object: &Listed) -> String {
+    let parent = object.parent.as_ref().map(|parent| format!("{parent}/")).unwrap_or_default();
+    format!("unmanaged {}:{parent}{}", object.kind, object.id)
+}
+
+/// Returns how an unmanaged object is told: kind, name and id.
+#[must_use]
+pub fn object_name(object: &Listed) -> String {
+    let name = object.name.as_deref().unwrap_or_default();
+    format!("{} {name} {}", object.kind, object.id).replace("  ", " ")
+}
+
+impl Found<'_> {
+    /// Returns all that a look saw: what names each thing, and how it is told to people.
+    pub fn seen(&self) -> impl Iterator<Item = (String, String)> {
+        let drift = self.drift.iter().map(|drift| (key(drift), name(drift)));
+        drift.chain(self.unmanaged.iter().map(|object| (key_of_object(object), object_name(object))))
+    }
+
+    /// Returns how many things are new, were known, and are gone since the look before; `None` where nobody
+    /// remembers one.
+    #[must_use]
+    pub fn since_last_look(&self) -> Option<(usize, usize, usize)> {
+        self.memory.last_look?;
+        let new = self.seen().filter(|(key, _)| self.memory.is_new(key)).count();
+        Some((new, self.drift.len() + self.unmanaged.len() - new, self.memory.resolved.len()))
+    }
+
+    /// Returns the number of differences that need a decision or an apply.
+    #[must_use]
+    pub fn to_decide(&self) -> usize {
+        self.drift.iter().filter(|drift| !is_settled(drift.class)).count()
+    }
+}
+
+/// Tells whether nothing is to be done about a difference.
+pub(in crate::report) const fn is_settled(class: DriftClass) -> bool {
+    matches!(class, DriftClass::Ignored | DriftClass::Accepted | DriftClass::Unmanaged)
+}
+
+/// Returns the page of `stead drift`; one line when there is nothing.
+#[must_use]
+pub fn page(found: &Found<'_>, style: Style) -> String {
+    let mut page = Page::new(style);
+    let dot = style.sign(Sign::Dot);
+    let keys = found.drift.iter().filter(|drift| drift.class == DriftClass::Unmanaged).count();
+    let (open, settled) = (found.to_decide(), found.drift.len() - found.to_decide() - keys);
+    let all = found.managed + found.unmanaged.len();
+    let mut line = Line::indent(0).put(Role::Strong, format!("{}/{}", found.stack, found.environment));
+    line = match open {
+        0 => line.say(format!(" {dot} ")).put(Role::Good, "no drift"),
+        _ => line.say(format!(" {dot} ")).put(Role::Warn, format!("{open} drifted")),
+    };
+    if settled > 0 {
+        line = line.say(format!(" {dot} {settled} left alone"));
+    }
+    if keys > 0 {
+        line = line.say(format!(" {dot} {}", phrases::counted(keys, "unmanaged key")));
+    }
+    if found.elsewhere.unread {
+        line = line.say(format!(" {dot} unmanaged: not known"));
+    } else if let Some(share) = (found.managed * 100).checked_div(all) {
+        line = line.say(format!(" {dot} {share}% of {} managed", phrases::counted(all, "object")));
+    }
+    if let Some((new, known, resolved)) = found.since_last_look().filter(|told| *told != (0, 0, 0)) {
+        line = line.say(format!(" {dot} new {new}, known {known}, resolved {resolved}"));
+    }
+    page.line(line);
+    let all: Vec<&Drift> = found.drift.iter().collect();
+    page.lines(lines_with(&all, page.style(), |drift| since(found.memory, &key(drift))));
+    page.lines(found.unmanaged.iter().map(|object| unmanaged(object, found.memory, style)));
+    page.lines(found.memory.resolved.iter().map(|gone| {
+        Line::indent(2).put(Role::Good, style.sign(Sign::Tick)).to_column(4).say(&gone.name).put(
+            Role::Faint,
+            format!("  resolved, was first seen {}", phrases::ago(gone.first_seen, found.memory.now)),
+        )
+    }));
+    notes::lines(&mut page, found.notes.iter());
+    if let Some(told) = found.elsewhere.told() {
+        let text = format!("{told}: stead ls --unmanaged --all-projects");
+        page.line(
+            Line::indent(2).put(Role::Faint, style.sign(Sign::Dot)).to_column(4).put(Role::Faint, text),
+        );
+    }
+    page.finish()
+}
+
+/// Says since when something is known; nothing where the look before is not remembered.
+pub(in crate::report) fn since(memory: &Memory, key: &str) -> Option<String> {
+    let first = memory.first_seen(key).filter(|_| memory.last_look.is_some())?;
+    let is_new = memory.is_new(key);
+    Some(if is_new { "NEW".to_owned() } else { format!("first seen {}", phrases::ago(first, memory.now)) })
+}
+
+fn unmanaged(object: &Listed, memory: &Memory, style: Style) -> Line {
+    let mut line = Line::indent(2)
+        .put(Role::Warn, style.sign(Sign::Question))
+        .to_column(4)
+        .say(object_name(object))
+        .put(Role::Faint, "  unmanaged");
+    if let Some(price) = object.monthly.filter(|price| !price.is_zero()) {
+        line = line.put(Role::Faint, format!(", {} a month", phrases::money(price)));
+    }
+    match since(memory, &key_of_object(object)) {
+        Some(since) => line.put(Role::Faint, format!(" {} {since}", style.sign(Sign::Dot))),
+        None => line,
+    }
+}
+
+/// Returns what a difference is in: `database.main.storage_gb`, or a whole resource.
+pub(in crate::report) fn name(drift: &Drift) -> String {
+    match &drift.path {
+        Some(path) => format!("{}.{path}", drift.address),
+        None => drift.address.to_string(),
+    }
+}
+
+/// Returns one line for each difference, aligned.
+#[must_use]
+pub fn lines(drift: &[&Drift], style: Style) -> Vec<Line> {
+    lines_with(drift, style, |_| None)
+}
+
+/// Returns the lines, each with what else there is to say of it.
+fn lines_with(drift: &[&Drift], style: Style, more: impl Fn(&Drift) -> Option<String>) -> Vec<Line> {
+    let names: Vec<String> = drift.iter().copied().map(name).collect();
+    let column = if style.unicode { 6 } else { 7 };
+    let column = column + names.iter().map(|name| page::width(name)).max().unwrap_or(0).min(WIDEST);
+    let line = |(drift, name): (&&Drift, &String)| one(drift, name, (column, more(drift)), style);
+    drift.iter().zip(&names).map(line).collect()
+}
+
+fn one(drift: &Drift, name: &str, (column, more): (usize, Option<String>), style: Style) -> Line {
+    let (role, sign) = match drift.class {
+        DriftClass::Unmanaged => (Role::Warn, Sign::Question),
+        class if is_settled(class) => (Role::Faint, Sign::Dot),
+        _ => (Role::Warn, Sign::Unequal),
+    };
+    let mut line = Line::indent(2).put(role, style.sign(sign)).to_column(if style.unicode { 4 } else { 5 });
+    line = line.say(name).to_column(column).hanging(column);
+    if drift.path.is_some() {
+        line = line.put(role, values(drift, style)).say("  ");
+    }
+    line = line.say(meaning(drift, style));
+    if let Some(more) = more {
+        line = line.put(Role::Faint, format!(" {} {more}", style.sign(Sign::Dot)));
+    }
+    let said = drift.leave.as_ref().filter(|_| drift.class == DriftClass::Ignored);
+    match said.and_then(|leave| leave.source.as_ref()).or(drift.source.as_ref()) {
+        Some(place) => line.at_end(Role::Faint, format!("{}:{}", place.file, place.line)),
+        None => line,
+    }
+}
+
+fn values(drift: &Drift, style: Style) -> String {
+    let show = |value: &Value| phrases::shortened(phrases::value(value), MOST_OF_VALUE, style);
+    if drift.class == DriftClass::Unmanaged {
+        return show(&drift.live);
+    }
+    let (old, new) = (show(&drift.last_applied), show(&drift.live));
+    let arrow = style.sign(Sign::Arrow);
+    if old == new {
+        return format!("{} {arrow} {}", phrases::typed(&drift.last_applied), phrases::typed(&drift.live));
+    }
+    format!("{old} {arrow} {new}")
+}
+
+/// Says what is made of a difference, and what a human can do.
+pub(in crate::report) fn meaning(drift: &Drift, style: Style) -> String {
+    let mut meaning = made_of(drift, style);
+    if drift.unconfirmed {
+        meaning.push_str("; no earlier reading showed what was applied");
+    }
+    match &drift.leave {
+        Some(Leave { ended: true, until: Some(day), .. }) => {
+            format!("{meaning}; its ignore_drift ended on {day}")
+        }
+        _ => meaning,
+    }
+}
+
+fn made_of(drift: &Drift, style: Style) -> String {
+    if let Some(code) = &drift.blocked_by {
+        let gone = if drift.class == DriftClass::Gone { "the object is gone, and " } else { "" };
+        return format!("{gone}apply is blocked ({code}): stead plan says by what");
+    }
+    match drift.class {
+        DriftClass::Reverted if drift.last_applied == Value::Null && drift.path.is_some() => {
+            "apply removes it: the map is exclusive".to_owned()
+        }
+        DriftClass::Reverted => "apply puts it back".to_owned(),
+        DriftClass::AcceptOnly => {
+            let accept = drift.path.as_ref().filter(|_| drift.acceptable);
+            if let Some(path) = accept {
+                return format!("cannot go back; keep it: stead drift --accept {}.{path}", drift.address);
+            }
+            let live = phrases::shortened(phrases::value(&drift.live), MOST_OF_VALUE, style);
+            format!("cannot go back: write {live} in the configuration")
+        }
+        DriftClass::Accepted => "the configuration says the same now".to_owned(),
+        DriftClass::Ignored => match &drift.leave {
+            Some(Leave { reason, until, .. }) => {
+                let until = until.as_ref().map(|day| format!(" until {day}")).unwrap_or_default();
+                let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+                format!("left alone (ignore_drift{until}{reason})")
+            }
+            None => "left alone: the service itself moves it".to_owned(),
+        },
+        DriftClass::Gone => "the object is gone: apply makes it again".to_owned(),
+        DriftClass::Replaced => "gone with a replacement".to_owned(),
+        DriftClass::Unmanaged => "unmanaged key: write it, or remove it by hand".to_owned(),
+    }
+}

@@ -1,0 +1,106 @@
+//! Edits of files, as people review them: the lines that go and come, with a little around them.
+
+use std::time::Instant;
+
+use similar::udiff::UnifiedHunkHeader;
+use similar::{ChangeTag, group_diff_ops};
+
+use crate::report::text::line_diff::steps;
+use crate::report::text::page::{Line, Page};
+use crate::report::text::style::{Role, Style};
+
+/// Lines around a difference that are shown too.
+const CONTEXT: usize = 2;
+
+/// Returns the page of one file's change.
+#[must_use]
+pub fn file(path: &str, before: &str, after: &str, style: Style) -> String {
+    let (old, new) = (lines(before), lines(after));
+    let mut page = Page::new(style);
+    page.line(Line::indent(0).put(Role::Strong, path));
+    for group in group_diff_ops(steps(&old, &new, None), CONTEXT) {
+        let first = group.first().map_or(0, |op| op.old_range().start);
+        page.line(Line::indent(0).put(Role::Faint, format!("@@ line {}", first + 1)));
+        for change in group.iter().flat_map(|op| op.iter_changes(&old[..], &new[..])) {
+            let (role, sign) = match change.tag() {
+                ChangeTag::Delete => (Role::Danger, "- "),
+                ChangeTag::Insert => (Role::Good, "+ "),
+                ChangeTag::Equal => (Role::Faint, "  "),
+            };
+            let text = change.value();
+            let text = text.strip_suffix('\n').unwrap_or(&text);
+            let text = text.strip_suffix('\r').unwrap_or(text);
+            page.line(Line::indent(0).put(role, format!("{sign}{text}")).hanging(4));
+        }
+    }
+    page.finish()
+}
+
+/// Returns one file's change as `patch` reads it; beyond `until` a larger one than need be.
+#[must_use]
+pub fn unified(path: &str, before: &str, after: &str, until: Option<Instant>) -> String {
+    let (old, new) = (lines(before), lines(after));
+    let mut text = String::new();
+    for group in group_diff_ops(steps(&old, &new, until), CONTEXT) {
+        if text.is_empty() {
+            text = format!("--- {path}\n+++ {path}\n");
+        }
+        text.push_str(&UnifiedHunkHeader::new(&group).to_string());
+        text.push('\n');
+        for change in group.iter().flat_map(|op| op.iter_changes(&old[..], &new[..])) {
+            text.push_str(&change.tag().to_string());
+            text.push_str(&change.value());
+            if !change.value().ends_with('\n') {
+                text.push_str("\n\\ No newline at end of file\n");
+            }
+        }
+    }
+    text
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.split_inclusive('\n').map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_the_lines_around_a_change() {
+        let before = "a: 1\nb: 2\nc: 3\nd: 4\ne: 5\nf: 6\n";
+        let after = "a: 1\nb: 2\nc: 3\nd: 5 # x\ne: 5\nf: 6\n";
+        insta::assert_snapshot!(file("stead.yaml", before, after, Style::plain(60)), @r"
+        stead.yaml
+        @@ line 2
+          b: 2
+          c: 3
+        - d: 4
+        + d: 5 # x
+          e: 5
+          f: 6
+        ");
+    }
+    #[test]
+    fn a_patch_is_what_patch_reads() {
+        let before = "a: 1\nb: 2\nc: 3\nd: 4\ne: 5\nf: 6\ng: 7\nh: 8";
+        let after = "a: 0\nb: 2\nc: 3\nd: 4\ne: 5\nf: 6\ng: 7\nh: 8\ni: 9\n";
+        insta::assert_snapshot!(unified("stead.yaml", before, after, None), @r"
+        --- stead.yaml
+        +++ stead.yaml
+        @@ -1,3 +1,3 @@
+        -a: 1
+        +a: 0
+         b: 2
+         c: 3
+        @@ -6,3 +6,4 @@
+         f: 6
+         g: 7
+        -h: 8
+        \ No newline at end of file
+        +h: 8
+        +i: 9
+        ");
+        assert_eq!(unified("stead.yaml", before, before, None), "");
+    }
+}

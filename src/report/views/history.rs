@@ -1,0 +1,270 @@
+//! Pages and rows of `history` and `lock`.
+
+use jiff::Timestamp;
+
+use crate::model::value::Value;
+use crate::report::text::page::{Line, Page};
+use crate::report::text::phrases;
+use crate::report::text::style::{Role, Style};
+use crate::report::text::table::{Cell, Column, Table};
+
+/// One apply, as people see it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Past {
+    /// Its number: 1 is the last one.
+    pub number: usize,
+    /// Its id.
+    pub run: String,
+    /// When it began.
+    pub at: Timestamp,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+    /// Who.
+    pub who: String,
+    /// The commit.
+    pub commit: Option<String>,
+    /// The plan's fingerprint.
+    pub plan: Option<String>,
+    /// The configuration's digest.
+    pub config: Option<String>,
+    /// Policies that said no and were overridden, and why.
+    pub overridden: Option<(String, String)>,
+    /// How it ended.
+    pub outcome: Ending,
+    /// Resources done, failed and skipped, and open questions.
+    pub tally: [usize; 4],
+}
+
+/// How a past apply ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Ending {
+    /// Every step was done.
+    Done,
+    /// Some steps were not.
+    Partly,
+    /// Nobody recorded its end: it was killed, or it runs.
+    #[default]
+    Open,
+}
+
+impl Ending {
+    /// Returns the word for it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Partly => "partly",
+            Self::Open => "no end recorded",
+        }
+    }
+}
+
+/// What happened to the ledger itself, as people see it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Happened {
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub who: String,
+    /// What, in a few words.
+    pub what: String,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// Who has a lock, as people see it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LockHolder {
+    /// Who.
+    pub who: String,
+    /// Since when, by its own clock.
+    pub since: Timestamp,
+    /// The number of its process.
+    pub process: Option<u32>,
+    /// What it means for others: `held`, `dead`, `run_out`.
+    pub standing: &'static str,
+    /// Seconds since it was renewed, where it must be.
+    pub renewed: Option<u64>,
+    /// Seconds until it runs out, at the latest, where it does.
+    pub left: Option<u64>,
+}
+
+/// Returns the table of past applies.
+#[must_use]
+pub fn runs(runs: &[Past]) -> Table {
+    let columns = vec![
+        Column::number("n"),
+        Column::text("at"),
+        Column::text("outcome"),
+        Column::number("done"),
+        Column::number("failed"),
+        Column::number("skipped"),
+        Column::text("plan"),
+        Column::text("commit"),
+        Column::text("who"),
+    ];
+    let row = |past: &Past| {
+        let [done, failed, skipped, _] = past.tally.map(count);
+        vec![
+            count(past.number),
+            Cell::Text(time(past.at)),
+            Cell::Text(past.outcome.word().to_owned()),
+            done,
+            failed,
+            skipped,
+            Cell::text(past.plan.as_deref().map(phrases::short_fingerprint)),
+            Cell::text(past.commit.as_deref().map(short)),
+            Cell::Text(past.who.clone()),
+        ]
+    };
+    Table { rows: runs.iter().map(row).collect(), columns }
+}
+
+/// Returns the table of what happened to the ledger itself.
+#[must_use]
+pub fn incidents(incidents: &[Happened]) -> Table {
+    let columns =
+        vec![Column::text("at"), Column::text("what"), Column::text("who"), Column::text("reason")];
+    let row = |happened: &Happened| {
+        vec![
+            Cell::Text(time(happened.at)),
+            Cell::Text(happened.what.clone()),
+            Cell::Text(happened.who.clone()),
+            Cell::text(happened.reason.as_ref()),
+        ]
+    };
+    Table { rows: incidents.iter().map(row).collect(), columns }
+}
+
+/// Returns the page of one past apply.
+#[must_use]
+pub fn run(past: &Past, style: Style) -> String {
+    let mut page = Page::new(style);
+    let [done, failed, skipped, questions] = past.tally;
+    let counts = format!("{done} done, {failed} failed, {skipped} skipped, {questions} open questions");
+    let took = past.ended.map(|end| end.duration_since(past.at).unsigned_abs());
+    let rows = [
+        ("run", Some(past.run.clone())),
+        ("began", Some(time(past.at))),
+        ("ended", past.ended.map(time)),
+        ("took", took.map(phrases::took)),
+        ("who", Some(past.who.clone())),
+        ("commit", past.commit.clone()),
+        ("plan", past.plan.clone()),
+        ("configuration", past.config.clone()),
+        ("overridden", past.overridden.as_ref().map(|(policies, why)| format!("{policies}: {why}"))),
+        ("outcome", Some(past.outcome.word().to_owned())),
+        ("resources", past.ended.map(|_| counts)),
+    ];
+    for (name, text) in rows {
+        let Some(text) = text else { continue };
+        page.line(Line::indent(0).put(Role::Faint, name).to_column(15).say(text));
+    }
+    page.finish()
+}
+
+/// Returns the page of a lock.
+#[must_use]
+pub fn lock(holder: Option<&LockHolder>, place: &str, style: Style) -> String {
+    let mut page = Page::new(style);
+    let Some(holder) = holder else {
+        page.line(Line::indent(0).say(format!("Nobody has the lock of {place}.")));
+        return page.finish();
+    };
+    page.line(Line::indent(0).say(format!("{} has the lock of {place}.", holder.who)));
+    let since = format!("since {} by its own clock", time(holder.since));
+    page.line(Line::indent(2).say(match holder.process {
+        Some(process) => format!("{since}, process {process}"),
+        None => since,
+    }));
+    page.line(
+        Line::indent(2).say(match (holder.standing, holder.left) {
+            ("dead", _) => "its process is gone: the next apply takes the lock over".to_owned(),
+            ("run_out", _) => {
+                "it ran out: the next apply takes the lock over, and asks what became of its requests"
+                    .to_owned()
+            }
+            (_, Some(left)) => format!("without a renewal it runs out in {left} s at the latest"),
+            (_, None) => "it lasts as long as its process".to_owned(),
+        }),
+    );
+    page.finish()
+}
+
+/// Returns a moment as people read it.
+#[must_use]
+pub fn time(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+}
+
+/// Returns a commit as people say it.
+fn short(commit: &str) -> String {
+    commit.chars().take(12).collect()
+}
+
+fn count(count: usize) -> Cell {
+    Cell::Value(Value::Integer(i64::try_from(count).unwrap_or(i64::MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn past() -> Past {
+        Past {
+            number: 1,
+            run: "7d0c".into(),
+            at: "2026-11-21T12:00:00Z".parse().unwrap(),
+            ended: Some("2026-11-21T12:02:31Z".parse().unwrap()),
+            who: "ada@build-7 (https://ci/jobs/9)".into(),
+            commit: Some("0123456789abcdef0123456789abcdef01234567".into()),
+            plan: Some("7f3a-c91e".into()),
+            config: Some("3f9c2e1".into()),
+            overridden: Some(("budget".into(), "agreed with finance".into())),
+            outcome: Ending::Partly,
+            tally: [4, 1, 2, 0],
+        }
+    }
+
+    #[test]
+    fn a_run_in_a_row_and_in_full() {
+        let open = Past { number: 2, at: past().at, who: "evil\u{1b}[2J".into(), ..Past::default() };
+        let table = runs(&[past(), open]).text("", Style::plain(200));
+        let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(lines[0], ["N", "AT", "OUTCOME", "DONE", "FAILED", "SKIPPED", "PLAN", "COMMIT", "WHO"]);
+        assert_eq!(lines[1][..8].join(" "), "1 2026-11-21 12:00:00 UTC partly 4 1 2");
+        assert!(table.contains("7f3a-c91e  0123456789ab  ada@build-7 (https://ci/jobs/9)"), "{table}");
+        assert!(table.contains("no end recorded") && table.contains("evil\\u{1b}[2J"), "{table}");
+        let page = run(&past(), Style::plain(80));
+        for text in [
+            "took           2m31s",
+            "4 done, 1 failed, 2 skipped, 0 open questions",
+            "abcdef01234567",
+            "budget: agreed with finance",
+        ] {
+            assert!(page.contains(text), "{page}");
+        }
+    }
+
+    #[test]
+    fn a_lock_says_who_and_for_how_long() {
+        let holder = LockHolder {
+            who: "ada@build-7".into(),
+            since: past().at,
+            process: Some(7),
+            standing: "held",
+            renewed: Some(10),
+            left: Some(230),
+        };
+        let text = |holder: &LockHolder| lock(Some(holder), "s3://b/p", Style::plain(100));
+        assert_eq!(
+            text(&holder),
+            "ada@build-7 has the lock of s3://b/p.\n  since 2026-11-21 12:00:00 UTC by its own clock, process 7\n  \
+             without a renewal it runs out in 230 s at the latest\n"
+        );
+        assert!(text(&LockHolder { standing: "dead", ..holder.clone() }).contains("process is gone"));
+        assert!(text(&LockHolder { standing: "run_out", ..holder.clone() }).contains("it ran out"));
+        assert!(text(&LockHolder { left: None, ..holder }).contains("as long as its process"));
+        assert_eq!(lock(None, "file:x", Style::plain(80)), "Nobody has the lock of file:x.\n");
+    }
+}

@@ -1,0 +1,83 @@
+//! Pages of `state verify` and `state repair`.
+
+use crate::report::text::page::{Line, Page};
+use crate::report::text::style::{Role, Style};
+
+/// What a check of a ledger found, as people see it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Where the ledger is.
+    pub place: String,
+    /// Summaries that are kept; none where that is the place's own business.
+    pub summaries: usize,
+    /// Journals that are kept.
+    pub journals: usize,
+    /// Records that were replayed.
+    pub records: usize,
+    /// The number of the last record that is proven.
+    pub serial: u64,
+    /// The end of the last line was torn off.
+    pub torn: bool,
+    /// What does not fit.
+    pub flaws: Vec<Flaw>,
+}
+
+/// Something that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flaw {
+    /// Where.
+    pub place: String,
+    /// What.
+    pub reason: String,
+}
+
+/// A line that cannot be got back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loss {
+    /// Where it stood.
+    pub place: String,
+    /// Why.
+    pub reason: String,
+    /// What it was about, as far as it can be read.
+    pub records: Vec<String>,
+}
+
+/// Returns the page of a check.
+#[must_use]
+pub fn checked(checked: &Checked, style: Style) -> String {
+    let mut page = Page::new(style);
+    for flaw in &checked.flaws {
+        page.line(Line::indent(0).put(Role::Danger, &flaw.place).say(format!(": {}", flaw.reason)));
+    }
+    let Checked { summaries, journals, records, serial, .. } = checked;
+    if checked.torn {
+        let text =
+            "The end of the last line is torn off: a write that was never acknowledged. Nothing is lost.";
+        page.line(Line::indent(0).say(text));
+    }
+    page.line(Line::indent(0).say(if checked.flaws.is_empty() {
+        let files = format!("{summaries} summaries and {journals} journals with {records} records");
+        let files = if *journals > 0 { format!(" ({files})") } else { String::new() };
+        format!("The ledger at {} is whole up to record {serial}{files}.", checked.place)
+    } else {
+        format!("The ledger at {} is damaged in {} places.", checked.place, checked.flaws.len())
+    }));
+    page.finish()
+}
+
+/// Returns the page of a repair that is about to be done.
+#[must_use]
+pub fn repair(kept: usize, losses: &[Loss], style: Style) -> String {
+    let mut page = Page::new(style);
+    for loss in losses {
+        page.line(Line::indent(0).put(Role::Danger, &loss.place).say(format!(" is lost: {}", loss.reason)));
+        for record in &loss.records {
+            page.line(Line::indent(2).say(record));
+        }
+    }
+    page.line(Line::indent(0).say(match losses.len() {
+        0 => format!("Everything can be got back: {kept} resources."),
+        lost => format!("{kept} resources can be got back; {lost} lines cannot."),
+    }));
+    page.finish()
+}

@@ -1,0 +1,77 @@
+//! The page of `recover`: what was found again, what is ambiguous, what is not there.
+
+use crate::model::address::Address;
+use crate::plan::import::rebuild_ledger::{Candidate, Recovery, Tie};
+use crate::report::text::page::{Line, Page};
+use crate::report::text::style::{Role, Style};
+use crate::report::text::table::{Cell, Column, Table};
+
+/// Returns the word for how sure it is that an object is a resource's.
+#[must_use]
+pub fn confidence(candidate: &Candidate) -> &'static str {
+    if candidate.is_exact() { "exact" } else { "likely" }
+}
+
+/// Returns the page of a recovery.
+#[must_use]
+pub fn page(recovery: &Recovery, style: Style) -> String {
+    let mut text = found(recovery).text("Nothing was found again.", style);
+    let mut page = Page::new(style);
+    for tie in &recovery.ties {
+        page.line(Line::indent(0).put(Role::Warn, tie.address.as_str()).say(" could be any of these:"));
+        for candidate in &tie.candidates {
+            page.line(Line::indent(2).say(in_words(candidate)));
+        }
+        if !tie.rivals.is_empty() {
+            let rivals: Vec<&str> = tie.rivals.iter().map(Address::as_str).collect();
+            page.line(Line::indent(2).say(format!("and so could {}", rivals.join(", "))));
+        }
+    }
+    for address in &recovery.missing {
+        page.line(
+            Line::indent(0).put(Role::Faint, address.as_str()).say(" is not live: an apply makes it"),
+        );
+    }
+    text.push_str(&page.finish());
+    text
+}
+
+fn found(recovery: &Recovery) -> Table {
+    let columns = vec![
+        Column::text("address"),
+        Column::text("id"),
+        Column::text("confidence"),
+        Column::text("differs"),
+    ];
+    let row = |found: &crate::plan::import::rebuild_ledger::Found| {
+        vec![
+            Cell::Text(found.address.to_string()),
+            Cell::Text(found.candidate.id.to_string()),
+            Cell::Text(confidence(&found.candidate).to_owned()),
+            Cell::Text(found.candidate.differs.join(", ")),
+        ]
+    };
+    Table { rows: recovery.found.iter().map(row).collect(), columns }
+}
+
+/// Returns an object in a line: its id, its age, and in what it differs.
+#[must_use]
+pub fn in_words(candidate: &Candidate) -> String {
+    let made = candidate.created_at.as_ref().map_or_else(String::new, |at| format!(", made {at}"));
+    let differs = match candidate.differs.join(", ") {
+        names if names.is_empty() => ", as written".to_owned(),
+        names => format!(", differs in {names}"),
+    };
+    format!("{}{made}{differs}", candidate.id)
+}
+
+/// Returns the question of a tie: its objects by number.
+#[must_use]
+pub fn question(tie: &Tie, style: Style) -> String {
+    let mut page = Page::new(style);
+    page.line(Line::indent(0).say(format!("Which one is {}?", tie.address)));
+    for (number, candidate) in (1..).zip(&tie.candidates) {
+        page.line(Line::indent(2).say(format!("{number}  {}", in_words(candidate))));
+    }
+    page.finish()
+}

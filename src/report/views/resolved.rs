@@ -1,0 +1,131 @@
+//! The resolved configuration: each value, where it stands and what decided it.
+
+use crate::model::source::Place;
+use crate::model::value::Value;
+use crate::report::text::page::{Line, Page};
+use crate::report::text::style::{Role, Style};
+use crate::report::text::table::{Cell, Column, Table};
+
+/// A value of the configuration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Resolved {
+    /// Address and attribute.
+    pub path: String,
+    /// The value; where it waits for something, the expression that is left, as text.
+    pub value: Value,
+    /// Where it was written.
+    pub place: Option<Place>,
+    /// What decided it besides that place: `vars.size, set by environments.prod`.
+    pub by: Option<String>,
+    /// It was not written: it follows from the block's name.
+    pub default: bool,
+    /// The modules that it comes from and where they are used, innermost first.
+    pub calls: Vec<(String, Option<Place>)>,
+}
+
+/// Returns all values as a table, with the keys of the JSON document.
+#[must_use]
+pub fn table(values: &[Resolved]) -> Table {
+    let columns = vec![
+        Column::text("path"),
+        Column::text("value"),
+        Column::text("source"),
+        Column::text("set_by"),
+        Column::text("module"),
+    ];
+    let row = |value: &Resolved| {
+        vec![
+            Cell::Text(value.path.clone()),
+            Cell::Value(value.value.clone()),
+            Cell::text(value.place.as_ref().map(shown)),
+            Cell::text(origin(value)),
+            Cell::text(value.calls.first().map(|(module, place)| used(module, place.as_ref()))),
+        ]
+    };
+    Table { rows: values.iter().map(row).collect(), columns }
+}
+
+/// Returns all values for people.
+#[must_use]
+pub fn page(values: &[Resolved], style: Style) -> String {
+    table(values).text("The stack is empty.", style)
+}
+
+/// Returns what decided each value, a step a line.
+#[must_use]
+pub fn why(values: &[Resolved], style: Style) -> String {
+    let mut page = Page::new(style);
+    for value in values {
+        page.line(Line::indent(0).put(Role::Strong, &value.path).say(" = ").say(value.value.to_string()));
+        if let Some(place) = &value.place {
+            let word = if value.default { "by the name of the block" } else { "written" };
+            page.line(Line::indent(2).say(format!("{word} at {}", shown(place))));
+        }
+        if let Some(by) = &value.by {
+            // A variable says itself who gave it.
+            let text = if by.starts_with("set by ") { by.clone() } else { format!("decided by {by}") };
+            page.line(Line::indent(2).say(text));
+        }
+        for (module, place) in &value.calls {
+            page.line(Line::indent(2).say(format!("in the module {}", used(module, place.as_ref()))));
+        }
+    }
+    page.finish()
+}
+
+fn origin(value: &Resolved) -> Option<String> {
+    if value.default { Some("default".to_owned()) } else { value.by.clone() }
+}
+
+fn used(module: &str, place: Option<&Place>) -> String {
+    match place {
+        Some(place) => format!("{module}, used at {}", shown(place)),
+        None => module.to_owned(),
+    }
+}
+
+fn shown(place: &Place) -> String {
+    format!("{}:{}", place.file, place.line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_step_is_told() {
+        let place = |line| Some(Place { file: "m/stead.yaml".into(), line, column: 1 });
+        let values = [
+            Resolved {
+                path: "east.vm.web.plan".into(),
+                value: Value::text("std-1c-2g"),
+                place: place(3),
+                by: Some("vars.plan, given by use.east".into()),
+                default: false,
+                calls: vec![("east".into(), place(9))],
+            },
+            Resolved {
+                path: "vm.web.name".into(),
+                value: Value::text("web"),
+                place: place(1),
+                by: None,
+                default: true,
+                calls: Vec::new(),
+            },
+        ];
+        insta::assert_snapshot!(why(&values, Style::plain(100)), @r#"
+    east.vm.web.plan = std-1c-2g
+      written at m/stead.yaml:3
+      decided by vars.plan, given by use.east
+      in the module east, used at m/stead.yaml:9
+    vm.web.name = web
+      by the name of the block at m/stead.yaml:1
+    "#);
+        insta::assert_snapshot!(page(&values, Style::plain(100)), @r#"
+    PATH              VALUE      SOURCE          SET_BY                        MODULE
+    east.vm.web.plan  std-1c-2g  m/stead.yaml:3  vars.plan, given by use.east  east, used at
+                                                      m/stead.yaml:9
+    vm.web.name       web        m/stead.yaml:1  default
+    "#);
+    }
+}

@@ -1,0 +1,193 @@
+//! What tests of a stack came to: for people, for programs, and as JUnit for CI.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::model::source::Place;
+use crate::report::json;
+use crate::report::text::junit_xml::{self, Case, Suite};
+use crate::report::text::page::{Line, Page};
+use crate::report::text::style::{Role, Style};
+use crate::report::text::{escape, phrases};
+
+/// What one test came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tested {
+    /// Its name.
+    pub name: String,
+    /// Its file.
+    pub file: String,
+    /// Where it stands.
+    pub place: Option<Place>,
+    /// What is not as it wants it; nothing when it passed.
+    pub missed: Vec<Miss>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Something that is not as a test wants it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Miss {
+    /// Where the test says it.
+    pub place: Option<Place>,
+    /// What is wanted, and what is there.
+    pub text: String,
+}
+
+/// Returns the page of a run.
+#[must_use]
+pub fn page(tests: &[Tested], style: Style) -> String {
+    let mut page = Page::new(style);
+    for test in tests {
+        let (role, word) =
+            if test.missed.is_empty() { (Role::Good, "ok   ") } else { (Role::Danger, "FAIL ") };
+        let line = Line::indent(0).put(role, word).put(Role::Plain, escape::line(&test.name));
+        page.line(line.put(Role::Faint, format!("  {}", shown(test.place.as_ref()))));
+        for miss in &test.missed {
+            let place = format!("{}  ", shown(miss.place.as_ref()));
+            page.line(
+                Line::indent(5)
+                    .put(Role::Strong, place)
+                    .put(Role::Plain, escape::line(&miss.text))
+                    .hanging(9),
+            );
+        }
+    }
+    let failed = tests.iter().filter(|test| !test.missed.is_empty()).count();
+    let (role, passed) = (if failed == 0 { Role::Good } else { Role::Danger }, tests.len() - failed);
+    page.line(
+        Line::indent(0).put(
+            role,
+            format!("{}: {passed} passed, {failed} failed", phrases::counted(tests.len(), "test")),
+        ),
+    );
+    page.finish()
+}
+
+fn shown(place: Option<&Place>) -> String {
+    place.map(|place| format!("{}:{}:{}", place.file, place.line, place.column)).unwrap_or_default()
+}
+
+#[derive(Serialize)]
+struct Document<'t> {
+    schema_version: u32,
+    passed: usize,
+    failed: usize,
+    tests: Vec<OfTest<'t>>,
+}
+
+#[derive(Serialize)]
+struct OfTest<'t> {
+    name: &'t str,
+    file: &'t str,
+    line: Option<u32>,
+    passed: bool,
+    seconds: f64,
+    failures: Vec<OfMiss<'t>>,
+}
+
+#[derive(Serialize)]
+struct OfMiss<'t> {
+    line: Option<u32>,
+    column: Option<u32>,
+    text: &'t str,
+}
+
+/// Returns the document of a run.
+#[must_use]
+pub fn json(tests: &[Tested]) -> String {
+    let of_miss = |miss: &'_ Miss| -> (Option<u32>, Option<u32>) {
+        (miss.place.as_ref().map(|place| place.line), miss.place.as_ref().map(|place| place.column))
+    };
+    let of_test = |test: &'_ Tested| test.place.as_ref().map(|place| place.line);
+    let failed = tests.iter().filter(|test| !test.missed.is_empty()).count();
+    json::pretty(&Document {
+        schema_version: json::SCHEMA_VERSION,
+        passed: tests.len() - failed,
+        failed,
+        tests: tests
+            .iter()
+            .map(|test| OfTest {
+                name: &test.name,
+                file: &test.file,
+                line: of_test(test),
+                passed: test.missed.is_empty(),
+                seconds: test.took.as_secs_f64(),
+                failures: test
+                    .missed
+                    .iter()
+                    .map(|miss| {
+                        let (line, column) = of_miss(miss);
+                        OfMiss { line, column, text: &miss.text }
+                    })
+                    .collect(),
+            })
+            .collect(),
+    })
+}
+
+/// Returns the run as JUnit has it: a suite for each file.
+#[must_use]
+pub fn junit(tests: &[Tested]) -> String {
+    let suites = tests.chunk_by(|a, b| a.file == b.file);
+    let suite = |tests: &[Tested]| Suite {
+        name: tests.first().map(|test| test.file.clone()).unwrap_or_default(),
+        cases: tests.iter().map(case).collect(),
+    };
+    junit_xml::junit(&suites.map(suite).collect::<Vec<_>>())
+}
+
+fn case(test: &Tested) -> Case {
+    Case {
+        name: test.name.clone(),
+        place: test.place.as_ref().map(|place| (test.file.clone(), place.line)),
+        seconds: Some(test.took.as_secs_f64()),
+        failures: test.missed.iter().map(|miss| (miss.text.clone(), shown(miss.place.as_ref()))).collect(),
+        skipped: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run() -> Vec<Tested> {
+        let place = |line| Some(Place { file: "shop.test.yaml".into(), line, column: 3 });
+        let tested = |name: &str, line, missed| Tested {
+            name: name.to_owned(),
+            file: "shop.test.yaml".to_owned(),
+            place: place(line),
+            missed,
+            took: Duration::from_millis(20),
+        };
+        let miss =
+            Miss { place: place(9), text: "create: expected <a & b>, got \"none\"\u{1b}".to_owned() };
+        vec![tested("one machine", 2, Vec::new()), tested("two", 7, vec![miss])]
+    }
+
+    #[test]
+    fn people_see_places_and_counts() {
+        insta::assert_snapshot!(page(&run(), Style::plain(100)), @r#"
+    ok   one machine  shop.test.yaml:2:3
+    FAIL two  shop.test.yaml:7:3
+         shop.test.yaml:9:3  create: expected <a & b>, got "none"\u{1b}
+    2 tests: 1 passed, 1 failed
+    "#);
+    }
+
+    #[test]
+    fn junit_is_escaped() {
+        insta::assert_snapshot!(junit(&run()), @r#"
+    <?xml version="1.0" encoding="UTF-8"?>
+    <testsuites name="stead" tests="2" failures="1">
+      <testsuite name="shop.test.yaml" tests="2" failures="1" time="0.040">
+        <testcase name="one machine" classname="shop.test.yaml" file="shop.test.yaml" line="2" time="0.020"/>
+        <testcase name="two" classname="shop.test.yaml" file="shop.test.yaml" line="7" time="0.020">
+          <failure message="create: expected &lt;a &amp; b&gt;, got &quot;none&quot;\u{1b}">shop.test.yaml:9:3 create: expected &lt;a &amp; b&gt;, got &quot;none&quot;\u{1b}</failure>
+        </testcase>
+      </testsuite>
+    </testsuites>
+    "#);
+    }
+}
