@@ -5,5 +5,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    stead::cli::entry::main()
+    stead::cli::dispatch::main()
 }

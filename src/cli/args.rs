@@ -7,6 +7,7 @@ mod catalog;
 mod ci;
 mod cost;
 mod drift;
+pub(super) mod global_flags;
 mod import;
 mod leftovers;
 mod list;

@@ -2,5 +2,5 @@
 //! environment there, and one issue while there is drift; both are found again and rewritten in place.
 
 pub(super) mod api;
-pub(super) mod desk;
-pub(super) mod job;
+pub(super) mod ci_job;
+pub(super) mod comments;

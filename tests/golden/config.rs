@@ -1,7 +1,7 @@
 //! What stands in files beside the configuration and in the user's directory: the lock file, the settings, and the
 //! catalog that editors offer names of.
 
-use stead::cli::profile::{Profile, Profiles, Words};
+use stead::cli::process::profile::{Profile, Profiles, Words};
 use stead::config::lock;
 use stead::model::catalog::Catalog;
 use stead::model::source::SourceId;

@@ -2,13 +2,13 @@
 
 use std::process::Command;
 
-use stead::cli::hush;
+use stead::cli::process::panic_hook;
 
 /// Panics with a secret in its message, in a process of its own.
 #[test]
 #[ignore = "runs in a process of its own: it panics"]
 fn one_panic() {
-    hush::prepare();
+    panic_hook::prepare();
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
     println!("{}", limits.lines().find(|line| line.contains("core file")).unwrap());
     let secret = "canary-ü".to_owned();

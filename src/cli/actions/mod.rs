@@ -1,11 +1,11 @@
 //! `do`: from the tables' actions to requests, and from answers to what people see.
 
-pub(super) mod answer;
-pub(super) mod ask;
-pub(super) mod known;
+pub(super) mod invocation;
 pub(super) mod kubeconfig;
-pub(super) mod scene;
+pub(super) mod output;
+pub(super) mod parameters;
+pub(super) mod registry;
+pub(super) mod request;
 pub(super) mod send;
 pub(super) mod target;
-pub(super) mod values;
 pub(super) mod wait;

@@ -6,12 +6,12 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use uuid::Uuid;
 
-use super::known::Deed;
-use super::scene::Scene;
+use super::invocation::Scene;
+use super::registry::Deed;
 use super::target::{Ground, Stack, Target};
-use crate::cli::books::{self, Book, Expected};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
+use crate::cli::ledger::ledger_io::{self, Book, Expected};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
 use crate::cloud::error::Mutation;
 use crate::cloud::write::action_request::Acted;
 use crate::ledger::journal::record::Record;
@@ -33,11 +33,15 @@ pub(in crate::cli) async fn send(scene: &Scene<'_>) -> Result<Option<Json>, Fail
         return Ok(Some(look(scene).await?));
     }
     if let (Ground::Stack(stack), Some(address)) = (scene.ground, &scene.target.address) {
-        let journal =
-            books::open_journal(&stack.project, &stack.connection, &scene.session.who, Expected::Newest)
-                .await?;
+        let journal = ledger_io::open_journal(
+            &stack.project,
+            &stack.connection,
+            &scene.session.who,
+            Expected::Newest,
+        )
+        .await?;
         let done = under_lock(scene, stack, &journal, address).await;
-        return books::close_after(journal, done).await;
+        return ledger_io::close_after(journal, done).await;
     }
     let acted = scene.ground.client().changes(&|_| Ok(())).act(&scene.order.ask).await;
     ended(acted, scene.deed, scene.target)

@@ -1,11 +1,12 @@
 //! To what an action is done: a resource of the stack, an object by its id, or a kind as a whole.
 
-use crate::cli::connect::{Chance, Connection, Http, Link, Time};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::project::Project;
-use crate::cli::session::Session;
-use crate::cli::{addresses, books};
+use crate::cli::command_context::Session;
+use crate::cli::ledger::ledger_io;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::service::connection::{Chance, Connection, Http, Link, Time};
+use crate::cli::stack::project::Project;
+use crate::cli::stack::unknown_addresses;
 use crate::cloud::client::Client;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
@@ -120,7 +121,7 @@ impl Ground {
         }
         let project = session.open()?;
         let connection = session.connect(&project)?;
-        let ledger = books::read_ledger(&project, &connection).await?;
+        let ledger = ledger_io::read_ledger(&project, &connection).await?;
         Ok(Self::Stack(Box::new(Stack { project, connection, ledger })))
     }
 
@@ -152,7 +153,7 @@ impl Ground {
                     .help("stead plan shows what an apply would make; KIND:ID names an object by id."));
             }
             let known = stack.ledger.entries.keys().chain(declared.keys()).map(Address::as_str);
-            return Err(addresses::unknown(address.as_str(), known));
+            return Err(unknown_addresses::unknown(address.as_str(), known));
         };
         Ok(Target {
             address: Some(address.clone()),

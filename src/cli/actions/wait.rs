@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::known::Deed;
-use super::scene::Scene;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
+use super::invocation::Scene;
+use super::registry::Deed;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
 use crate::cloud::http::decode;
 use crate::cloud::http::url_path::fill_all;
 use crate::cloud::write::action_request::Ask;

@@ -9,7 +9,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 
 use super::duration;
-use crate::cli::actions::known::{self, Deed};
+use crate::cli::actions::registry::{self, Deed};
 use crate::kinds::REGISTRY;
 use crate::model::schema::{Answer, Effect, Merge, Need, Parameter, Type};
 
@@ -59,7 +59,7 @@ pub struct Do {
 
 impl Args for Do {
     fn augment_args(command: Command) -> Command {
-        let all = known::all(REGISTRY);
+        let all = registry::all(REGISTRY);
         let command = command
             .subcommand_required(true)
             .arg_required_else_help(true)
@@ -86,7 +86,7 @@ impl FromArgMatches for Do {
             Some(matches.try_get_many::<String>(name).ok()??.cloned().collect())
         };
         let mut given = BTreeMap::new();
-        for parameter in parameters(known::all(REGISTRY).get(action).map_or(&[][..], Vec::as_slice)) {
+        for parameter in parameters(registry::all(REGISTRY).get(action).map_or(&[][..], Vec::as_slice)) {
             let name = parameter.name;
             if parameter.ty == Type::Boolean {
                 if has(name) {
@@ -374,7 +374,7 @@ mod tests {
         assert!(parse("stead do restore database.main --backup b --time t").is_err());
         assert!(parse("stead do reboot").is_err());
         assert!(parse("stead do reboot vm.web --csv").is_err());
-        for (name, deeds) in known::all(REGISTRY) {
+        for (name, deeds) in registry::all(REGISTRY) {
             assert!(action(name, &deeds).get_arguments().any(|arg| arg.get_id() == "yes"), "{name}");
         }
     }

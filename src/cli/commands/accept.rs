@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::files::{self, StackFiles};
-use crate::cli::project::Project;
-use crate::cli::rewriting::{self, Rewrite};
-use crate::cli::session::Session;
+use crate::cli::command_context::Session;
+use crate::cli::files::stack_files::{self, StackFiles};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::stack::project::Project;
+use crate::cli::stack::rewrite_files::{self, Rewrite};
 use crate::config::edit::{Edit, File, Literal, Path, edit};
 use crate::config::stack::{Resource, Setting};
 use crate::kinds::REGISTRY;
@@ -37,7 +37,7 @@ pub(super) async fn run(
         Failure::new(Exit::Failed, format!("the live value of {wanted} is a secret, or not known"))
             .help("Set it where the configuration takes it from.")
     })?;
-    let stack = files::read_stack(&session.settings.dir)?;
+    let stack = stack_files::read_stack(&session.settings.dir)?;
     let Some(before) = source_of(project, setting, &stack.sources) else {
         return Err(Failure::new(
             Exit::OutOfDate,
@@ -46,11 +46,11 @@ pub(super) async fn run(
     };
     let target = path.split('.').fold(Path::of(resource.address.as_str()), Path::key);
     let file = File { source: &before, registry: &REGISTRY };
-    let after =
-        edit(&file, &[Edit::Set(target, live)]).map_err(|refusal| rewriting::refused(&before, refusal))?;
+    let after = edit(&file, &[Edit::Set(target, live)])
+        .map_err(|refusal| rewrite_files::refused(&before, refusal))?;
     check(session, &stack.sources, &before, &after)?;
     let rewrite = Rewrite { path: PathBuf::from(&before.path), before, after };
-    if rewriting::write(session, &[rewrite], yes).await? {
+    if rewrite_files::write(session, &[rewrite], yes).await? {
         session.ui.done(&format!("{wanted} is accepted."));
         session.next("plan", "shows that nothing is put back");
     }

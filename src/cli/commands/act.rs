@@ -4,18 +4,18 @@ use std::cell::Cell;
 
 use serde_json::{Value as Json, json};
 
-use crate::cli::actions::answer::{self, Answered};
-use crate::cli::actions::known::{self, Deed};
-use crate::cli::actions::scene::Scene;
+use crate::cli::actions::invocation::Scene;
+use crate::cli::actions::output::{self, Answered};
+use crate::cli::actions::registry::{self, Deed};
 use crate::cli::actions::target::{Ground, Named, Target, is_name};
 use crate::cli::actions::wait::{Over, Wait};
-use crate::cli::actions::{ask, send};
+use crate::cli::actions::{request, send};
 use crate::cli::args::Do;
+use crate::cli::command_context::Session;
 use crate::cli::commands::delete_object;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::interrupt::{self, Ended};
-use crate::cli::session::Session;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::signals::{self, Ended};
 use crate::kinds::REGISTRY;
 use crate::model::schema::{Answer, Kind, OnChange, Type, Until};
 use crate::model::snapshot::Object;
@@ -35,8 +35,8 @@ pub(in crate::cli) async fn run(session: &Session, args: &Do) -> Result<Exit, Fa
     let ground = Ground::open(session, needs_stack(&named, args)).await?;
     let target = ground.target(&named)?;
     let deed = chosen(args, &target)?;
-    answer::check(session, deed, args)?;
-    let order = ask::order(session, &ground, deed, &target, args).await?;
+    output::check(session, deed, args)?;
+    let order = request::order(session, &ground, deed, &target, args).await?;
     let scene = Scene { session, ground: &ground, deed, target: &target, args, order: &order };
     if !agreed(&scene).await? {
         return Ok(Exit::Interrupted);
@@ -66,7 +66,7 @@ async fn watched<T>(
     stop: &Cell<bool>,
     told: impl Fn(),
 ) -> Result<Ended<T>, Failure> {
-    Ok(interrupt::watch(work, stop, told, || {}).await.map_err(anyhow::Error::from)?)
+    Ok(signals::watch(work, stop, told, || {}).await.map_err(anyhow::Error::from)?)
 }
 
 fn interrupted(what: &str) -> Failure {
@@ -78,7 +78,7 @@ fn named(args: &Do) -> Result<Named, Failure> {
     if let Some(text) = &args.target {
         return Named::parse(text);
     }
-    match known::all(REGISTRY).get(args.action.as_str()).map_or(&[][..], Vec::as_slice) {
+    match registry::all(REGISTRY).get(args.action.as_str()).map_or(&[][..], Vec::as_slice) {
         [only] if !only.action.needs_object() => Ok(Named::Kind(only.kind)),
         many => {
             let kinds: Vec<&str> = many.iter().map(|deed| deed.kind.name).collect();
@@ -91,7 +91,7 @@ fn named(args: &Do) -> Result<Named, Failure> {
 /// Tells whether a resource of the stack is named anywhere.
 fn needs_stack(named: &Named, args: &Do) -> bool {
     let is_resource = |text: &String| is_name(text) && matches!(Named::parse(text), Ok(Named::Resource(_)));
-    let all = known::all(REGISTRY);
+    let all = registry::all(REGISTRY);
     let deeds = all.get(args.action.as_str()).map_or(&[][..], Vec::as_slice);
     let mut references = deeds
         .iter()

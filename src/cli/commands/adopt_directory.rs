@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use super::state::missing;
 use crate::apply::context::Bounds;
 use crate::cli::args::AdoptDirectory;
-use crate::cli::books::{self, Shelf, Terms};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::files::Shared;
-use crate::cli::session::Session;
-use crate::cli::waterline::Marks;
-use crate::cli::{backend, repository_walk, stack_origin};
+use crate::cli::command_context::Session;
+use crate::cli::files::repository_walk;
+use crate::cli::files::stack_files::Shared;
+use crate::cli::ledger::high_water_mark::Marks;
+use crate::cli::ledger::ledger_io::{self, Shelf, Terms};
+use crate::cli::ledger::stack_origin;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::ledger_settings;
 use crate::cloud::system_clock::SystemRandom;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::Identity;
@@ -35,7 +37,7 @@ struct Unit {
 /// # Errors
 /// When the ledger is not on a shared backend, the directory has no origin, or the ledger cannot be written.
 pub(super) async fn run(session: &Session, args: &AdoptDirectory) -> Result<Exit, Failure> {
-    if !backend::is_shared(&session.settings) {
+    if !ledger_settings::is_shared(&session.settings) {
         return Err(Failure::new(
             Exit::Usage,
             "the ledger is beside its stack, and not on a shared backend",
@@ -70,7 +72,7 @@ async fn read(
     place: Place,
     directory: &Path,
 ) -> Result<Option<Unit>, Failure> {
-    let key = books::seal_key(&session.settings)?;
+    let key = ledger_io::seal_key(&session.settings)?;
     let found = Shelf::read(&place, stack, environment, key.as_ref()).await?;
     let Some(ledger) = found.filter(|ledger| !ledger.is_blank()) else { return Ok(None) };
     let here = stack_origin::find(&session.settings, directory, stack, &ledger.origins)?;
@@ -89,7 +91,8 @@ async fn of_repository(session: &Session, directory: &Path) -> Result<Vec<Unit>,
             session.ui.say(&format!("warning: {shown} cannot be read as a stack: left out"));
             continue;
         };
-        let place = backend::place_of(settings, (&header.name, header.backend_required), &found.directory)?;
+        let place =
+            ledger_settings::place_of(settings, (&header.name, header.backend_required), &found.directory)?;
         let mut environments: Vec<&Name> = header.environments.iter().collect();
         if environments.is_empty() {
             environments.push(&header.default);
@@ -161,9 +164,9 @@ async fn record(session: &Session, unit: &Unit) -> Result<(), Failure> {
     let settings = &session.settings;
     let identity = Identity::fresh(&unit.stack, &unit.environment, &SystemRandom);
     let terms = Terms { identity: &identity, effect: Bounds::default().effect, force: None };
-    let journal = books::open_at(settings, &session.who, &unit.place, &terms).await?;
+    let journal = ledger_io::open_at(settings, &session.who, &unit.place, &terms).await?;
     let marks =
-        Marks::new(settings, books::seal_key(settings)?, &unit.place, (&unit.stack, &unit.environment));
+        Marks::new(settings, ledger_io::seal_key(settings)?, &unit.place, (&unit.stack, &unit.environment));
     let work = async {
         let ledger = journal.ledger().clone();
         if ledger.sealed.is_some()
@@ -174,9 +177,9 @@ async fn record(session: &Session, unit: &Unit) -> Result<(), Failure> {
         let mut origins = ledger.origins;
         origins.extend(unit.here.origin.clone());
         journal.commit(&[Record::Origins { origins }]).await?;
-        books::remember(&marks, &journal);
+        ledger_io::remember(&marks, &journal);
         Ok(())
     };
-    let done = books::while_kept(&journal, Box::pin(work)).await;
-    books::close_after(journal, done).await
+    let done = ledger_io::while_kept(&journal, Box::pin(work)).await;
+    ledger_io::close_after(journal, done).await
 }

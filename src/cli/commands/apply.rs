@@ -9,22 +9,25 @@ use crate::apply::context::{Bounds, Context};
 use crate::apply::event::Event;
 use crate::apply::run::{self};
 use crate::cli::args::{Apply as Args, Consent, Running, Scope};
-use crate::cli::awaited::{self, Known};
-use crate::cli::books::{self, Book, Expected, Shelf};
+use crate::cli::artifacts::plan_file;
+use crate::cli::artifacts::report_files::{self, About};
+use crate::cli::command_context::Session;
 use crate::cli::commands::plan as planning;
-use crate::cli::connect::{Chance, Connection, Http, Time};
-use crate::cli::delivery::{self, Sinks};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::interrupt::{self, Ended};
-use crate::cli::kept_secrets::{self, Keyring};
-use crate::cli::project::Project;
-use crate::cli::reports::{self, About};
-use crate::cli::rescue::Rescue;
-use crate::cli::session::Session;
-use crate::cli::sources::Sources;
-use crate::cli::telling::{Telling, Waits};
-use crate::cli::{consent, data_consent, origin, questions, reading, stack_origin, vouching};
+use crate::cli::files::git_origin;
+use crate::cli::ledger::ledger_io::{self, Book, Expected, Shelf};
+use crate::cli::ledger::recovery_file::Rescue;
+use crate::cli::ledger::{ambiguous_intents, stack_origin};
+use crate::cli::planning::progress::{Telling, Waits};
+use crate::cli::planning::{approval, data_consent, refresh};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::signals::{self, Ended};
+use crate::cli::secrets::deferred_secrets::{self, Known};
+use crate::cli::secrets::kept_secrets::{self, Keyring};
+use crate::cli::secrets::secret_sinks::{self, Sinks};
+use crate::cli::service::connection::{Chance, Connection, Http, Time};
+use crate::cli::stack::project::Project;
+use crate::cli::stack::source_archives::Sources;
 use crate::cloud::system_clock::SystemClock;
 use crate::config::lock;
 use crate::config::stack::Confirm;
@@ -138,7 +141,7 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
                 .help("--yes=create,update, --expect FINGERPRINT or a saved plan as FILE agree to less.")
         });
     }
-    let project = reports::opened(session, &order.running.reports.wanted)?;
+    let project = report_files::opened(session, &order.running.reports.wanted)?;
     confirmed(session, order, &project)?;
     order.overriding.check(&project)?;
     let connection = session.connect(&project)?;
@@ -146,23 +149,23 @@ pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Res
     let overwrite = order.scope.overwrite_secrets.iter().cloned().collect();
     let apply = Apply::new(session, &project, &connection, &journal, order.running, &overwrite);
     let done = Apply { overriding: Some(&order.overriding), ..apply }.planned(order).await;
-    books::close_after(journal, done).await
+    ledger_io::close_after(journal, done).await
 }
 
 async fn saved_plan(session: &Session, file: &Path, args: &Args) -> Result<Exit, Failure> {
-    let vouched = vouching::read(session, file, args.verify_key.as_deref())?;
+    let vouched = plan_file::read(session, file, args.verify_key.as_deref())?;
     if vouched.is_signed() {
         session.ui.hint(&format!("The plan is {}.", vouched.told()));
     }
     let saved = &vouched.saved;
-    saved.check_time(SystemClock.now(), vouching::STEAD_VERSION).map_err(|stale| plan_again(&stale))?;
+    saved.check_time(SystemClock.now(), plan_file::STEAD_VERSION).map_err(|stale| plan_again(&stale))?;
     if let Some(expected) = args.expect.as_ref().filter(|expected| **expected != saved.plan.fingerprint) {
         let found = &saved.plan.fingerprint;
         let what = format!("the saved plan has the fingerprint {found}, not {expected}");
         return Err(Failure::new(Exit::OutOfDate, what)
             .help("Nothing was sent. Take the file of the plan that was reviewed, or review this one."));
     }
-    let project = reports::opened(session, &args.running.reports.wanted)?;
+    let project = report_files::opened(session, &args.running.reports.wanted)?;
     let overriding = Overriding { policies: args.overrides.clone(), reason: args.reason.clone() };
     overriding.check(&project)?;
     let connection = session.connect(&project)?;
@@ -170,7 +173,7 @@ async fn saved_plan(session: &Session, file: &Path, args: &Args) -> Result<Exit,
     let overwrite = args.scope.overwrite_secrets.iter().cloned().collect();
     let apply = Apply::new(session, &project, &connection, &journal, &args.running, &overwrite);
     let done = Apply { overriding: Some(&overriding), ..apply }.saved(saved).await;
-    books::close_after(journal, done).await
+    ledger_io::close_after(journal, done).await
 }
 
 /// Opens the ledger; one that is older than the last one seen here only if the user accepts that.
@@ -181,7 +184,7 @@ async fn opened(
     running: &Running,
 ) -> Result<Book, Failure> {
     let expected = if running.accept_older_ledger { Expected::Any } else { Expected::NewestOfAll };
-    books::open_journal(project, connection, &session.who, expected).await
+    ledger_io::open_journal(project, connection, &session.who, expected).await
 }
 
 /// Says how a destruction is agreed to without a question.
@@ -238,9 +241,9 @@ async fn agreed(
     order: &Order<'_>,
 ) -> Result<bool, Failure> {
     if let Some(yes) = &order.yes {
-        let outside = consent::outside(yes, plan);
+        let outside = approval::outside(yes, plan);
         let Some(first) = outside.first() else { return Ok(true) };
-        let (action, does) = (consent::word(first.action), phrases::action(first.action));
+        let (action, does) = (approval::word(first.action), phrases::action(first.action));
         return Err(Failure::new(
             Exit::Blocked,
             format!("--yes does not cover the {does} of {}; nothing was applied", first.address),
@@ -295,26 +298,26 @@ impl<'a> Apply<'a> {
         let mut options = session.options(order.scope, order.destroy);
         options.overrides = order.overriding.names();
         options.with_leftovers = order.with_leftovers;
-        let pinned = reading::pinned(&connection.lock_file)?;
+        let pinned = refresh::pinned(&connection.lock_file)?;
         let clock = connection.client.clock();
         let start = clock.elapsed();
         let ledger = journal.ledger().clone().for_plans();
-        let reading = reading::plan(connection, project, &ledger, &options, pinned.as_ref());
-        let (mut plan, mut world) = books::while_kept(journal, reading).await?;
+        let reading = refresh::plan(connection, project, &ledger, &options, pinned.as_ref());
+        let (mut plan, mut world) = ledger_io::while_kept(journal, reading).await?;
         if order.yes.is_none()
             && let asking = data_consent::ask(session, &plan, &options.overrides)
-            && let Some(agreed) = books::while_kept(journal, asking).await?
+            && let Some(agreed) = ledger_io::while_kept(journal, asking).await?
         {
             options.delete_data.extend(agreed);
-            let reading = reading::plan(connection, project, &ledger, &options, pinned.as_ref());
-            (plan, world) = books::while_kept(journal, reading).await?;
+            let reading = refresh::plan(connection, project, &ledger, &options, pinned.as_ref());
+            (plan, world) = ledger_io::while_kept(journal, reading).await?;
         }
         let used = lock::pinned(REGISTRY, &project.stack, &world.catalog).catalog;
         let terms = (order.scope.locked, !ledger.entries.is_empty());
-        books::check_lock(session, connection, &used, pinned.as_ref(), terms)?;
+        ledger_io::check_lock(session, connection, &used, pinned.as_ref(), terms)?;
         let facts = planning::facts(&ledger, clock, start, &world);
         let blocked = plan.is_blocked(&options.overrides);
-        reports::plan(session, &self.running.reports.wanted, &plan, About::stack(&project.stack))?;
+        report_files::plan(session, &self.running.reports.wanted, &plan, About::stack(&project.stack))?;
         if blocked || !(session.ui.json || session.ui.ndjson) {
             planning::show(session, &plan, &facts, Exit::Blocked);
         }
@@ -328,7 +331,7 @@ impl<'a> Apply<'a> {
         }
         let asking = agreed(session, project, &plan, order);
         let pins = plan.bookkeeping.iter().any(|one| matches!(one, Bookkeeping::PinRecipients(_)));
-        if (pins || !plan.changes.is_empty()) && !books::while_kept(journal, asking).await? {
+        if (pins || !plan.changes.is_empty()) && !ledger_io::while_kept(journal, asking).await? {
             let text = if order.destroy { "Nothing was removed." } else { "Nothing was applied." };
             if session.ui.json || session.ui.ndjson {
                 return Err(Failure::new(Exit::Failed, "the answer was no").help(text));
@@ -338,7 +341,7 @@ impl<'a> Apply<'a> {
         }
         self.remember_origin().await?;
         let exit = self.run_whole(&plan, world.known).await?;
-        books::pin(project, connection, &world.catalog, pinned.as_ref())?;
+        ledger_io::pin(project, connection, &world.catalog, pinned.as_ref())?;
         Ok(exit)
     }
 
@@ -362,9 +365,9 @@ impl<'a> Apply<'a> {
         let mut options = saved.binding.options(saved.plan.base.destroy);
         options.project = session.settings.project.clone().or(options.project);
         options.overwrite_secrets.clone_from(self.overwrite);
-        let pinned = reading::pinned(&connection.lock_file)?;
-        let reading = reading::plan(connection, project, &ledger, &options, pinned.as_ref());
-        let (mut plan, world) = books::while_kept(journal, reading).await?;
+        let pinned = refresh::pinned(&connection.lock_file)?;
+        let reading = refresh::plan(connection, project, &ledger, &options, pinned.as_ref());
+        let (mut plan, world) = ledger_io::while_kept(journal, reading).await?;
         let facts = Facts {
             registry: REGISTRY,
             reads: &plan.base.reads,
@@ -379,7 +382,7 @@ impl<'a> Apply<'a> {
         let checked = saved.check(&facts).and_then(|()| recheck::check_recomputed(&saved.plan, &plan));
         checked.and_then(|()| saved.check_secrets(world.secrets.as_deref())).map_err(|s| plan_again(&s))?;
         plan.base.nonce = saved.plan.base.nonce;
-        reports::plan(session, &self.running.reports.wanted, &plan, About::stack(stack))?;
+        report_files::plan(session, &self.running.reports.wanted, &plan, About::stack(stack))?;
         let overrides = self.overriding.map(Overriding::names).unwrap_or_default();
         if plan.is_blocked(&overrides) {
             return Err(Failure::new(Exit::Blocked, "the saved plan is blocked: nothing was applied")
@@ -392,14 +395,14 @@ impl<'a> Apply<'a> {
     /// Runs a plan with every secret that it needs.
     async fn run_whole(&self, plan: &Plan, known: Known) -> Result<Exit, Failure> {
         if !plan.base.destroy {
-            awaited::check_sinks(self.project)?;
+            deferred_secrets::check_sinks(self.project)?;
         }
         let random = self.connection.client.random();
         if !plan.base.destroy {
             kept_secrets::warn_unauthenticated(&self.session.settings, &self.journal.ledger());
         }
         let sinks = Sinks { project: self.project, journal: self.journal, overwrite: self.overwrite };
-        let whole = awaited::complete(sinks, plan, known, random).await?;
+        let whole = deferred_secrets::complete(sinks, plan, known, random).await?;
         match &whole {
             Some(project) => Apply { project, rescue: self.rescue.clone(), ..*self }.run(plan).await,
             None => self.run(plan).await,
@@ -419,7 +422,7 @@ impl<'a> Apply<'a> {
     /// Settles what an earlier run left open.
     async fn recover(&self) -> Result<(), Failure> {
         self.put_in_what_was_kept().await?;
-        questions::remind(self.session, &self.journal.ledger());
+        ambiguous_intents::remind(self.session, &self.journal.ledger());
         if self.journal.ledger().intents.is_empty() {
             return Ok(());
         }
@@ -467,7 +470,7 @@ impl<'a> Apply<'a> {
     /// Runs a plan and tells how it ended.
     async fn run(&self, plan: &Plan) -> Result<Exit, Failure> {
         let telling = self.session.telling(self.connection, Some(plan));
-        let mut origin = origin::of(plan, &self.project.directory, self.session.commit.as_ref());
+        let mut origin = git_origin::of(plan, &self.project.directory, self.session.commit.as_ref());
         if let Some(overriding) = self.overriding {
             // What was overridden without need is nothing to remember.
             origin.overridden = plan.denied().into_iter().cloned().collect();
@@ -515,7 +518,7 @@ impl<'a> Apply<'a> {
     /// Writes the reports once more: of what the apply did. What was done stays done, whatever becomes of them.
     fn report(&self, plan: &Plan, ran: &Ran<'_>) {
         let about = About { told: Told::Run(ran), ..About::stack(&self.project.stack) };
-        if let Err(failure) = reports::again(self.session, &self.running.reports.wanted, plan, about) {
+        if let Err(failure) = report_files::again(self.session, &self.running.reports.wanted, plan, about) {
             self.session
                 .ui
                 .say(&format!("warning: the reports tell of the plan only: {}", failure.message));
@@ -523,8 +526,8 @@ impl<'a> Apply<'a> {
     }
 
     fn remember_waterline(&self) {
-        match books::marks(self.project, &self.connection.place) {
-            Ok(marks) => books::remember(&marks, self.journal),
+        match ledger_io::marks(self.project, &self.connection.place) {
+            Ok(marks) => ledger_io::remember(&marks, self.journal),
             Err(failure) => self
                 .session
                 .ui
@@ -545,9 +548,9 @@ impl<'a> Apply<'a> {
             Some(resources.get(address)?.attributes.get(attribute)?.expression.clone())
         };
         let sinks = Sinks { project: self.project, journal: self.journal, overwrite: self.overwrite };
-        let deliver = delivery::to_sinks(sinks, &self.rescue);
-        let delivers = delivery::records(self.project, self.connection.client.random());
-        let rescued = delivery::kept(self.project, &self.rescue);
+        let deliver = secret_sinks::to_sinks(sinks, &self.rescue);
+        let delivers = secret_sinks::records(self.project, self.connection.client.random());
+        let rescued = secret_sinks::kept(self.project, &self.rescue);
         let keyring = Keyring::new(&self.session.settings);
         let kept = |address: &Address, id: &str| {
             let in_ledger = || kept_secrets::of_object(&keyring, &self.journal.ledger(), address, id);
@@ -570,7 +573,7 @@ impl<'a> Apply<'a> {
             sources: &sources,
             deliver: &deliver,
             delivers: &delivers,
-            wants_secret: &|address| delivery::is_wanted(self.project, address),
+            wants_secret: &|address| secret_sinks::is_wanted(self.project, address),
             kept: &kept,
             keep: &keep,
             rescue: &|records| self.keep(records),
@@ -590,7 +593,7 @@ impl<'a> Apply<'a> {
             told();
             telling.tick();
         };
-        let watched = interrupt::watch(work(&context), &stop, || telling.stopping(), tick);
+        let watched = signals::watch(work(&context), &stop, || telling.stopping(), tick);
         watched.await.map_err(|error| anyhow::Error::from(error).into())
     }
 }

@@ -5,11 +5,14 @@ use std::collections::BTreeSet;
 use rust_decimal::Decimal;
 
 use crate::cli::args::{Catalog, CatalogAction, CatalogUpdate};
-use crate::cli::connect::Link;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::session::Session;
-use crate::cli::{books, files, offers, reading};
+use crate::cli::command_context::Session;
+use crate::cli::files::stack_files;
+use crate::cli::ledger::ledger_io;
+use crate::cli::planning::refresh;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::service::catalog_cache;
+use crate::cli::service::connection::Link;
 use crate::cloud::http::message::is_public;
 use crate::config::lock::{self, Lock};
 use crate::config::stack::Stack;
@@ -44,7 +47,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Catalog) -> Result<Exi
     let table = find(asked)?;
     let link = Link::open(&session.settings, &session.settings.dir, is_public(table.path))?;
     let read = link.client.catalog(&BTreeSet::from([table.name])).await?;
-    offers::keep(link.catalogs.as_deref(), &read);
+    catalog_cache::keep(link.catalogs.as_deref(), &read);
     let records = read.tables.get(table.name).map_or(&[][..], Vec::as_slice);
     let offers = Offers::new(records, &wish(args)).map_err(|error| {
         let near = nearest(&error.field, error.known.iter().map(String::as_str));
@@ -111,8 +114,8 @@ fn tables() -> Table {
 async fn update(session: &Session, args: &CatalogUpdate) -> Result<Exit, Failure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
-    let ledger = books::read_ledger(&project, &connection).await?;
-    let old = reading::pinned(&connection.lock_file)?.unwrap_or_default();
+    let ledger = ledger_io::read_ledger(&project, &connection).await?;
+    let old = refresh::pinned(&connection.lock_file)?.unwrap_or_default();
     let (_, tables) = pipeline::wanted(REGISTRY, &project.stack, &ledger, &session.looking());
     let live = connection.client.catalog(&tables).await?;
     let Renewal { lock, lines, lost } = renewal(&project.stack, &old, &live);
@@ -120,7 +123,7 @@ async fn update(session: &Session, args: &CatalogUpdate) -> Result<Exit, Failure
         session.ui.say(&format!("note: {name} is not in the catalog any more; its pin is kept."));
     }
     let text = if session.ui.json {
-        let path = files::shown(&connection.lock_file);
+        let path = stack_files::shown(&connection.lock_file);
         json::pretty(&serde_json::json!({
             "schema_version": json::SCHEMA_VERSION, "file": path, "changes": lines, "written": !args.check && !lines.is_empty(),
         }))
@@ -137,8 +140,8 @@ async fn update(session: &Session, args: &CatalogUpdate) -> Result<Exit, Failure
         return Ok(Exit::Changes);
     }
     let text = lock::write(&lock).map_err(|problem| Failure::new(Exit::Failed, problem.summary.clone()))?;
-    files::write_public(&connection.lock_file, text.as_bytes())?;
-    session.ui.say(&format!("Written to {}.", files::shown(&connection.lock_file)));
+    stack_files::write_public(&connection.lock_file, text.as_bytes())?;
+    session.ui.say(&format!("Written to {}.", stack_files::shown(&connection.lock_file)));
     Ok(Exit::Done)
 }
 

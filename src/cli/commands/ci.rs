@@ -6,18 +6,19 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::cli::args::{Ci, CiAction, CiComment, CiHook, CiInit, CiNumber};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::files::{self, Shared};
+use crate::cli::artifacts::ci_templates::{self, Facts};
+use crate::cli::artifacts::report_files;
+use crate::cli::command_context::Session;
+use crate::cli::files::git_origin;
+use crate::cli::files::stack_files::{self, Shared};
 use crate::cli::forge::api::{Text, Thread};
-use crate::cli::forge::desk::{Desk, Written};
-use crate::cli::forge::job::{Job, NoJob};
-use crate::cli::project::{self, Project};
-use crate::cli::recipes::{self, Facts};
-use crate::cli::session::Session;
-use crate::cli::settings::Settings;
-use crate::cli::term::Terminal;
-use crate::cli::{origin, reports};
+use crate::cli::forge::ci_job::{Job, NoJob};
+use crate::cli::forge::comments::{Desk, Written};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::settings::Settings;
+use crate::cli::process::terminal::Terminal;
+use crate::cli::stack::project::{self, Project};
 use crate::config::load::{self, Peek};
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
@@ -69,9 +70,9 @@ async fn comment(session: &Session, args: &CiComment) -> Result<Exit, Failure> {
 
 /// Reads the report that is to be a comment.
 fn report(path: &Path) -> Result<String, Failure> {
-    let text = String::from_utf8(files::read_output(path)?).unwrap_or_default();
+    let text = String::from_utf8(stack_files::read_output(path)?).unwrap_or_default();
     if review::marker_of(&text).is_none() {
-        let name = files::shown(path);
+        let name = stack_files::shown(path);
         return Err(Failure::new(Exit::Usage, format!("{name} is no Markdown report of stead's"))
             .help("stead plan --report md=FILE writes one."));
     }
@@ -163,11 +164,11 @@ fn init(session: &Session, args: &CiInit) -> Result<Exit, Failure> {
         install: args.install.clone(),
         image: args.image.clone(),
     };
-    if let Some(why) = recipes::refused(&facts) {
+    if let Some(why) = ci_templates::refused(&facts) {
         return Err(Failure::new(Exit::Usage, format!("no pipeline is written: {why}"))
             .help("Give it a name of letters, digits, `-`, `_` and `.`."));
     }
-    let (file, text) = recipes::pipeline(args.system, &facts);
+    let (file, text) = ci_templates::pipeline(args.system, &facts);
     write(session, &shared.root.join(&file), &text, (args.force, false))?;
     if args.install.is_none() && args.image.is_none() {
         session.ui.hint(
@@ -179,11 +180,11 @@ fn init(session: &Session, args: &CiInit) -> Result<Exit, Failure> {
 
 fn hook(session: &Session, args: &CiHook) -> Result<Exit, Failure> {
     names(&session.settings)?;
-    let git = origin::hooks(&session.settings.dir).ok_or_else(|| {
+    let git = git_origin::hooks(&session.settings.dir).ok_or_else(|| {
         Failure::new(Exit::Failed, "git looks for no hooks where the stack is")
             .help("There is no repository (git init makes one), or its core.hooksPath leads to a program that keeps hooks: have that run `stead fmt --check` and `stead validate`.")
     })?;
-    let text = recipes::hook(&directory(&Shared::of(&session.settings.dir, false).place));
+    let text = ci_templates::hook(&directory(&Shared::of(&session.settings.dir, false).place));
     write(session, &git.join("pre-commit"), &text, (args.force, true))?;
     Ok(Exit::Done)
 }
@@ -195,13 +196,13 @@ fn write(
     (force, program): (bool, bool),
 ) -> Result<(), Failure> {
     let shown = shown(path);
-    if files::exists(path) && !force {
+    if stack_files::exists(path) && !force {
         return Err(Failure::occupied(&shown).help("Overwrite it with --force."));
     }
     if program {
-        files::write_program(path, text.as_bytes())?;
+        stack_files::write_program(path, text.as_bytes())?;
     } else {
-        files::write_public(path, text.as_bytes())?;
+        stack_files::write_public(path, text.as_bytes())?;
     }
     let said = if session.ui.json { json::formatted(&[&shown], true) } else { format!("wrote {shown}\n") };
     session.ui.out(&said);
@@ -212,7 +213,7 @@ fn write(
 fn shown(path: &Path) -> String {
     let here = std::path::absolute(".").and_then(|here| here.canonicalize());
     let below = here.ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
-    files::shown(below.as_deref().unwrap_or(path))
+    stack_files::shown(below.as_deref().unwrap_or(path))
 }
 
 /// Returns the stack's name and its environments, the one that comes by itself first.
@@ -228,10 +229,10 @@ fn names(settings: &Settings) -> Result<(Name, Vec<Name>), Failure> {
 
 /// Reads what the stack says of itself, also where it does not hold together.
 fn header(settings: &Settings) -> Result<Peek, Failure> {
-    let files = files::read_stack(&settings.dir)?;
-    let below = project::below(&settings.dir, files::Trust::Full, settings.allow_outside);
+    let files = stack_files::read_stack(&settings.dir)?;
+    let below = project::below(&settings.dir, stack_files::Trust::Full, settings.allow_outside);
     let none = || {
-        let place = files::shown(&settings.dir);
+        let place = stack_files::shown(&settings.dir);
         Failure::new(Exit::Failed, format!("there is no stack in {place} whose name can be read"))
             .help("stead validate says what is wrong; stead init begins one.")
     };
@@ -254,7 +255,7 @@ fn looked_at(settings: &Settings) -> (Vec<Name>, Vec<String>) {
 
 /// Returns the directories besides the stack's own that files of it are in, from the repository's root.
 fn folders(own: &str, files: &[String]) -> Vec<String> {
-    let root = reports::root();
+    let root = report_files::root();
     let folder = |file: &String| Some(root.path(file).rsplit_once('/')?.0.to_owned());
     let is_own =
         |folder: &String| folder == own || own.is_empty() || folder.starts_with(&format!("{own}/"));

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 
 use clap::CommandFactory;
 
-use crate::cli::actions::known;
+use crate::cli::actions::registry;
 use crate::cli::args::{Cli, Complete};
-use crate::cli::completing::{self, Place, Wants};
-use crate::cli::exit::Exit;
-use crate::cli::files;
-use crate::cli::project::Project;
-use crate::cli::session::Session;
-use crate::cli::settings::Settings;
+use crate::cli::command_context::Session;
+use crate::cli::completion_candidates::{self, Place, Wants};
+use crate::cli::files::stack_files;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::settings::Settings;
+use crate::cli::stack::project::Project;
 use crate::config::syntax;
 use crate::editor::explain;
 use crate::kinds::REGISTRY;
@@ -27,7 +27,7 @@ const FILES: &str = ":files";
 pub(in crate::cli) fn run(session: &Session, args: &Complete) -> Exit {
     let mut command = Cli::command();
     command.build();
-    let place = completing::place(&command, &args.words, args.at);
+    let place = completion_candidates::place(&command, &args.words, args.at);
     // Some shells make words of their own of `=`.
     let typed = args.words.get(args.at).map_or("", |word| if word == "=" { "" } else { word });
     let mut rows = place.words.clone();
@@ -84,7 +84,7 @@ fn named(settings: &Settings, place: &Place) -> Settings {
 
 /// Returns the names below a top-level word of the stack's own files, whatever else is wrong with them.
 fn below(settings: &Settings, word: &str) -> BTreeSet<String> {
-    let Ok(read) = files::read_stack(&settings.dir) else { return BTreeSet::new() };
+    let Ok(read) = stack_files::read_stack(&settings.dir) else { return BTreeSet::new() };
     let mut found = BTreeSet::new();
     for (id, source) in read.sources.iter() {
         let parsed = syntax::parse(id, source, &|word| REGISTRY.kind(word).is_some());
@@ -128,6 +128,6 @@ fn addresses(settings: &Settings, place: &Place) -> BTreeSet<String> {
 /// Returns the kinds that an action is of; `None` for every other command.
 fn fitting(place: &Place) -> Option<BTreeSet<&'static str>> {
     let [first, action] = place.path.as_slice() else { return None };
-    let deeds = known::all(REGISTRY).remove(action.as_str()).filter(|_| first == "do")?;
+    let deeds = registry::all(REGISTRY).remove(action.as_str()).filter(|_| first == "do")?;
     Some(deeds.iter().map(|deed| deed.kind.name).collect())
 }

@@ -4,8 +4,8 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::cli::args::{Cli, Completions};
-use crate::cli::exit::Exit;
-use crate::cli::session::Session;
+use crate::cli::command_context::Session;
+use crate::cli::process::exit_code::Exit;
 
 /// Asks `stead __complete` for every word.
 const BASH: &str = include_str!("completions/stead.bash");

@@ -3,17 +3,16 @@
 use std::path::Path;
 
 use crate::cli::args::{Convert, Format, Origin};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::files;
-use crate::cli::rewriting;
-use crate::cli::scaffold;
-use crate::cli::session::Session;
+use crate::cli::artifacts::templates;
+use crate::cli::command_context::Session;
+use crate::cli::files::stack_files;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::stack::rewrite_files;
 use crate::config::document::Syntax;
 use crate::config::edit::File;
-use crate::config::foreign;
-use crate::config::layout;
 use crate::config::syntax::syntax_of;
+use crate::config::{foreign, layout};
 use crate::kinds::REGISTRY;
 use crate::model::source::Source;
 use crate::report::json;
@@ -24,9 +23,9 @@ use crate::report::json;
 /// When it cannot be read or converted, or the result is there already.
 pub(in crate::cli) fn run(session: &Session, args: &Convert) -> Result<Exit, Failure> {
     let source = if args.file == Path::new("-") {
-        rewriting::read_standard_input("stdin.yaml")?
+        rewrite_files::read_standard_input("stdin.yaml")?
     } else {
-        rewriting::read(&args.file)?
+        rewrite_files::read(&args.file)?
     };
     let origin = args.from.map(origin_of).or_else(|| guessed(session, &source));
     let (text, notes) = match origin {
@@ -45,13 +44,12 @@ pub(in crate::cli) fn run(session: &Session, args: &Convert) -> Result<Exit, Fai
         session.ui.out(&if session.ui.json { told(None, Some(&text)) } else { text });
         return Ok(Exit::Done);
     };
-    if files::exists(out) && !args.force {
-        return Err(
-            Failure::occupied(&files::shown(out)).help("Choose another file, or overwrite with --force.")
-        );
+    if stack_files::exists(out) && !args.force {
+        return Err(Failure::occupied(&stack_files::shown(out))
+            .help("Choose another file, or overwrite with --force."));
     }
-    files::write_public(out, text.as_bytes())?;
-    let shown = files::shown(out);
+    stack_files::write_public(out, text.as_bytes())?;
+    let shown = stack_files::shown(out);
     session.ui.out(&if session.ui.json { told(Some(shown), None) } else { format!("wrote {shown}\n") });
     Ok(Exit::Done)
 }
@@ -96,7 +94,7 @@ fn own(args: &Convert, source: &Source) -> Result<(String, Vec<String>), Failure
     let to = args.to.map_or(if from == Syntax::Yaml { Syntax::Kdl } else { Syntax::Yaml }, syntax);
     let file = File { source, registry: &REGISTRY };
     let (text, repeated) =
-        layout::convert(&file, to).map_err(|refusal| rewriting::refused(source, refusal))?;
+        layout::convert(&file, to).map_err(|refusal| rewrite_files::refused(source, refusal))?;
     let note = || format!("KDL has no anchors: {repeated} aliases and merges were written out");
     Ok((text, (repeated > 0).then(note).into_iter().collect()))
 }
@@ -108,10 +106,10 @@ fn foreign(
     origin: foreign::Origin,
 ) -> Result<(String, Vec<String>), Failure> {
     let beside = args.file.parent().filter(|path| !path.as_os_str().is_empty());
-    let stack = scaffold::stack_name(&files::directory_name(beside.unwrap_or(Path::new("."))));
+    let stack = templates::stack_name(&stack_files::directory_name(beside.unwrap_or(Path::new("."))));
     let to = syntax(args.to.unwrap_or_default());
     let converted = foreign::convert(source, origin, &stack, to, &REGISTRY)
-        .map_err(|problem| rewriting::rejected(source, vec![*problem]))?;
+        .map_err(|problem| rewrite_files::rejected(source, vec![*problem]))?;
     let mut notes = converted.left_out;
     if !converted.needed.is_empty() {
         notes.push(format!("before a plan, give {}", converted.needed.join(", ")));

@@ -6,12 +6,16 @@ use std::collections::BTreeMap;
 use rust_decimal::Decimal;
 
 use crate::cli::args::Cost as Args;
+use crate::cli::artifacts::plan_file;
+use crate::cli::command_context::Session;
 use crate::cli::commands::ls;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::session::Session;
-use crate::cli::settings::Settings;
-use crate::cli::{books, files, reading, testing, vouching};
+use crate::cli::files::stack_files;
+use crate::cli::ledger::ledger_io;
+use crate::cli::planning::refresh;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::settings::Settings;
+use crate::cli::testing;
 use crate::model::address::{Address, Name};
 use crate::plan::change::Plan;
 use crate::plan::inputs::Options;
@@ -24,7 +28,7 @@ use crate::report::views::list::Listed;
 /// When the stack has problems, the file is no plan, or the service or the ledger cannot be read.
 pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, Failure> {
     let bill = if let Some(file) = &args.file {
-        let plan = vouching::look(file)?.plan;
+        let plan = plan_file::look(file)?.plan;
         now_and_then(&plan, &[])
     } else {
         let (plan, owned) = planned(session, &session.settings, args.offline).await?;
@@ -46,7 +50,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
     if let Some(file) = args.file.as_ref().filter(|_| !ui.json) {
         ui.hint(&format!(
             "note: {} holds what changes; what stays as it is counts in the total only",
-            files::shown(file)
+            stack_files::shown(file)
         ));
     }
     Ok(Exit::Done)
@@ -63,10 +67,10 @@ async fn planned(
     }
     let project = session.open_with(settings)?;
     let connection = session.connect(&project)?;
-    let ledger = books::read_ledger(&project, &connection).await?;
-    let pinned = reading::pinned(&connection.lock_file)?;
+    let ledger = ledger_io::read_ledger(&project, &connection).await?;
+    let pinned = refresh::pinned(&connection.lock_file)?;
     let options = Options { project: settings.project.clone(), ..Options::default() };
-    let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
+    let (plan, world) = refresh::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     Ok((plan, ls::managed(&ledger, &world)))
 }
 

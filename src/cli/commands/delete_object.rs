@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use crate::cli::actions::target::Named;
 use crate::cli::args::Do;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::session::Session;
-use crate::cli::{books, connect, everything};
+use crate::cli::command_context::Session;
+use crate::cli::ledger::ledger_io;
+use crate::cli::planning::inventory;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::service::connection;
 use crate::cloud::error::Mutation;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::location::Place;
@@ -37,14 +39,14 @@ pub(super) async fn run(session: &Session, args: &Do) -> Result<Exit, Failure> {
     let shown = shown(&key);
     let project = session.open()?;
     let connection = session.connect(&project)?;
-    let ledger = books::read_ledger(&project, &connection).await?;
+    let ledger = ledger_io::read_ledger(&project, &connection).await?;
     check_unowned(&ledger, &key, &shown)?;
     if matches!(connection.place, Place::Http(_)) {
         session.ui.say(
             "note: a state server does not list its ledgers: only those that this stack knows were checked",
         );
     }
-    if let Some(owner) = books::foreign(&project, &connection.place).await?.get(&key) {
+    if let Some(owner) = ledger_io::foreign(&project, &connection.place).await?.get(&key) {
         return Err(owned(&shown, owner));
     }
     let client = &connection.client;
@@ -54,7 +56,7 @@ pub(super) async fn run(session: &Session, args: &Do) -> Result<Exit, Failure> {
     })?;
     let mut alone = Snapshot::default();
     alone.objects.insert(key.clone(), object.clone());
-    if let Some(why) = everything::in_use(&alone, |start| client.cloud().opens_with(start)).remove(&key) {
+    if let Some(why) = inventory::in_use(&alone, |start| client.cloud().opens_with(start)).remove(&key) {
         return Err(Failure::new(Exit::Blocked, format!("{shown} is not deleted. {why}")));
     }
     let what = described(&connection, kind, &object, &shown).await?;
@@ -124,7 +126,7 @@ fn owned(shown: &str, owner: &str) -> Failure {
 
 /// Returns the object with its name, age and price.
 async fn described(
-    connection: &connect::Connection,
+    connection: &connection::Connection,
     kind: &'static Kind,
     object: &Object,
     shown: &str,
@@ -173,7 +175,7 @@ async fn is_confirmed(session: &Session, args: &Do, key: &ObjectKey, what: &str)
 /// Returns the project that the deletion is sent with.
 async fn home(
     session: &Session,
-    connection: &connect::Connection,
+    connection: &connection::Connection,
     kind: &'static Kind,
     object: &Object,
 ) -> Result<Option<Name>, Failure> {

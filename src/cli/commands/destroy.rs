@@ -1,10 +1,10 @@
 //! `stead destroy`: a plan that removes everything that is not protected, and its apply.
 
 use crate::cli::args::{Consent, Destroy as Args, Scope};
+use crate::cli::command_context::Session;
 use crate::cli::commands::apply::{self, Order, Overriding};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::session::Session;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
 
 /// Removes everything.
 ///

@@ -6,12 +6,12 @@ mod stack;
 mod surroundings;
 
 use crate::cli::args::Doctor;
-use crate::cli::connect::Link;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::keys;
-use crate::cli::session::Session;
-use crate::cli::settings::Cloud;
+use crate::cli::command_context::Session;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::settings::Cloud;
+use crate::cli::service::api_key;
+use crate::cli::service::connection::Link;
 use crate::model::secret::Secret;
 use crate::report::json;
 use crate::report::views::doctor::{self, Check};
@@ -63,7 +63,7 @@ fn key(session: &Session) -> (Check, Option<Secret>) {
         Cloud::Local => return (Check::skipped(NAME, "The built-in cloud brings its own."), None),
         Cloud::Unset => return (Check::skipped(NAME, "No service is named."), None),
     };
-    match keys::found(settings, url) {
+    match api_key::found(settings, url) {
         Ok((key, origin)) => (surroundings::key(settings, url, origin), Some(key)),
         Err(failure) => {
             let (detail, remedy) = doing(&failure);

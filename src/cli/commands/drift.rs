@@ -1,17 +1,18 @@
 //! `stead drift`: what is live against what was last applied, and what nobody manages.
 
 use crate::cli::args::DriftArgs;
+use crate::cli::artifacts::drift_history::Diary;
+use crate::cli::artifacts::report_files::{self, About};
+use crate::cli::command_context::Session;
 use crate::cli::commands::ls::{self, Strangers};
 use crate::cli::commands::{accept, ci, plan as planning};
-use crate::cli::connect::Connection;
-use crate::cli::diary::Diary;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::project::Project;
-use crate::cli::reading::{self, World};
-use crate::cli::reports::{self, About};
-use crate::cli::session::Session;
-use crate::cli::{books, everything, questions};
+use crate::cli::ledger::{ambiguous_intents, ledger_io};
+use crate::cli::planning::inventory;
+use crate::cli::planning::refresh::{self, World};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::service::connection::Connection;
+use crate::cli::stack::project::Project;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::clock::Clock;
@@ -31,14 +32,14 @@ use crate::report::views::list::Listed;
 /// # Errors
 /// When the stack has problems, or the service or the ledger cannot be read.
 pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<Exit, Failure> {
-    let project = reports::opened(session, &args.reports.wanted)?;
+    let project = report_files::opened(session, &args.reports.wanted)?;
     let options = session.looking();
     let connection = session.connect(&project)?;
-    let ledger = books::read_ledger(&project, &connection).await?;
-    questions::remind(session, &ledger);
-    let pinned = reading::pinned(&connection.lock_file)?;
+    let ledger = ledger_io::read_ledger(&project, &connection).await?;
+    ambiguous_intents::remind(session, &ledger);
+    let pinned = refresh::pinned(&connection.lock_file)?;
     let (plan, mut world) =
-        reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
+        refresh::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     if let Some(block) = lost_ledger::blocker(&ledger, &plan) {
         return Err(Failure::new(Exit::Blocked, block.text).help(block.help));
     }
@@ -60,7 +61,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
     let (memory, sightings) = Memory::of(diary.read(), found.seen(), now);
     let found = Found { memory: &memory, ..found };
     let about = About { told: Told::Look(&found), ..About::stack(&project.stack) };
-    reports::plan(session, &args.reports.wanted, &looked_at, about)?;
+    report_files::plan(session, &args.reports.wanted, &looked_at, about)?;
     planning::warn_of_contest(session, &plan, &ledger);
     if let Some(path) = &args.accept {
         return accept::run(session, &project, &plan.drift, &ledger, (path, args.yes)).await;
@@ -77,7 +78,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
     diary.write(session, &sightings);
     if args.issue {
         let title = format!("{}/{}", found.stack, found.environment);
-        let report = reports::text(session, Format::Markdown, &looked_at, about);
+        let report = report_files::text(session, Format::Markdown, &looked_at, about);
         let written = ci::issue(&title, &report, found.to_decide() > 0).await?;
         let place = written.url.as_deref().map(|url| format!(": {url}")).unwrap_or_default();
         session.ui.say(&format!("the issue is {}{}", written.how.word(), escape::line(&place)));
@@ -93,7 +94,7 @@ async fn strangers(
     (plan, ledger): (&Plan, &Ledger),
     world: &mut World,
 ) -> Result<(Strangers, bool), Failure> {
-    let owned_elsewhere = match books::foreign(project, &connection.place).await {
+    let owned_elsewhere = match ledger_io::foreign(project, &connection.place).await {
         Ok(owned) => owned,
         Err(failure) => {
             let cause = escape::line(&failure.message);
@@ -106,7 +107,7 @@ async fn strangers(
     let reach = Reach::of(plan, ledger);
     ls::widen(session, connection, (Some(&reach), &[], true), world).await?;
     ls::redact(connection, world);
-    let claimed = everything::claimed(connection, &world.snapshot).await?;
+    let claimed = inventory::claimed(connection, &world.snapshot).await?;
     let mut strangers = ls::unmanaged(ledger, world, &reach);
     strangers.leave_out_keys_in_use(connection, world);
     strangers.leave_out_owned(&owned_elsewhere);

@@ -8,10 +8,12 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use crate::cli::args::Emulator;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::session::Session;
-use crate::cli::{files, interrupt, local};
+use crate::cli::command_context::Session;
+use crate::cli::files::stack_files;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::signals;
+use crate::cli::service::embedded_cloud;
 use crate::editor::openapi;
 use crate::emulator::faults;
 use crate::emulator::seed::Seed;
@@ -32,23 +34,23 @@ pub(in crate::cli) async fn run(session: &Session, args: &Emulator) -> Result<Ex
         bind: SocketAddr::new(args.bind, args.port),
         i_know: args.i_know,
         seed,
-        speed: args.speed.map(f64::from).or(Some(local::SPEED)),
+        speed: args.speed.map(f64::from).or(Some(embedded_cloud::SPEED)),
         faults: faults::Plan::new(args.fault_seed, rules),
         limited: !args.no_limiter,
         openapi: Some(openapi::text(&REGISTRY)),
         ..server::Options::default()
     };
-    let folder = args.data.clone().unwrap_or_else(|| local::directory(&session.settings.dir));
+    let folder = args.data.clone().unwrap_or_else(|| embedded_cloud::directory(&session.settings.dir));
     let state = session.settings.state.as_deref();
-    let running = local::start(&options, &folder, state)?;
-    if let Err(why) = local::leave_note(&folder, state, &running, options.speed) {
+    let running = embedded_cloud::start(&options, &folder, state)?;
+    if let Err(why) = embedded_cloud::leave_note(&folder, state, &running, options.speed) {
         session.ui.say(&format!("note: `--cloud local` will not find this emulator: {why:#}"));
     }
     tell(session, &running, &folder);
     // It ends by a signal only; the first one is enough.
     let stop = Cell::new(true);
-    let watched = interrupt::watch(std::future::pending::<()>(), &stop, || {}, || {}).await;
-    local::take_note(&folder, state);
+    let watched = signals::watch(std::future::pending::<()>(), &stop, || {}, || {}).await;
+    embedded_cloud::take_note(&folder, state);
     running.stop();
     watched.map(|_| Exit::Done).map_err(|error| anyhow::Error::from(error).into())
 }
@@ -73,7 +75,7 @@ fn tell(session: &Session, running: &Running, folder: &Path) {
     if session.ui.json || session.ui.ndjson {
         let said = Said {
             api_key: key,
-            data: files::shown(folder),
+            data: stack_files::shown(folder),
             page: page(running),
             schema_version: 1,
             url: &url,
@@ -90,6 +92,6 @@ fn tell(session: &Session, running: &Running, folder: &Path) {
          {page}\
          Its request log:  curl {url}/_emulator/requests\n\
          Make some drift:  curl {url}/_emulator/mutate -d '{{\"kind\": \"vm\", \"id\": \"ID\", \"set\": {{\"name\": \"x\"}}}}'\n",
-        files::shown(folder)
+        stack_files::shown(folder)
     ));
 }

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::render::shown;
 use crate::cli::args::Eval;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::session::Session;
+use crate::cli::command_context::Session;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
 use crate::model::address::Address;
 use crate::model::expression::Expression;
 use crate::model::value::Value;

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use crate::cli::args::Explain;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::session::Session;
+use crate::cli::command_context::Session;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
 use crate::editor::explain::{
     self, AttributePage, AttributeRow, CodePage, FunctionPage, Index, KindPage, Operation,
     Page as Explanation, PlanCodePage, WordPage,

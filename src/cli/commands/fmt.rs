@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::{Fmt, Format};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::session::Session;
-use crate::cli::{files, pruning, rewriting};
+use crate::cli::command_context::Session;
+use crate::cli::files::stack_files;
+use crate::cli::planning::prune;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::stack::rewrite_files;
 use crate::config::edit::File;
 use crate::config::layout;
 use crate::kinds::REGISTRY;
@@ -39,7 +41,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Fmt) -> Result<Exit, F
     }
     if !args.check {
         for (path, _, text) in &changed {
-            files::rewrite(path, text.as_bytes())?;
+            stack_files::rewrite(path, text.as_bytes())?;
         }
     }
     let names: Vec<&str> = changed.iter().map(|(_, source, _)| source.path.as_str()).collect();
@@ -54,10 +56,10 @@ pub(in crate::cli) async fn run(session: &Session, args: &Fmt) -> Result<Exit, F
 /// Returns the files as they are, and as they are to be formatted.
 async fn sources(session: &Session, args: &Fmt) -> Result<Vec<(PathBuf, Source, Source)>, Failure> {
     if !args.prune {
-        let read = |path: PathBuf| rewriting::read(&path).map(|source| (path, source.clone(), source));
+        let read = |path: PathBuf| rewrite_files::read(&path).map(|source| (path, source.clone(), source));
         return paths(session, args)?.into_iter().map(read).collect();
     }
-    let pruned = pruning::prune(&session.settings).await?;
+    let pruned = prune::prune(&session.settings).await?;
     for text in &pruned.dropped {
         session.ui.say(&format!("{text} is done: dropped"));
     }
@@ -77,7 +79,7 @@ fn piped(session: &Session, args: &Fmt) -> Result<Exit, Failure> {
         Format::Yaml => "stdin.yaml",
         Format::Kdl => "stdin.kdl",
     };
-    let source = rewriting::read_standard_input(name)?;
+    let source = rewrite_files::read_standard_input(name)?;
     let text = formatted(&source)?;
     let same = text == *source.text;
     if session.ui.json {
@@ -94,13 +96,13 @@ fn paths(session: &Session, args: &Fmt) -> Result<Vec<PathBuf>, Failure> {
         return Ok(args.files.clone());
     }
     let directory = &session.settings.dir;
-    let stack = files::read_stack(directory)?;
+    let stack = stack_files::read_stack(directory)?;
     let shown = stack.sources.iter().map(|(_, source)| PathBuf::from(&source.path));
     let paths: Vec<PathBuf> = shown.collect();
     if paths.is_empty() {
         return Err(Failure::new(
             Exit::Failed,
-            format!("there is no stack in {}", files::shown(directory)),
+            format!("there is no stack in {}", stack_files::shown(directory)),
         )
         .help("Name the files to format, or a directory with -C."));
     }
@@ -109,5 +111,5 @@ fn paths(session: &Session, args: &Fmt) -> Result<Vec<PathBuf>, Failure> {
 
 fn formatted(source: &Source) -> Result<String, Failure> {
     let file = File { source, registry: &REGISTRY };
-    layout::format(&file).map_err(|refusal| rewriting::refused(source, refusal))
+    layout::format(&file).map_err(|refusal| rewrite_files::refused(source, refusal))
 }

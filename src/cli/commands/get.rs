@@ -2,12 +2,12 @@
 
 use crate::cli::actions::target::{Ground, Named};
 use crate::cli::args::Get;
+use crate::cli::command_context::Session;
 use crate::cli::commands::ls;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::reading;
-use crate::cli::session::Session;
-use crate::cli::shield::shielded;
+use crate::cli::planning::refresh;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::secrets::redaction::shielded;
 use crate::model::value::redacted;
 use crate::plan::join::prices::Prices;
 use crate::report::json;
@@ -44,7 +44,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Get) -> Result<Exit, F
     let (applied, live) = shielded(ledger, &object);
     let redact = |text: &str| ground.client().redact(text);
     let (object, live) = (object.redacted(&redact), redacted(&live, &redact));
-    let catalog = reading::pinned(lock_file)?.unwrap_or_default();
+    let catalog = refresh::pinned(lock_file)?.unwrap_or_default();
     let row = ls::row(target.address.as_ref(), &object, &Prices::new(&catalog));
     session.ui.out(&if session.ui.json {
         json::object(&row, &applied, &live)

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use crate::cli::addresses;
 use crate::cli::args::{Drawing, Graph as Args};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::session::Session;
+use crate::cli::command_context::Session;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::stack::unknown_addresses;
 use crate::editor::graph::{self, Graph, Node, Tie, Way};
 use crate::model::address::Address;
 use crate::report::json;
@@ -68,7 +68,7 @@ pub(super) fn at(graph: &Graph, address: &str) -> Result<Vec<usize>, Failure> {
     if !found.is_empty() {
         return Ok(found);
     }
-    Err(addresses::unknown(address, graph.nodes.iter().map(|node| node.address.as_str())))
+    Err(unknown_addresses::unknown(address, graph.nodes.iter().map(|node| node.address.as_str())))
 }
 
 fn document(graph: &Graph) -> String {

@@ -1,10 +1,10 @@
 //! `stead history`: past applies, and what happened to the ledger itself.
 
 use crate::cli::args::{History, HistoryShow};
-use crate::cli::books;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::session::Session;
+use crate::cli::command_context::Session;
+use crate::cli::ledger::ledger_io;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
 use crate::ledger::state::run_history::{Happening, Incident, Run, Tally};
 use crate::model::address::Name;
 use crate::report::json;
@@ -16,7 +16,7 @@ use crate::report::views::history::{self, Ending, Happened, Past};
 /// When the stack has problems, the ledger cannot be read, or there is no such apply.
 pub(in crate::cli) async fn run(session: &Session, args: &History) -> Result<Exit, Failure> {
     let project = session.open()?;
-    let ledger = books::find_ledger(&project, &session.place(&project)?).await?;
+    let ledger = ledger_io::find_ledger(&project, &session.place(&project)?).await?;
     let (runs, incidents) = ledger.map(|ledger| (ledger.history, ledger.incidents)).unwrap_or_default();
     let mut runs: Vec<Past> = runs.iter().rev().zip(1..).map(|(run, number)| past(run, number)).collect();
     let mut incidents: Vec<Happened> = incidents.iter().rev().map(happened).collect();

@@ -8,15 +8,18 @@ use std::collections::BTreeMap;
 use self::secrets::Secrets;
 use super::recover::look;
 use crate::cli::args::{Format, Import};
-use crate::cli::books::{self, Book, Expected};
-use crate::cli::connect::Connection;
-use crate::cli::edits::Edits;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::project::{Begun, Project};
-use crate::cli::reading::{self, World};
-use crate::cli::session::Session;
-use crate::cli::{asking, awaited, everything, files, scaffold};
+use crate::cli::artifacts::templates;
+use crate::cli::command_context::Session;
+use crate::cli::files::stack_files;
+use crate::cli::ledger::ledger_io::{self, Book, Expected};
+use crate::cli::planning::inventory;
+use crate::cli::planning::refresh::{self, World};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::secrets::{deferred_secrets, prompt};
+use crate::cli::service::connection::Connection;
+use crate::cli::stack::project::{Begun, Project};
+use crate::cli::stack::source_edits::Edits;
 use crate::config::declarations::{kind_at, module_of};
 use crate::config::document::Syntax;
 use crate::config::edit::{Edit, Literal, Path};
@@ -49,13 +52,13 @@ type Adoptions = Vec<(Address, Box<Entry>)>;
 /// When the stack has problems, the service or the ledger cannot be read or written, or what is written
 /// would change something.
 pub(in crate::cli) async fn run(session: &Session, args: &Import) -> Result<Exit, Failure> {
-    let name = scaffold::stack_name(&files::directory_name(&session.settings.dir));
-    let begun = asking::opened(session, |settings| Project::open_or_begin(settings, &name))?;
+    let name = templates::stack_name(&stack_files::directory_name(&session.settings.dir));
+    let begun = prompt::opened(session, |settings| Project::open_or_begin(settings, &name))?;
     let connection = session.connect(&begun.project)?;
     if args.observe {
         let stack = &begun.project.stack;
-        let found = books::find_ledger(&begun.project, &connection.place).await?;
-        let ledger = found.unwrap_or_else(|| Ledger::new(books::fresh(&begun.project)));
+        let found = ledger_io::find_ledger(&begun.project, &connection.place).await?;
+        let ledger = found.unwrap_or_else(|| Ledger::new(ledger_io::fresh(&begun.project)));
         session
             .ui
             .hint(&format!("Looking only: {}/{} stays as it is.", stack.name, stack.environment.name));
@@ -63,12 +66,13 @@ pub(in crate::cli) async fn run(session: &Session, args: &Import) -> Result<Exit
             .run(args)
             .await;
     }
-    let journal = books::open_journal(&begun.project, &connection, &session.who, Expected::Newest).await?;
+    let journal =
+        ledger_io::open_journal(&begun.project, &connection, &session.who, Expected::Newest).await?;
     let ledger = journal.ledger().clone();
     let importing =
         Importing { session, begun: &begun, connection: &connection, ledger, journal: Some(&journal) };
-    let done = books::while_kept(&journal, Box::pin(importing.run(args))).await;
-    books::close_after(journal, done).await
+    let done = ledger_io::while_kept(&journal, Box::pin(importing.run(args))).await;
+    ledger_io::close_after(journal, done).await
 }
 
 /// Everything that an import works with.
@@ -120,16 +124,16 @@ impl Importing<'_> {
     /// Takes over everything.
     async fn everything(&self, args: &Import) -> Result<Exit, Failure> {
         let mut world =
-            everything::read(self.session, self.connection, &self.begun.project, &self.ledger).await?;
+            inventory::read(self.session, self.connection, &self.begun.project, &self.ledger).await?;
         let project = self.session.settings.project.as_ref();
-        let project = project.map(|named| everything::project(&world.snapshot, named)).transpose()?;
-        let foreign = books::foreign(&self.begun.project, &self.connection.place).await?;
+        let project = project.map(|named| inventory::project(&world.snapshot, named)).transpose()?;
+        let foreign = ledger_io::foreign(&self.begun.project, &self.connection.place).await?;
         let options = Options { project: project.clone(), foreign, ..Options::default() };
-        let mut kept_out = everything::in_use(&world.snapshot, |beginning| {
+        let mut kept_out = inventory::in_use(&world.snapshot, |beginning| {
             self.connection.client.cloud().opens_with(beginning)
         });
-        let claimed = everything::claimed(self.connection, &world.snapshot).await?;
-        let why = |owner| everything::left_to_its_owner(&world.snapshot, owner);
+        let claimed = inventory::claimed(self.connection, &world.snapshot).await?;
+        let why = |owner| inventory::left_to_its_owner(&world.snapshot, owner);
         kept_out.extend(claimed.iter().map(|(key, owner)| (key.clone(), why(owner))));
         let taken = |object: &Object| {
             let key = object.key();
@@ -140,7 +144,7 @@ impl Importing<'_> {
                 && !self.owns(&key)
                 && REGISTRY.kind(&key.kind).is_some_and(|kind| !kind.is_given(&object.attributes))
         };
-        let unread = everything::read_whole(self.connection, &mut world.snapshot, taken).await?;
+        let unread = inventory::read_whole(self.connection, &mut world.snapshot, taken).await?;
         kept_out.extend(unread);
         let from = Choice { only: None, project: project.as_ref(), kept_out: &kept_out };
         let accepted = self.accept(args, &options, &world, &from, None)?;
@@ -150,7 +154,7 @@ impl Importing<'_> {
     /// Reads an object by its id, with the children that have one.
     async fn read_one(&self, world: &mut World, key: &ObjectKey) -> Result<(), Failure> {
         let taken = |object: &Object| object.key() == *key || object.parent.as_ref() == Some(&key.id);
-        let unread = everything::read_whole(self.connection, &mut world.snapshot, taken).await?;
+        let unread = inventory::read_whole(self.connection, &mut world.snapshot, taken).await?;
         match unread.get(key) {
             None => Ok(()),
             Some(why) => Err(Failure::new(Exit::Failed, format!("{} is not taken over. {why}", key.id))
@@ -181,10 +185,10 @@ impl Importing<'_> {
             .help("An address is KIND.NAME, or that of a child of a declared block. For an instance, write its block first."));
         };
         let mut world =
-            everything::read(self.session, self.connection, &self.begun.project, &self.ledger).await?;
+            inventory::read(self.session, self.connection, &self.begun.project, &self.ledger).await?;
         let key = match &parent {
             Some(parent) => child::object(&world.snapshot, kind, id, parent.owned(&self.ledger)?)?,
-            None => everything::object(&world.snapshot, kind, id)?,
+            None => inventory::object(&world.snapshot, kind, id)?,
         };
         let owner = self.ledger.entries.iter().find(|(_, entry)| {
             entry.kind == key.kind && entry.current.as_ref().is_some_and(|owned| owned.id == key.id)
@@ -193,15 +197,15 @@ impl Importing<'_> {
             return Err(Failure::new(Exit::Failed, format!("{id} belongs to {owner} already"))
                 .help(format!("To give it the other address: stead mv {owner} {address}")));
         }
-        let foreign = books::foreign(&self.begun.project, &self.connection.place).await?;
+        let foreign = ledger_io::foreign(&self.begun.project, &self.connection.place).await?;
         if let Some(owner) = foreign.get(&key) {
             return Err(Failure::new(Exit::Failed, format!("{id} belongs to {owner} already")).help(
                 "Two ledgers would fight over it. Let go of it there first: stead rm --keep, and apply.",
             ));
         }
-        let claimed = everything::claimed(self.connection, &world.snapshot).await?;
+        let claimed = inventory::claimed(self.connection, &world.snapshot).await?;
         if let Some(owner) = claimed.get(&key) {
-            let why = everything::left_to_its_owner(&world.snapshot, owner);
+            let why = inventory::left_to_its_owner(&world.snapshot, owner);
             return Err(Failure::new(Exit::Failed, format!("{id} is not taken over. {why}"))
                 .help("Change the claim inside of it, not the object: two would fight over it."));
         }
@@ -241,7 +245,7 @@ impl Importing<'_> {
     ) -> Result<Accepted, Failure> {
         let below = self.begun.project.files();
         // What is written already is planned with the secrets that it has.
-        let at_hand = awaited::known(&self.begun.project, &self.ledger, &world.snapshot)?.secrets;
+        let at_hand = deferred_secrets::known(&self.begun.project, &self.ledger, &world.snapshot)?.secrets;
         let request = Request { at_hand, ..self.begun.request.clone() };
         let order = Order {
             inputs: self.order(options, world),
@@ -309,8 +313,8 @@ impl Importing<'_> {
             settings: begun.settings.clone(),
             anew: None,
         };
-        let pinned = reading::pinned(&self.connection.lock_file)?;
-        books::pin(&project, self.connection, &world.catalog, pinned.as_ref())?;
+        let pinned = refresh::pinned(&self.connection.lock_file)?;
+        ledger_io::pin(&project, self.connection, &world.catalog, pinned.as_ref())?;
         ui.say(&managed(count));
         secrets.next(self.session);
         Ok(Exit::Done)
@@ -333,12 +337,13 @@ impl Importing<'_> {
     /// Writes new files, or none.
     fn write(&self, written: &[(String, String)]) -> Result<(), Failure> {
         let directory = &self.begun.project.directory;
-        let there = written.iter().map(|(name, _)| directory.join(name)).find(|path| files::exists(path));
+        let there =
+            written.iter().map(|(name, _)| directory.join(name)).find(|path| stack_files::exists(path));
         if let Some(path) = there {
-            return Err(Failure::occupied(&files::shown(&path)));
+            return Err(Failure::occupied(&stack_files::shown(&path)));
         }
         for (name, text) in written {
-            files::write_public(&directory.join(name), text.as_bytes())?;
+            stack_files::write_public(&directory.join(name), text.as_bytes())?;
         }
         Ok(())
     }
@@ -358,9 +363,9 @@ impl Importing<'_> {
     async fn declared(&self, args: &Import, address: &Address, id: &Name) -> Result<Exit, Failure> {
         let adopt = BTreeMap::from([(address.clone(), id.clone())]);
         let options = Options { adopt, ..self.session.looking() };
-        let pinned = reading::pinned(&self.connection.lock_file)?;
+        let pinned = refresh::pinned(&self.connection.lock_file)?;
         let reading =
-            reading::plan(self.connection, &self.begun.project, &self.ledger, &options, pinned.as_ref());
+            refresh::plan(self.connection, &self.begun.project, &self.ledger, &options, pinned.as_ref());
         let (plan, world) = reading.await?;
         let ui = &self.session.ui;
         if let Some(block) = plan.blocks.iter().find(|block| block.address.as_ref() == Some(address)) {

@@ -3,10 +3,11 @@
 use std::io;
 
 use crate::cli::args::{Format, Init, Template};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::session::Session;
-use crate::cli::{files, scaffold};
+use crate::cli::artifacts::templates;
+use crate::cli::command_context::Session;
+use crate::cli::files::stack_files;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
 use crate::report::json;
 
 /// Writes an example stack.
@@ -30,28 +31,31 @@ pub(in crate::cli) fn run(session: &Session, args: &Init) -> Result<Exit, Failur
             _ => Format::Yaml,
         },
     };
-    let stack = scaffold::stack_name(&files::directory_name(&args.into));
-    let written = scaffold::files(template, format, &stack);
-    let there: Vec<_> =
-        written.iter().map(|(name, _)| args.into.join(name)).filter(|path| files::exists(path)).collect();
+    let stack = templates::stack_name(&stack_files::directory_name(&args.into));
+    let written = templates::files(template, format, &stack);
+    let there: Vec<_> = written
+        .iter()
+        .map(|(name, _)| args.into.join(name))
+        .filter(|path| stack_files::exists(path))
+        .collect();
     if let Some(path) = there.first().filter(|_| !args.force) {
-        return Err(Failure::occupied(&files::shown(path))
+        return Err(Failure::occupied(&stack_files::shown(path))
             .help("Choose another directory, or overwrite with --force."));
     }
     for (name, text) in &written {
         let path = args.into.join(name);
-        files::write_public(&path, text.as_bytes())?;
+        stack_files::write_public(&path, text.as_bytes())?;
         if !ui.json {
-            ui.out(&format!("wrote {}\n", files::shown(&path)));
+            ui.out(&format!("wrote {}\n", stack_files::shown(&path)));
         }
     }
     if ui.json {
         let names: Vec<String> =
-            written.iter().map(|(name, _)| files::shown(&args.into.join(name))).collect();
+            written.iter().map(|(name, _)| stack_files::shown(&args.into.join(name))).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         ui.out(&json::formatted(&names, true));
     }
-    let directory = files::shown(&args.into);
+    let directory = stack_files::shown(&args.into);
     let flag = if directory == "." { String::new() } else { format!("-C {directory} ") };
     ui.next(&format!("stead {flag}plan --cloud local"));
     Ok(Exit::Done)

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use crate::apply::context::Bounds;
 use crate::cli::args::{Break, Lock, LockAction};
-use crate::cli::books::{self, Terms};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::project::Project;
-use crate::cli::session::Session;
+use crate::cli::command_context::Session;
+use crate::cli::ledger::ledger_io::{self, Terms};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::stack::project::Project;
 use crate::ledger::state::entry::Identity;
 use crate::ledger::stores::any_store::{self, Looking};
 use crate::ledger::stores::file::process;
@@ -66,10 +66,10 @@ async fn broken(
         return Ok(Exit::Failed);
     }
     let effect = Bounds::default().effect;
-    let identity = books::fresh(project);
+    let identity = ledger_io::fresh(project);
     let terms = Terms { identity: &identity, effect, force: Some(&args.reason) };
-    let key = books::key_as_found(project, place).await?;
-    books::close(books::open_with(key.as_ref(), &session.who, place, &terms).await?).await?;
+    let key = ledger_io::key_as_found(project, place).await?;
+    ledger_io::close(ledger_io::open_with(key.as_ref(), &session.who, place, &terms).await?).await?;
     session.ui.done("The lock is broken; the history keeps the reason.");
     session.next("plan", "shows what is open");
     Ok(Exit::Done)
@@ -87,7 +87,7 @@ pub(super) async fn look(
     let stack = &project.stack;
     let looking = Looking {
         identity: &Identity::unborn(&stack.name, &stack.environment.name),
-        holder: books::holder(&session.who),
+        holder: ledger_io::holder(&session.who),
         effect: Bounds::default().effect,
         is_dead: &process::is_dead,
     };

@@ -4,12 +4,14 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use crate::cli::args::Login;
-use crate::cli::credentials::{self, Kept, Place};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::session::Session;
-use crate::cli::settings::Cloud;
-use crate::cli::{connect, files, hidden, keychain, keys};
+use crate::cli::command_context::Session;
+use crate::cli::files::stack_files;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::no_echo;
+use crate::cli::process::settings::Cloud;
+use crate::cli::service::credentials::{self, Kept, Place};
+use crate::cli::service::{api_key, connection, keychain};
 use crate::cloud::http::https_transport::origin;
 use crate::cloud::read::account::Account;
 use crate::model::secret::Secret;
@@ -35,7 +37,7 @@ pub(in crate::cli) async fn login(session: &Session, args: &Login) -> Result<Exi
         )
         .help("Nothing was stored."));
     }
-    connect::account(&session.settings, &url, &key)
+    connection::account(&session.settings, &url, &key)
         .await
         .map_err(|failure| failure.help("Nothing was stored."))?;
     let place = Place { origin: &origin, profile: session.settings.profile.as_ref() };
@@ -47,7 +49,7 @@ pub(in crate::cli) async fn login(session: &Session, args: &Login) -> Result<Exi
         tell(session, &format!("{whose} is in the system's keychain, as `{}`.", keychain::label(place)));
     } else {
         let path = credentials::store(&directory, place, Some(text))?;
-        tell(session, &format!("{whose} is stored in {}.", escape::line(&files::shown(&path))));
+        tell(session, &format!("{whose} is stored in {}.", escape::line(&stack_files::shown(&path))));
         if let Some(Kept::Keychain) = before
             && let Err(why) = keychain::forget(place, &session.settings.helper_env)
         {
@@ -103,8 +105,8 @@ fn tell(session: &Session, text: &str) {
 /// When there is no key, or the service refuses it or does not answer.
 pub(in crate::cli) async fn whoami(session: &Session) -> Result<Exit, Failure> {
     let (url, origin) = service(session)?;
-    let (key, from) = keys::found(&session.settings, &url)?;
-    let account = connect::account(&session.settings, &url, &key).await?;
+    let (key, from) = api_key::found(&session.settings, &url)?;
+    let account = connection::account(&session.settings, &url, &key).await?;
     let text = if session.ui.json || session.ui.ndjson {
         as_json(&origin, &account, from)
     } else {
@@ -150,12 +152,12 @@ fn typed(session: &Session, origin: &str) -> Result<Secret, Failure> {
         return Err(Failure::new(Exit::Usage, "nobody is there to type the key")
             .help("Pipe it in: stead login --key-stdin < FILE. No flag takes it: flags can be seen by every process."));
     }
-    let text = hidden::ask(&format!("API key for {origin} (it is not shown): "), "the key")?;
+    let text = no_echo::ask(&format!("API key for {origin} (it is not shown): "), "the key")?;
     Ok(Secret::new(text.trim()))
 }
 
 /// Says what the service tells, and that it does not tell the rest.
-fn as_text(session: &Session, origin: &str, account: &Account, from: keys::Origin) -> String {
+fn as_text(session: &Session, origin: &str, account: &Account, from: api_key::Origin) -> String {
     let record = account.key.clone().unwrap_or_default();
     let known = account.key.is_some();
     let never = || known.then(|| "never".to_owned());
@@ -199,7 +201,7 @@ struct Identity<'a> {
     expires_at: Option<String>,
 }
 
-fn as_json(origin: &str, account: &Account, from: keys::Origin) -> String {
+fn as_json(origin: &str, account: &Account, from: api_key::Origin) -> String {
     let key = account.key.clone();
     let prefix = key.as_ref().map(|key| key.prefix.clone());
     let record = key.unwrap_or_default();

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::future::{join, join_all};
 
 use crate::cli::args::{Columns, Ls};
-use crate::cli::connect::Connection;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::reading::{self, World};
-use crate::cli::session::Session;
-use crate::cli::{books, everything, questions};
+use crate::cli::command_context::Session;
+use crate::cli::ledger::{ambiguous_intents, ledger_io};
+use crate::cli::planning::inventory;
+use crate::cli::planning::refresh::{self, World};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::service::connection::Connection;
 use crate::cloud::error::ReadError;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
@@ -36,13 +37,13 @@ const MOST_PARENTS: usize = 50;
 pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Failure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
-    let ledger = books::read_ledger(&project, &connection).await?;
-    questions::remind(session, &ledger);
-    let pinned = reading::pinned(&connection.lock_file)?;
+    let ledger = ledger_io::read_ledger(&project, &connection).await?;
+    ambiguous_intents::remind(session, &ledger);
+    let pinned = refresh::pinned(&connection.lock_file)?;
     let options = session.looking();
     check_kinds(&args.kinds)?;
     let (plan, mut world) =
-        reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
+        refresh::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     let of_kind = |row: &Listed| args.kinds.is_empty() || args.kinds.contains(&row.kind);
     let (mut strangers, mut others) = (0, 0);
     let (key, table, nothing) = if args.unmanaged {
@@ -50,16 +51,16 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
         if args.all_projects {
             let (mut wanted, tables) = pipeline::wanted(REGISTRY, &project.stack, &ledger, &options);
             wanted.projects = None;
-            world = reading::world(&connection, &wanted, &tables, pinned.as_ref()).await?;
+            world = refresh::world(&connection, &wanted, &tables, pinned.as_ref()).await?;
         }
         let of = (!args.all_projects).then_some(&reach);
         widen(session, &connection, (of, &args.kinds, false), &mut world).await?;
         add_children(session, &connection, of, &args.kinds, &mut world).await?;
         redact(&connection, &mut world);
-        let claimed = everything::claimed(&connection, &world.snapshot).await?;
+        let claimed = inventory::claimed(&connection, &world.snapshot).await?;
         let mut found = unmanaged(&ledger, &world, &reach);
         found.leave_out_keys_in_use(&connection, &world);
-        let owned_elsewhere = books::foreign(&project, &connection.place).await?;
+        let owned_elsewhere = ledger_io::foreign(&project, &connection.place).await?;
         found.leave_out_owned(&owned_elsewhere);
         others = if args.all_projects { 0 } else { found.projects };
         let mut rows = found.rows(args.all_projects);
@@ -240,7 +241,7 @@ impl Strangers {
     /// Leaves out the key in use: nobody may manage it, so that it is no news that nobody does.
     pub(in crate::cli) fn leave_out_keys_in_use(&mut self, connection: &Connection, world: &World) {
         let opens = |beginning: &str| connection.client.cloud().opens_with(beginning);
-        let in_use = everything::in_use(&world.snapshot, opens);
+        let in_use = inventory::in_use(&world.snapshot, opens);
         self.account.retain(|row| !in_use.contains_key(&row.key()));
     }
 

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use ignore::Walk;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::files::{self, Below, Shared, Trust};
-use crate::cli::session::Session;
-use crate::cli::{offers, reading};
+use crate::cli::command_context::Session;
+use crate::cli::files::stack_files::{self, Below, Shared, Trust};
+use crate::cli::planning::refresh;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::service::catalog_cache;
 use crate::config::discover::is_stack_file;
 use crate::config::files::Files;
 use crate::config::load::Request;
@@ -39,7 +40,7 @@ const MOST_FILES: usize = 100_000;
 pub(in crate::cli) fn run(session: &Session) -> Result<Exit, Failure> {
     let settings = &session.settings;
     let trust = if settings.untrusted { Trust::None } else { Trust::Full };
-    let var_files = settings.var_files.iter().map(|path| files::read_var_file(path, trust));
+    let var_files = settings.var_files.iter().map(|path| stack_files::read_var_file(path, trust));
     let request = Request {
         environment: settings.env.clone(),
         vars: settings.vars.clone(),
@@ -49,7 +50,7 @@ pub(in crate::cli) fn run(session: &Session) -> Result<Exit, Failure> {
         expression: None,
         ..Request::default()
     };
-    let disk = Edge { trust, outside: settings.allow_outside, catalog: offers::file(settings) };
+    let disk = Edge { trust, outside: settings.allow_outside, catalog: catalog_cache::file(settings) };
     let mut server = Server::new(REGISTRY, request).judged_by(offline_policy::denials);
     let mut input = BufReader::new(io::stdin());
     let broken =
@@ -120,7 +121,7 @@ struct Edge {
 
 impl Disk for Edge {
     fn stack_files(&self, directory: &Path, is_open: &dyn Fn(&str) -> bool) -> Vec<(String, String)> {
-        let read = files::read_stack_but(directory, is_open).unwrap_or_default();
+        let read = stack_files::read_stack_but(directory, is_open).unwrap_or_default();
         if !read.diagnostics.is_empty() {
             return Vec::new();
         }
@@ -147,13 +148,13 @@ impl Disk for Edge {
     }
 
     fn pinned(&self, directory: &Path) -> Option<Catalog> {
-        let own = reading::pinned(&directory.join("stead.lock")).ok().flatten();
-        own.or_else(|| reading::pinned(&directory.join(".stead/local/stead.lock")).ok().flatten())
+        let own = refresh::pinned(&directory.join("stead.lock")).ok().flatten();
+        own.or_else(|| refresh::pinned(&directory.join(".stead/local/stead.lock")).ok().flatten())
     }
 
     fn offered(&self, directory: &Path) -> Option<Catalog> {
         let own = self.pinned(directory);
-        let offered = self.catalog.as_deref().and_then(offers::read);
+        let offered = self.catalog.as_deref().and_then(catalog_cache::read);
         let mut all = own.or_else(|| offered.clone())?;
         if let Some(offered) = offered {
             all.extend_with(offered);

@@ -6,10 +6,10 @@ use clap::CommandFactory;
 use clap_mangen::Man;
 
 use crate::cli::args::{Cli, Manual};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::files;
-use crate::cli::session::Session;
+use crate::cli::command_context::Session;
+use crate::cli::files::stack_files;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
 
 /// Prints the page of stead or of a command, or writes all of them into a directory.
 ///
@@ -20,7 +20,7 @@ pub(in crate::cli) fn run(session: &Session, args: &Manual) -> Result<Exit, Fail
     root.build();
     if let Some(directory) = &args.out {
         let count = write(&root, "stead", directory)?;
-        session.ui.say(&format!("{count} pages are in {}", files::shown(directory)));
+        session.ui.say(&format!("{count} pages are in {}", stack_files::shown(directory)));
         return Ok(Exit::Done);
     }
     let mut command = &root;
@@ -52,7 +52,7 @@ fn page(command: &clap::Command, name: &str) -> Result<Vec<u8>, Failure> {
 
 /// Writes the pages of a command and of those below it; returns how many.
 fn write(command: &clap::Command, name: &str, directory: &Path) -> Result<usize, Failure> {
-    files::write_public(&directory.join(format!("{name}.1")), &page(command, name)?)?;
+    stack_files::write_public(&directory.join(format!("{name}.1")), &page(command, name)?)?;
     let below =
         command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help");
     below

@@ -4,13 +4,13 @@
 use super::state::{put, same_content};
 use crate::apply::context::Bounds;
 use crate::cli::args::Migrate;
-use crate::cli::backend;
-use crate::cli::books::{self, Book, Terms};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::project::Project;
-use crate::cli::session::Session;
-use crate::cli::settings::Cloud;
+use crate::cli::command_context::Session;
+use crate::cli::ledger::ledger_io::{self, Book, Terms};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::ledger_settings;
+use crate::cli::process::settings::Cloud;
+use crate::cli::stack::project::Project;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::location::Place;
@@ -29,11 +29,11 @@ pub(super) async fn run(
         return Err(Failure::new(Exit::Usage, "the built-in cloud's ledger stays beside it")
             .help("Leave out --cloud local to move the ledger of a real account."));
     }
-    let to = backend::named(&args.to, &project.stack.name)?;
+    let to = ledger_settings::named(&args.to, &project.stack.name)?;
     if to == *from {
         return Err(Failure::new(Exit::Usage, format!("the ledger is kept at {to} already")));
     }
-    match books::find_ledger(project, from).await {
+    match ledger_io::find_ledger(project, from).await {
         Ok(Some(_)) => {}
         Err(failure) if failure.moved.as_deref() == Some(to.to_string().as_str()) => {
             return arrived(session, project, &to).await;
@@ -53,11 +53,11 @@ pub(super) async fn run(
         return Ok(Exit::Failed);
     }
     let old = open(session, from, None, project).await?;
-    let done = match books::check_unrolled(project, from, &old) {
+    let done = match ledger_io::check_unrolled(project, from, &old) {
         Ok(()) => Box::pin(under_both(session, args, project, &old, (from, &to))).await,
         Err(failure) => Err(failure),
     };
-    books::close_after(old, done).await?;
+    ledger_io::close_after(old, done).await?;
     session.ui.done(&format!("The ledger is at {to} now."));
     tell_next(session, &to);
     Ok(Exit::Done)
@@ -65,7 +65,7 @@ pub(super) async fn run(
 
 /// Everything was done by an earlier run, which perhaps could not say so.
 async fn arrived(session: &Session, project: &Project, to: &Place) -> Result<Exit, Failure> {
-    if books::find_ledger(project, to).await?.is_none() {
+    if ledger_io::find_ledger(project, to).await?.is_none() {
         return Err(Failure::new(Exit::Failed, format!("the ledger was moved to {to}, and there is none"))
             .help("Somebody removed it there: push a copy, or stead recover."));
     }
@@ -84,10 +84,10 @@ async fn open(
     ledger: Option<&Ledger>,
     project: &Project,
 ) -> Result<Book, Failure> {
-    let fresh = books::fresh(project);
+    let fresh = ledger_io::fresh(project);
     let identity = ledger.map_or(&fresh, |ledger| &ledger.identity);
     let terms = Terms { identity, effect: Bounds::default().effect, force: None };
-    books::open_at(&session.settings, &session.who, place, &terms).await
+    ledger_io::open_at(&session.settings, &session.who, place, &terms).await
 }
 
 /// Copies, reads back, and only then marks the old place: all of it while nobody else can write either.
@@ -102,7 +102,7 @@ async fn under_both(
     let new = open(session, to, Some(&ledger), project).await?;
     let moved = async {
         copy(session, args, &new, &ledger, to).await?;
-        let read = books::find_ledger(project, to).await?;
+        let read = ledger_io::find_ledger(project, to).await?;
         if !read.is_some_and(|read| same_content(&read, &ledger)) {
             return Err(Failure::new(
                 Exit::Failed,
@@ -112,13 +112,13 @@ async fn under_both(
         }
         old.commit(&[Record::MovedAway { to: to.to_string() }]).await.map_err(Failure::from)
     };
-    let done = books::while_kept(&new, Box::pin(books::while_kept(old, Box::pin(moved)))).await;
+    let done = ledger_io::while_kept(&new, Box::pin(ledger_io::while_kept(old, Box::pin(moved)))).await;
     if done.is_ok() {
         // What comes back to the old place is older than the record of the move.
-        books::remember(&books::marks(project, from)?, old);
-        books::remember(&books::marks(project, to)?, &new);
+        ledger_io::remember(&ledger_io::marks(project, from)?, old);
+        ledger_io::remember(&ledger_io::marks(project, to)?, &new);
     }
-    books::close_after(new, done).await
+    ledger_io::close_after(new, done).await
 }
 
 /// Writes the copy, unless an earlier run did.
@@ -137,7 +137,7 @@ async fn copy(
     if same_content(&there, ledger) {
         return Ok(());
     }
-    if !books::is_empty(&there) && !args.force {
+    if !ledger_io::is_empty(&there) && !args.force {
         return Err(Failure::new(
             Exit::Failed,
             format!("{to} holds a copy of this ledger that says something else"),

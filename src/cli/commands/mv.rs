@@ -6,13 +6,13 @@ mod module;
 
 use std::collections::BTreeSet;
 
-use crate::cli::addresses;
 use crate::cli::args::Mv;
-use crate::cli::edits::Edits;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::project::{Begun, Project};
-use crate::cli::session::Session;
+use crate::cli::command_context::Session;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::stack::project::{Begun, Project};
+use crate::cli::stack::source_edits::Edits;
+use crate::cli::stack::unknown_addresses;
 use crate::config::corrections;
 use crate::config::declarations::{kind_at, module_of};
 use crate::config::edit::{Edit, Literal, Path};
@@ -188,7 +188,10 @@ pub(super) fn block(begun: &Begun, address: &Address) -> Result<Found, Failure> 
             return Err(Failure::new(Exit::Usage, text)
                 .help("An editor renames it everywhere, with what callers give: stead lsp"));
         }
-        return Err(addresses::unknown(address.as_str(), stack.resources.keys().map(Address::as_str)));
+        return Err(unknown_addresses::unknown(
+            address.as_str(),
+            stack.resources.keys().map(Address::as_str),
+        ));
     };
     in_a_file(begun, resource, address)?;
     let own = resource.attributes.get(NAME).filter(|setting| setting.span == resource.span);

@@ -4,13 +4,16 @@ use std::io::{BufWriter, stdout};
 use std::time::Duration;
 
 use crate::cli::args::{PlanArgs, Scope};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::reading::{self, World};
-use crate::cli::reports::{self, About};
-use crate::cli::session::Session;
-use crate::cli::waterline::Objection;
-use crate::cli::{books, files, kept_secrets, questions, vouching};
+use crate::cli::artifacts::plan_file;
+use crate::cli::artifacts::report_files::{self, About};
+use crate::cli::command_context::Session;
+use crate::cli::files::stack_files;
+use crate::cli::ledger::high_water_mark::Objection;
+use crate::cli::ledger::{ambiguous_intents, ledger_io};
+use crate::cli::planning::refresh::{self, World};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::secrets::kept_secrets;
 use crate::cloud::system_clock::SystemClock;
 use crate::config::lock;
 use crate::config::stack::Stack;
@@ -30,43 +33,43 @@ use crate::report::terminal::{self, Facts};
 /// # Errors
 /// When the stack has problems, or the service or the ledger cannot be read.
 pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Exit, Failure> {
-    let project = reports::opened(session, &args.reports.wanted)?;
+    let project = report_files::opened(session, &args.reports.wanted)?;
     let key = match &args.out {
-        Some(_) => vouching::signing_key(session, args.sign_key.as_deref())?,
+        Some(_) => plan_file::signing_key(session, args.sign_key.as_deref())?,
         None => None,
     };
     let mut options = session.options(&args.scope, args.destroy);
     options.with_leftovers = with_leftovers(args)?;
     let connection = session.connect(&project)?;
-    let (ledger, objection) = books::read_for_plan(&project, &connection).await?;
+    let (ledger, objection) = ledger_io::read_for_plan(&project, &connection).await?;
     if args.out.is_some() && ledger.identity.key.is_none() {
         // The ledger does not exist yet: the file's own key proves what was read and which secrets were used.
-        options.image_key = Some(books::fresh(&project).key);
+        options.image_key = Some(ledger_io::fresh(&project).key);
     }
     if let Some(Objection { what, means, .. }) = objection {
         // An apply refuses it.
         session.ui.say(&format!("warning: {what}: {means}"));
     }
-    questions::remind(session, &ledger);
+    ambiguous_intents::remind(session, &ledger);
     kept_secrets::warn_unauthenticated(&session.settings, &ledger);
-    let pinned = reading::pinned(&connection.lock_file)?;
+    let pinned = refresh::pinned(&connection.lock_file)?;
     let clock = connection.client.clock();
     let start = clock.elapsed();
-    let (plan, world) = reading::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
+    let (plan, world) = refresh::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     let used = lock::pinned(REGISTRY, &project.stack, &world.catalog).catalog;
     let terms = (args.scope.locked, !ledger.entries.is_empty());
-    books::check_lock(session, &connection, &used, pinned.as_ref(), terms)?;
+    ledger_io::check_lock(session, &connection, &used, pinned.as_ref(), terms)?;
     let facts = facts(&ledger, clock, start, &world);
     let exit = Exit::of_plan(&plan, args.exit_code);
     // What is printed says that all is well: whatever is to be written is written before.
     if let Some(path) = &args.out {
         let binding = bind(args, (&project.stack, &options), &ledger, &plan, world.secrets.clone())?;
         let holds_key = binding.unborn.is_some();
-        vouching::save(path, plan.clone(), binding, key.as_ref())?;
+        plan_file::save(path, plan.clone(), binding, key.as_ref())?;
         if holds_key {
             session.ui.hint(&format!(
                 "The ledger does not exist yet, so {} holds a key of its own: keep the file as private as the ledger.",
-                files::shown(path)
+                stack_files::shown(path)
             ));
         }
         if let Some(key) = &key {
@@ -78,11 +81,11 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
     let is_whole = !args.destroy && args.scope == Scope::default();
     let command = is_whole.then_some(expecting.as_str());
     let about = About { command, ..About::stack(&project.stack) };
-    reports::plan(session, &args.reports.wanted, &plan, about)?;
+    report_files::plan(session, &args.reports.wanted, &plan, about)?;
     show(session, &plan, &facts, exit);
     warn_of_contest(session, &plan, &ledger);
     if let Some(path) = &args.out {
-        session.next(&format!("apply {}", files::shown(path)), "");
+        session.next(&format!("apply {}", stack_files::shown(path)), "");
     } else if !plan.changes.is_empty() && plan.blocks.is_empty() {
         session.next(if args.destroy { "destroy" } else { "apply" }, "");
     }

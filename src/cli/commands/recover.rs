@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cli::args::Recover;
-use crate::cli::books::{self, Book, Expected};
-use crate::cli::connect::Connection;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::project::Project;
-use crate::cli::reading::{self, World};
-use crate::cli::session::Session;
+use crate::cli::command_context::Session;
+use crate::cli::ledger::ledger_io::{self, Book, Expected};
+use crate::cli::planning::refresh::{self, World};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::service::connection::Connection;
+use crate::cli::stack::project::Project;
 use crate::kinds::REGISTRY;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::ledger::Ledger;
@@ -28,17 +28,17 @@ use crate::report::views::recovery as page;
 pub(in crate::cli) async fn run(session: &Session, args: &Recover) -> Result<Exit, Failure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
-    if let Some(ledger) = books::find_ledger(&project, &connection.place).await? {
+    if let Some(ledger) = ledger_io::find_ledger(&project, &connection.place).await? {
         refuse_unless_empty(&ledger)?;
     }
-    let journal = books::open_journal(&project, &connection, &session.who, Expected::Lost).await?;
+    let journal = ledger_io::open_journal(&project, &connection, &session.who, Expected::Lost).await?;
     let recovering = Recovering { session, project: &project, connection: &connection, journal: &journal };
-    let done = Box::pin(books::while_kept(&journal, recovering.run(args))).await;
-    books::close_after(journal, done).await
+    let done = Box::pin(ledger_io::while_kept(&journal, recovering.run(args))).await;
+    ledger_io::close_after(journal, done).await
 }
 
 fn refuse_unless_empty(ledger: &Ledger) -> Result<(), Failure> {
-    if books::is_empty(ledger) {
+    if ledger_io::is_empty(ledger) {
         return Ok(());
     }
     Err(Failure::new(Exit::Failed, format!("the ledger is there, with {} resources", ledger.entries.len()))
@@ -125,7 +125,7 @@ impl Recovering<'_> {
         let adopted = recovery.found.into_iter();
         records.extend(adopted.map(|found| Record::Adopted { address: found.address, entry: found.entry }));
         self.journal.commit(&records).await?;
-        books::remember(&books::marks(self.project, &self.connection.place)?, self.journal);
+        ledger_io::remember(&ledger_io::marks(self.project, &self.connection.place)?, self.journal);
         Ok(())
     }
 }
@@ -147,7 +147,7 @@ pub(in crate::cli) async fn look(
     let mut known = chosen.clone();
     loop {
         let (wanted, tables) = rebuild_ledger::wanted(REGISTRY, stack, ledger, &options(known));
-        let world = reading::world(connection, &wanted, &tables, None).await?;
+        let world = refresh::world(connection, &wanted, &tables, None).await?;
         let recovery = rebuild_ledger::recover(&Inputs {
             registry: REGISTRY,
             stack,

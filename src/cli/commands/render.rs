@@ -1,9 +1,9 @@
 //! `stead render`: the resolved configuration, and what decided each value.
 
 use crate::cli::args::Render;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::session::Session;
+use crate::cli::command_context::Session;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
 use crate::config::configured::configured;
 use crate::config::stack::{Resource, Setting, Stack};
 use crate::model::address::{Address, Name, is_in};

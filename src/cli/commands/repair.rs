@@ -1,12 +1,12 @@
 //! `stead state verify` and `stead state repair`.
 
 use crate::cli::args::Repair as Args;
-use crate::cli::books::{self, Looked, Shelf};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::project::Project;
-use crate::cli::session::Session;
-use crate::cli::waterline::Objection;
+use crate::cli::command_context::Session;
+use crate::cli::ledger::high_water_mark::Objection;
+use crate::cli::ledger::ledger_io::{self, Looked, Shelf};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::stack::project::Project;
 use crate::cloud::system_clock::SystemClock;
 use crate::ledger::integrity::invariants;
 use crate::ledger::integrity::repair::{Repair, Repairing};
@@ -45,10 +45,10 @@ pub(super) async fn verify(session: &Session, project: &Project, place: &Place) 
 
 /// Tells what is wrong with a ledger that is whole, where this machine saw it with MACs.
 async fn unlike_last_time(project: &Project, place: &Place) -> Result<Option<Objection>, Failure> {
-    if !books::marks(project, place)?.saw_macs(None)? {
+    if !ledger_io::marks(project, place)?.saw_macs(None)? {
         return Ok(None);
     }
-    books::objection(project, place).await
+    ledger_io::objection(project, place).await
 }
 
 /// Checks everything that is kept of a ledger.
@@ -58,7 +58,7 @@ async fn unlike_last_time(project: &Project, place: &Place) -> Result<Option<Obj
 pub(super) async fn checked(project: &Project, place: &Place) -> Result<Looked<Checked>, Failure> {
     let environment = &project.stack.environment.name;
     if let Place::Directory(directory) = place {
-        let key = books::seal_key(&project.settings)?;
+        let key = ledger_io::seal_key(&project.settings)?;
         let read = Shelf::read(place, &project.stack.name, environment, key.as_ref()).await;
         if let Err(error @ StoreError::Sealed(SealError::Unsealed)) = read {
             // That is no damage: there is nothing to repair.
@@ -68,7 +68,7 @@ pub(super) async fn checked(project: &Project, place: &Place) -> Result<Looked<C
         return Ok(Looked { unproven: report.unproven, found: shown(report, place) });
     }
     // Reading replays every line: its digest, its place in the chain, and whether it is a legal move.
-    let Looked { found: ledger, unproven } = books::look(project, place).await?;
+    let Looked { found: ledger, unproven } = ledger_io::look(project, place).await?;
     let flaws = ledger.as_ref().map(invariants::flaws).unwrap_or_default();
     let flaw = |reason| Flaw { place: place.to_string(), reason };
     let found = Checked {
@@ -120,7 +120,7 @@ pub(super) async fn run(
         session.ui.done("The ledger is whole: nothing was changed.");
         return Ok(Exit::Done);
     }
-    let (stack, key) = (&project.stack, books::seal_key(&session.settings)?);
+    let (stack, key) = (&project.stack, ledger_io::seal_key(&session.settings)?);
     let repair = Repair::prepare(&Repairing {
         directory,
         stack: &stack.name,

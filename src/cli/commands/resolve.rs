@@ -2,15 +2,15 @@
 
 use uuid::Uuid;
 
-use crate::cli::addresses;
 use crate::cli::args::{Answer, Resolve};
-use crate::cli::books::{self, Book, Expected};
-use crate::cli::connect::Connection;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::lost_secrets::{self, LostSecret};
-use crate::cli::project::Project;
-use crate::cli::session::Session;
+use crate::cli::command_context::Session;
+use crate::cli::ledger::ledger_io::{self, Book, Expected};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::secrets::lost_secrets::{self, LostSecret};
+use crate::cli::service::connection::Connection;
+use crate::cli::stack::project::Project;
+use crate::cli::stack::unknown_addresses;
 use crate::ledger::journal::record::{Answer as Said, Record};
 use crate::ledger::state::ambiguous_intent;
 use crate::ledger::state::entry::{Entry, Intent, IntentAction, Owned};
@@ -30,7 +30,7 @@ const WATCHED: &str = "presumed without effect, and watched for a late one";
 pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exit, Failure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
-    let ledger = books::read_ledger(&project, &connection).await?;
+    let ledger = ledger_io::read_ledger(&project, &connection).await?;
     let lost = lost_secrets::find(&project, &ledger);
     let Some(asked) = &args.operation else {
         let page = || session.to_copy(&page(&ledger, &lost));
@@ -45,9 +45,10 @@ pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exi
             return Ok(Exit::Done);
         };
         let record = lost.record(answer)?;
-        let journal = books::open_journal(&project, &connection, &session.who, Expected::Newest).await?;
+        let journal =
+            ledger_io::open_journal(&project, &connection, &session.who, Expected::Newest).await?;
         let done = journal.commit(&[record]).await.map_err(Failure::from);
-        books::close_after(journal, done).await?;
+        ledger_io::close_after(journal, done).await?;
         return Ok(tell_recorded(session, (asked, lost.address), answer));
     }
     let op =
@@ -60,9 +61,9 @@ pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exi
         });
         return Ok(Exit::Done);
     };
-    let journal = books::open_journal(&project, &connection, &session.who, Expected::Newest).await?;
+    let journal = ledger_io::open_journal(&project, &connection, &session.who, Expected::Newest).await?;
     let done = record(&connection, &journal, op, &answer).await;
-    let address = books::close_after(journal, done).await?;
+    let address = ledger_io::close_after(journal, done).await?;
     Ok(tell_recorded(session, (&op.to_string(), &address), &answer))
 }
 
@@ -102,7 +103,7 @@ async fn record(
 ) -> Result<Address, Failure> {
     let ledger = journal.ledger().clone();
     let intent = intent(&ledger, op)?;
-    let answer = books::while_kept(journal, said(connection, &ledger, &intent, answer)).await?;
+    let answer = ledger_io::while_kept(journal, said(connection, &ledger, &intent, answer)).await?;
     let mut records = vec![Record::Answered { op, answer: answer.clone() }];
     records.extend(without_secret(connection, &intent, &answer));
     journal.commit(&records).await?;
@@ -130,7 +131,9 @@ fn of_resource(project: &Project, ledger: &Ledger, asked: &str) -> Result<Uuid, 
     let declared = project.stack.resources.keys().chain(ledger.entries.keys()).map(Address::as_str);
     match ops[..] {
         [op] => Ok(op),
-        [] if !declared.clone().any(|known| known == asked) => Err(addresses::unknown(asked, declared)),
+        [] if !declared.clone().any(|known| known == asked) => {
+            Err(unknown_addresses::unknown(asked, declared))
+        }
         [] => Err(Failure::new(Exit::Failed, format!("there is no open question about {asked}"))
             .help("stead resolve without arguments lists them.")),
         _ => Err(Failure::new(Exit::Usage, format!("there are several questions about {asked}"))

@@ -4,12 +4,12 @@
 use super::state::missing;
 use crate::apply::context::Bounds;
 use crate::cli::args::Seal;
-use crate::cli::books::{self, Book, Shelf, Terms};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::project::Project;
-use crate::cli::session::Session;
-use crate::cli::waterline::Marks;
+use crate::cli::command_context::Session;
+use crate::cli::ledger::high_water_mark::Marks;
+use crate::cli::ledger::ledger_io::{self, Book, Shelf, Terms};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::stack::project::Project;
 use crate::cloud::system_clock::SystemClock;
 use crate::ledger::journal::error::{SealError, StoreError};
 use crate::ledger::journal::mac::SealKey;
@@ -40,7 +40,7 @@ pub(super) async fn run(
     project: &Project,
     place: &Place,
 ) -> Result<Exit, Failure> {
-    let key = books::seal_key(&session.settings)?.ok_or_else(|| {
+    let key = ledger_io::seal_key(&session.settings)?.ok_or_else(|| {
         Failure::new(Exit::Usage, "`STEAD_LEDGER_KEY` is not set: it names the file of the key")
             .help("A key for ledgers: (umask 077; openssl rand -base64 48 > ledger.key)")
     })?;
@@ -49,7 +49,7 @@ pub(super) async fn run(
 
 impl Sealing<'_> {
     async fn run(&self) -> Result<Exit, Failure> {
-        let previous = self.args.previous_key.as_deref().map(books::key_of_file).transpose()?;
+        let previous = self.args.previous_key.as_deref().map(ledger_io::key_of_file).transpose()?;
         match (self.read(&self.key).await, previous) {
             (Ok(None), _) => Err(missing(self.place)),
             (Ok(Some(ledger)), _) => Ok(self.finished(&ledger)),
@@ -94,8 +94,8 @@ impl Sealing<'_> {
         let open = found.sealed.is_some().then_some(&lenient);
         let journal = self.open(open).await?;
         let work = self.seal(&journal, "has no MACs: nothing proves who wrote it");
-        let done = books::while_kept(&journal, Box::pin(work)).await;
-        books::close_after(journal, done).await
+        let done = ledger_io::while_kept(&journal, Box::pin(work)).await;
+        ledger_io::close_after(journal, done).await
     }
 
     /// Replaces the key of the MACs.
@@ -106,18 +106,18 @@ impl Sealing<'_> {
         let done = match rolled_back {
             Ok(None) => {
                 let was = format!("has MACs of the key {}", previous.id());
-                books::while_kept(&journal, Box::pin(self.seal(&journal, &was))).await
+                ledger_io::while_kept(&journal, Box::pin(self.seal(&journal, &was))).await
             }
             Ok(Some(objection)) => Err(objection.into()),
             Err(error) => Err(error.into()),
         };
-        books::close_after(journal, done).await
+        ledger_io::close_after(journal, done).await
     }
 
     async fn open(&self, key: Option<&SealKey>) -> Result<Book, Failure> {
-        let identity = books::fresh(self.project);
+        let identity = ledger_io::fresh(self.project);
         let terms = Terms { identity: &identity, effect: Bounds::default().effect, force: None };
-        books::open_with(key, &self.session.who, self.place, &terms).await
+        ledger_io::open_with(key, &self.session.who, self.place, &terms).await
     }
 
     fn marks(&self, key: SealKey) -> Marks {
@@ -134,7 +134,7 @@ impl Sealing<'_> {
             return Ok(Exit::Failed);
         }
         journal.seal(&self.key, &self.session.who, SystemClock.now()).await?;
-        books::remember(&self.marks(self.key.clone()), journal);
+        ledger_io::remember(&self.marks(self.key.clone()), journal);
         ui.done(&format!(
             "MACs of the key {} cover the ledger. It is not written without the key.",
             self.key.id()

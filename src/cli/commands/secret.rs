@@ -10,14 +10,15 @@ use serde::Serialize;
 
 use crate::apply::context::Bounds;
 use crate::cli::args::{Secret as Args, SecretAction, SecretGet, SecretKeygen, SecretSet};
-use crate::cli::books::{self, Book, Terms};
+use crate::cli::command_context::Session;
 use crate::cli::commands::state;
-use crate::cli::delivery::{self, Sinks};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::project::Project;
-use crate::cli::session::Session;
-use crate::cli::{files, identity, kept_secrets};
+use crate::cli::files::stack_files;
+use crate::cli::ledger::ledger_io::{self, Book, Terms};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::secrets::secret_sinks::{self, Sinks};
+use crate::cli::secrets::{identity, kept_secrets};
+use crate::cli::stack::project::Project;
 use crate::cloud::system_clock::{SystemClock, SystemRandom};
 use crate::config::stack::{SecretOrigin, SecretSink};
 use crate::ledger::age_file::Identity;
@@ -48,12 +49,12 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
 
 /// Makes an identity. Its text goes to the file alone.
 fn keygen(session: &Session, args: &SecretKeygen) -> Result<Exit, Failure> {
-    let shown = files::shown(&args.out);
+    let shown = stack_files::shown(&args.out);
     let identity = Identity::generate();
     let (recipient, text) = (identity.recipient(), identity.text());
     let key = text.expose().unwrap_or_default();
     let text = format!("# created: {}\n# public key: {recipient}\n{key}\n", SystemClock.now());
-    if !files::write_new_private(&args.out, text.as_bytes())? {
+    if !stack_files::write_new_private(&args.out, text.as_bytes())? {
         return Err(
             Failure::occupied(&shown).help("An identity that is overwritten opens nothing any more.")
         );
@@ -167,8 +168,8 @@ async fn get(session: &Session, args: &SecretGet) -> Result<Exit, Failure> {
     let text = secret.expose().unwrap_or_default();
     match &args.to {
         Some(path) => {
-            let shown = files::shown(path);
-            if !files::write_new_private(path, format!("{text}\n").as_bytes())? {
+            let shown = stack_files::shown(path);
+            if !stack_files::write_new_private(path, format!("{text}\n").as_bytes())? {
                 return Err(Failure::occupied(&shown));
             }
             session.ui.done(&format!("wrote the value of {address} to {shown}"));
@@ -215,20 +216,21 @@ fn no_such_secret(address: &str) -> Failure {
 
 /// Reads the ledger, which must be there.
 async fn existing(project: &Project, place: &Place) -> Result<Ledger, Failure> {
-    books::find_ledger(project, place).await?.ok_or_else(|| state::missing(place))
+    ledger_io::find_ledger(project, place).await?.ok_or_else(|| state::missing(place))
 }
 
 /// Opens the ledger of a stack for writing, which must be there.
 async fn open(session: &Session, project: &Project, place: &Place) -> Result<Book, Failure> {
     existing(project, place).await?;
-    let terms = Terms { identity: &books::fresh(project), effect: Bounds::default().effect, force: None };
-    books::open_at(&session.settings, &session.who, place, &terms).await
+    let terms =
+        Terms { identity: &ledger_io::fresh(project), effect: Bounds::default().effect, force: None };
+    ledger_io::open_at(&session.settings, &session.who, place, &terms).await
 }
 
 async fn set(session: &Session, args: &SecretSet) -> Result<Exit, Failure> {
     let project = session.open()?;
     let place = session.place(&project)?;
-    let bytes = files::read_standard_input()?;
+    let bytes = stack_files::read_standard_input()?;
     let text =
         String::from_utf8(bytes).map_err(|_| Failure::new(Exit::Failed, "the value is not UTF-8 text"))?;
     let secret = Secret::new(text.trim_end_matches(['\r', '\n']));
@@ -239,7 +241,7 @@ async fn set(session: &Session, args: &SecretSet) -> Result<Exit, Failure> {
     let journal = open(session, &project, &place).await?;
     let overwrite = args.overwrite_secrets.iter().cloned().collect();
     let done = put(session, (&project, &journal, &overwrite), &args.address, &secret).await;
-    books::close_after(journal, done).await
+    ledger_io::close_after(journal, done).await
 }
 
 async fn put(
@@ -276,7 +278,7 @@ async fn put(
         };
         let named =
             Address::parse(address).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
-        if let Some(record) = delivery::record(&named, sink, secret, &SystemRandom) {
+        if let Some(record) = secret_sinks::record(&named, sink, secret, &SystemRandom) {
             journal.commit(&[record]).await?;
         }
         Sinks { project, journal, overwrite }.deliver(&named, sink, secret)?;

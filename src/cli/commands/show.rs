@@ -1,14 +1,13 @@
 //! `stead show`: a saved plan, without asking anyone.
 
-use crate::cli::args::Show;
+use crate::cli::args::{Show, global_flags};
+use crate::cli::artifacts::plan_file;
+use crate::cli::artifacts::report_files::{self, About};
+use crate::cli::command_context::Session;
 use crate::cli::commands::plan;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::files;
-use crate::cli::reports::{self, About};
-use crate::cli::said;
-use crate::cli::session::Session;
-use crate::cli::vouching;
+use crate::cli::files::stack_files;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
 use crate::report::review::Told;
 use crate::report::terminal::Facts;
 
@@ -17,11 +16,11 @@ use crate::report::terminal::Facts;
 /// # Errors
 /// When the file is no plan, or was changed.
 pub(in crate::cli) fn run(session: &Session, args: &Show) -> Result<Exit, Failure> {
-    let vouched = vouching::read(session, &args.file, args.verify_key.as_deref())?;
+    let vouched = plan_file::read(session, &args.file, args.verify_key.as_deref())?;
     let saved = &vouched.saved;
-    let command = format!("apply {}", said::quoted(&files::shown(&args.file)));
+    let command = format!("apply {}", global_flags::quoted(&stack_files::shown(&args.file)));
     let about = About { stack: None, command: Some(&command), told: Told::Plan };
-    reports::plan(session, &args.reports.wanted, &saved.plan, about)?;
+    report_files::plan(session, &args.reports.wanted, &saved.plan, about)?;
     plan::show(session, &saved.plan, &Facts { saved: true, ..Facts::default() }, Exit::Done);
     let expires = saved.binding.expires.strftime("%-d %b %Y %H:%M UTC");
     let signed = format!("EXPIRES    {expires}\nSIGNATURE  {}", vouched.told());

@@ -3,14 +3,14 @@
 use super::{adopt_directory, migrate, repair, seal};
 use crate::apply::context::Bounds;
 use crate::cli::args::{Pull, Push, State, StateAction};
-use crate::cli::books::{self, Book, Shelf, Terms};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::files;
-use crate::cli::project::Project;
-use crate::cli::session::Session;
-use crate::cli::ui::Ui;
-use crate::cli::waterline::{Marks, Objection};
+use crate::cli::command_context::Session;
+use crate::cli::files::stack_files;
+use crate::cli::ledger::high_water_mark::{Marks, Objection};
+use crate::cli::ledger::ledger_io::{self, Book, Shelf, Terms};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::output::Ui;
+use crate::cli::stack::project::Project;
 use crate::cloud::system_clock::SystemClock;
 use crate::ledger::integrity::export;
 use crate::ledger::journal::mac::SealKey;
@@ -47,7 +47,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &State) -> Result<Exit,
 }
 
 async fn listed(session: &Session, project: &Project, place: &Place) -> Result<Exit, Failure> {
-    let ledger = books::find_ledger(project, place).await?;
+    let ledger = ledger_io::find_ledger(project, place).await?;
     let entries = ledger.map(|ledger| ledger.entries).unwrap_or_default();
     let mut rows = Vec::with_capacity(entries.len());
     for (address, entry) in &entries {
@@ -73,14 +73,14 @@ async fn listed(session: &Session, project: &Project, place: &Place) -> Result<E
 }
 
 async fn pull(session: &Session, args: &Pull, project: &Project, place: &Place) -> Result<Exit, Failure> {
-    let key = books::seal_key(&session.settings)?;
+    let key = ledger_io::seal_key(&session.settings)?;
     // One without MACs is copied, too: to look at it, or to keep it before it gets them.
     let lenient = key.as_ref().map(SealKey::accepting_unsealed);
     let stack = &project.stack;
     let ledger = Shelf::read(place, &stack.name, &stack.environment.name, lenient.as_ref()).await?;
     let ledger = ledger.ok_or_else(|| missing(place))?;
     match (&key, &ledger.sealed) {
-        (None, Some(_)) => Ui::complain(&format!("warning: {}", books::UNPROVEN)),
+        (None, Some(_)) => Ui::complain(&format!("warning: {}", ledger_io::UNPROVEN)),
         (Some(_), None) if !ledger.is_blank() => {
             Ui::complain("warning: ledger not authenticated: it has no MACs");
         }
@@ -90,8 +90,8 @@ async fn pull(session: &Session, args: &Pull, project: &Project, place: &Place) 
     match &args.out {
         None => session.ui.out(&String::from_utf8_lossy(&bytes)),
         Some(path) => {
-            files::write_private(path, &bytes)?;
-            let (count, shown) = (ledger.entries.len(), files::shown(path));
+            stack_files::write_private(path, &bytes)?;
+            let (count, shown) = (ledger.entries.len(), stack_files::shown(path));
             session.ui.done(&format!("Record {} with {count} resources is in {shown}.", ledger.serial));
         }
     }
@@ -106,10 +106,10 @@ pub(super) fn missing(place: &Place) -> Failure {
 }
 
 async fn push(session: &Session, args: &Push, project: &Project, place: &Place) -> Result<Exit, Failure> {
-    let shown = files::shown(&args.file);
-    let bytes = files::read_whole(&args.file)?
+    let shown = stack_files::shown(&args.file);
+    let bytes = stack_files::read_whole(&args.file)?
         .ok_or_else(|| Failure::new(Exit::Failed, format!("there is no file {shown}")))?;
-    let key = books::seal_key(&session.settings)?;
+    let key = ledger_io::seal_key(&session.settings)?;
     let lenient = key.as_ref().map(SealKey::accepting_unsealed);
     let copy = export::parse(&bytes, &shown, lenient.as_ref())?;
     if key.is_some() && copy.sealed.is_none() {
@@ -125,10 +125,10 @@ async fn push(session: &Session, args: &Push, project: &Project, place: &Place) 
     let stack = &project.stack;
     same_owner(&copy.identity.stack, &copy.identity.environment, &stack.name, &stack.environment.name)?;
     let terms = Terms { identity: &copy.identity, effect: Bounds::default().effect, force: None };
-    let journal = books::open_at(&session.settings, &session.who, place, &terms).await?;
-    let marks = books::marks(project, place)?;
+    let journal = ledger_io::open_at(&session.settings, &session.who, place, &terms).await?;
+    let marks = ledger_io::marks(project, place)?;
     let done = replace(session, args, &journal, copy.clone(), &marks).await;
-    books::close_after(journal, done).await
+    ledger_io::close_after(journal, done).await
 }
 
 async fn replace(
@@ -150,7 +150,7 @@ async fn replace(
         session.ui.done("The ledger says the same already: nothing was written.");
         return Ok(Exit::Done);
     }
-    let began = books::is_empty(&here);
+    let began = ledger_io::is_empty(&here);
     if !began && here.serial > copy.serial && !args.force {
         return Err(Failure::new(
             Exit::Failed,
@@ -171,11 +171,13 @@ async fn replace(
     }
     let (from, to) = (here.entries.len(), copy.entries.len());
     session.ui.say(&format!("The ledger has {from} resources, the copy {to}."));
-    if !began && !books::while_kept(journal, session.sure(args.yes, "Put the copy in its place?")).await? {
+    if !began
+        && !ledger_io::while_kept(journal, session.sure(args.yes, "Put the copy in its place?")).await?
+    {
         return Ok(Exit::Failed);
     }
     put(session, journal, copy).await?;
-    books::remember(marks, journal);
+    ledger_io::remember(marks, journal);
     session.ui.done("The copy is the ledger now.");
     session.next("plan", "compares it with the live objects");
     Ok(Exit::Done)

@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::Test as Args;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::project::Project;
-use crate::cli::session::Session;
-use crate::cli::settings::Settings;
+use crate::cli::command_context::Session;
+use crate::cli::files::file_watcher::{Stamps, Stops};
+use crate::cli::files::stack_files;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::settings::Settings;
+use crate::cli::stack::project::Project;
+use crate::cli::stack::rewrite_files;
 use crate::cli::testing::{self, Missed};
-use crate::cli::watching::{Stamps, Stops};
-use crate::cli::{files, rewriting};
 use crate::cloud::system_clock::SystemClock;
 use crate::config::discover;
 use crate::config::test_file::{self, Test};
@@ -29,15 +30,15 @@ const CLEAR: &str = "\x1b[2J\x1b[H";
 pub(in crate::cli) fn run(session: &Session, args: &Args) -> Result<Exit, Failure> {
     let mut tested = Vec::new();
     for path in paths(session, args)? {
-        let source = rewriting::read(&path)?;
+        let source = rewrite_files::read(&path)?;
         let tests = test_file::tests(SourceId(0), &source)
-            .map_err(|problems| rewriting::rejected(&source, problems))?;
+            .map_err(|problems| rewrite_files::rejected(&source, problems))?;
         for test in &tests {
             tested.push(one(session, &path, &source, test));
         }
     }
     if let Some(path) = &args.report {
-        files::write_public(path, test_run::junit(&tested).as_bytes())?;
+        stack_files::write_public(path, test_run::junit(&tested).as_bytes())?;
     }
     let ui = &session.ui;
     ui.out(&if ui.json { test_run::json(&tested) } else { test_run::page(&tested, ui.style) });
@@ -96,10 +97,12 @@ fn paths(session: &Session, args: &Args) -> Result<Vec<PathBuf>, Failure> {
         return Ok(args.files.clone());
     }
     let directory = &session.settings.dir;
-    let names = files::names(directory, discover::is_test_file)?;
+    let names = stack_files::names(directory, discover::is_test_file)?;
     if names.is_empty() {
-        let text =
-            format!("there are no tests in {}: no *.test.yaml or *.test.kdl", files::shown(directory));
+        let text = format!(
+            "there are no tests in {}: no *.test.yaml or *.test.kdl",
+            stack_files::shown(directory)
+        );
         return Err(Failure::new(Exit::Failed, text).help("stead test --help shows what one looks like."));
     }
     Ok(names.into_iter().map(|name| directory.join(name)).collect())

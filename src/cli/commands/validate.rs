@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use crate::cli::args::Validate;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::files::{self, StackFiles};
-use crate::cli::project::{Project, SomeEnvironment};
-use crate::cli::reports;
-use crate::cli::rewriting::{self, Rewrite};
-use crate::cli::session::Session;
-use crate::cli::settings::Settings;
+use crate::cli::artifacts::report_files;
+use crate::cli::command_context::Session;
+use crate::cli::files::stack_files::{self, StackFiles};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::settings::Settings;
+use crate::cli::stack::project::{Project, SomeEnvironment};
+use crate::cli::stack::rewrite_files::{self, Rewrite};
 use crate::config::everywhere;
 use crate::config::load::Rejected;
 use crate::model::address::Name;
@@ -33,14 +33,14 @@ pub(in crate::cli) async fn run(session: &Session, args: &Validate) -> Result<Ex
     if args.fix {
         fix(session, args).await?;
     }
-    if args.locked && !files::exists(&session.settings.dir.join("stead.lock")) {
+    if args.locked && !stack_files::exists(&session.settings.dir.join("stead.lock")) {
         return Err(Failure::new(Exit::Failed, "stead.lock is missing")
             .help("Pin the names with `stead catalog update`, and commit the file."));
     }
     let begun = Project::in_some_environment(&session.settings)?;
     let opened = whole(session, session.open_with(&begun.settings), &begun);
     if let Some(found) = found(&opened) {
-        reports::problems(session, &args.reports.wanted, found)?;
+        report_files::problems(session, &args.reports.wanted, found)?;
     }
     if session.ui.json {
         let Some((diagnostics, sources)) = found(&opened) else { return opened.map(|_| Exit::Done) };
@@ -153,7 +153,7 @@ fn problems_told(session: &Session, rejected: Rejected) -> Exit {
 
 /// Mends what has a safe edit, round after round, and writes it once it was agreed to.
 async fn fix(session: &Session, args: &Validate) -> Result<(), Failure> {
-    let before = files::read_stack(&session.settings.dir)?;
+    let before = stack_files::read_stack(&session.settings.dir)?;
     if !before.diagnostics.is_empty() {
         return Ok(());
     }
@@ -180,7 +180,7 @@ async fn fix(session: &Session, args: &Validate) -> Result<(), Failure> {
         session.ui.say("There is nothing that is safe to mend.");
         return Ok(());
     }
-    rewriting::write(session, &rewrites, args.yes).await.map(drop)
+    rewrite_files::write(session, &rewrites, args.yes).await.map(drop)
 }
 
 /// Returns the problems of a stack with these texts.

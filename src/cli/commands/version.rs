@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::cli::exit::Exit;
-use crate::cli::session::Session;
+use crate::cli::command_context::Session;
+use crate::cli::process::exit_code::Exit;
 use crate::report::json;
 
 /// The version of the language, and of the forms of saved plans and ledgers.

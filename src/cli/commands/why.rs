@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::graph::at;
 use crate::cli::args::Why;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::session::Session;
-use crate::cli::vouching;
+use crate::cli::artifacts::plan_file;
+use crate::cli::command_context::Session;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
 use crate::config::stack::{Resource, Stack};
 use crate::editor::graph::{Graph, Way};
 use crate::model::address::Address;
@@ -88,7 +88,7 @@ pub(in crate::cli) fn run(session: &Session, args: &Why) -> Result<Exit, Failure
 }
 
 fn changes(file: &Path) -> Result<Vec<Change>, Failure> {
-    Ok(vouching::look(file)?.plan.changes)
+    Ok(plan_file::look(file)?.plan.changes)
 }
 
 fn reasons(stack: &Stack, graph: &Graph, n: usize, changes: Option<&[Change]>) -> Reasons {

@@ -4,17 +4,17 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::check::{self, GIVEN, GIVEN_APPLIED};
-use super::cloud::Emulated;
-use super::time::VirtualTime;
+use super::assertions::{self, GIVEN, GIVEN_APPLIED};
+use super::in_process_cloud::Emulated;
+use super::virtual_time::VirtualTime;
 use crate::apply::context::{Bounds, Context, PARALLEL};
 use crate::apply::event::Outcome;
 use crate::apply::run::{self};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::project::Project;
-use crate::cli::settings::{Cloud, Settings};
-use crate::cli::sources::Sources;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::settings::{Cloud, Settings};
+use crate::cli::stack::project::Project;
+use crate::cli::stack::source_archives::Sources;
 use crate::cloud::client::Client;
 use crate::cloud::system_clock::SystemRandom;
 use crate::config::load::Rejected;
@@ -81,7 +81,7 @@ pub(in crate::cli) fn run(
 ) -> Result<Vec<Missed>, Failure> {
     let now = match open(settings, directory, test, &[]) {
         Ok(project) => project,
-        Err(Failure { rejected: Some(rejected), .. }) => return Ok(check::rejected(test, &rejected)),
+        Err(Failure { rejected: Some(rejected), .. }) => return Ok(assertions::rejected(test, &rejected)),
         Err(failure) => return Err(failure),
     };
     let before = match &test.given.applied {
@@ -170,7 +170,7 @@ impl Stage {
         if let Some(block) = planned.plan.blocks.iter().find(|block| !block.only_freezes()) {
             return Err(wrong(block.text.clone()));
         }
-        match check::failures(&self.applied(project, &planned).await).first() {
+        match assertions::failures(&self.applied(project, &planned).await).first() {
             Some(why) => Err(wrong(why.clone())),
             None => Ok(()),
         }
@@ -179,16 +179,16 @@ impl Stage {
     /// Plans and, where that is wanted, applies and plans again.
     async fn tested(&self, project: &Project, test: &Test) -> Result<Vec<Missed>, Failure> {
         let planned = self.planned(project).await?;
-        let mut missed = check::plan(test, project, &planned.plan);
+        let mut missed = assertions::plan(test, project, &planned.plan);
         let Some(wanted) = &test.apply else { return Ok(missed) };
         if planned.plan.is_blocked(&BTreeSet::new()) {
             missed.push(Missed::new(wanted.span, "expected an apply; the plan is blocked"));
             return Ok(missed);
         }
         let outcome = self.applied(project, &planned).await;
-        missed.extend(check::outcome(wanted, &outcome));
+        missed.extend(assertions::outcome(wanted, &outcome));
         let after = self.planned(project).await?;
-        missed.extend(check::after(wanted, &after.plan, &after.snapshot));
+        missed.extend(assertions::after(wanted, &after.plan, &after.snapshot));
         Ok(missed)
     }
 

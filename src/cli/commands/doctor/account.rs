@@ -3,10 +3,10 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::doing;
-use crate::cli::connect::Link;
-use crate::cli::failure::Failure;
-use crate::cli::session::Session;
-use crate::cli::settings::Cloud;
+use crate::cli::command_context::Session;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::settings::Cloud;
+use crate::cli::service::connection::Link;
 use crate::cloud::read::account::{Account, KeyRecord};
 use crate::model::clock::Clock;
 use crate::model::secret::Secret;

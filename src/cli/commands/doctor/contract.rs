@@ -1,11 +1,12 @@
 //! `stead doctor --api`: what a live service shows of the contract, and keeping what was learned.
 
-use crate::cli::connect::Link;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::session::Session;
-use crate::cli::settings::Cloud;
-use crate::cli::{files, keys, learned};
+use crate::cli::command_context::Session;
+use crate::cli::files::stack_files;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::settings::Cloud;
+use crate::cli::service::connection::Link;
+use crate::cli::service::{api_key, capabilities};
 use crate::cloud::http::https_transport::origin;
 use crate::cloud::probe::{Evidence, Finding, Learned, Verdict, findings};
 use crate::kinds::REGISTRY;
@@ -21,7 +22,7 @@ use crate::report::views::conformance::{self, Report, Row, Shown};
 pub(super) async fn run(session: &Session) -> Result<Exit, Failure> {
     let settings = &session.settings;
     let key = match &settings.cloud {
-        Cloud::At(url) => Some(keys::find(settings, url)?),
+        Cloud::At(url) => Some(api_key::find(settings, url)?),
         Cloud::Local | Cloud::Unset => None,
     };
     let link = Link::looking(settings, &settings.dir, key)?;
@@ -37,8 +38,8 @@ pub(super) async fn run(session: &Session) -> Result<Exit, Failure> {
     });
     if let Cloud::At(url) = &settings.cloud {
         let now = link.client.clock().now();
-        if let Some(path) = learned::write(settings, url, &evidence.learned, now)? {
-            ui.say(&format!("What was learned is kept in {}.", files::shown(&path)));
+        if let Some(path) = capabilities::write(settings, url, &evidence.learned, now)? {
+            ui.say(&format!("What was learned is kept in {}.", stack_files::shown(&path)));
         }
     }
     Ok(if report.count(Shown::Different) > 0 { Exit::Failed } else { Exit::Done })
@@ -52,7 +53,7 @@ fn report(session: &Session, evidence: &Evidence, requests: u32) -> Report {
     Report {
         service,
         requests,
-        learned: learned::in_words(&evidence.learned),
+        learned: capabilities::in_words(&evidence.learned),
         page_limit: evidence.learned.page_limit,
         rate: evidence.learned.rate,
         rows: findings(&evidence, REGISTRY).into_iter().map(row).collect(),

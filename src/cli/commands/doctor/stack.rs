@@ -1,13 +1,14 @@
 //! The stack: whether its files hold together, its project, its ledger and lock, its pinned names.
 
 use super::doing;
-use crate::cli::books::{self, Looked};
+use crate::cli::command_context::Session;
 use crate::cli::commands::{catalog, lock, repair};
-use crate::cli::connect::Link;
-use crate::cli::failure::Failure;
-use crate::cli::project::Project;
-use crate::cli::session::Session;
-use crate::cli::{files, reading};
+use crate::cli::files::stack_files;
+use crate::cli::ledger::ledger_io::{self, Looked};
+use crate::cli::planning::refresh;
+use crate::cli::process::failure::Failure;
+use crate::cli::service::connection::Link;
+use crate::cli::stack::project::Project;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::entry::Identity;
 use crate::ledger::state::ledger::Ledger;
@@ -29,8 +30,8 @@ pub(super) enum Opened {
 
 /// Reads the stack, if there is one.
 pub(super) fn open(session: &Session) -> Opened {
-    let is_empty = |files: files::StackFiles| files.sources.iter().next().is_none();
-    if files::read_stack(&session.settings.dir).is_ok_and(is_empty) {
+    let is_empty = |files: stack_files::StackFiles| files.sources.iter().next().is_none();
+    if stack_files::read_stack(&session.settings.dir).is_ok_and(is_empty) {
         return Opened::Nothing;
     }
     match Project::open(&session.settings) {
@@ -124,7 +125,7 @@ async fn ledger(project: &Project, place: &Place) -> (Check, Option<Ledger>) {
         let (detail, remedy) = doing(failure);
         Check::failed(NAME, detail).remedy(remedy)
     };
-    let (found, unproven) = match books::look(project, place).await {
+    let (found, unproven) = match ledger_io::look(project, place).await {
         Ok(Looked { found: Some(ledger), unproven }) => (ledger, unproven),
         Ok(Looked { found: None, .. }) => {
             let detail = format!("There is none at {place} yet; the first apply begins one.");
@@ -144,9 +145,9 @@ async fn ledger(project: &Project, place: &Place) -> (Check, Option<Ledger>) {
             Some(found),
         );
     }
-    let check = match books::objection(project, place).await {
+    let check = match ledger_io::objection(project, place).await {
         Ok(None) if unproven => {
-            let detail = format!("{} {}", whole(&found, place), super::sentence(books::UNPROVEN));
+            let detail = format!("{} {}", whole(&found, place), super::sentence(ledger_io::UNPROVEN));
             Check::warning(NAME, detail).remedy("Set STEAD_LEDGER_KEY to the file of its key.")
         }
         Ok(None) => Check::ok(NAME, whole(&found, place)),
@@ -236,7 +237,7 @@ async fn pinned(
         let (detail, remedy) = doing(failure);
         Check::failed(NAME, detail).remedy(remedy)
     };
-    let old = match reading::pinned(&link.lock_file) {
+    let old = match refresh::pinned(&link.lock_file) {
         Ok(Some(old)) => old,
         Ok(None) => return Check::ok(NAME, "None yet; the first apply pins them in stead.lock."),
         Err(failure) => return failed(&failure),
@@ -250,7 +251,7 @@ async fn pinned(
         Err(error) => return failed(&Failure::from(error)),
     };
     let renewal = catalog::renewal(stack, &old, &live);
-    let file = files::shown(&link.lock_file);
+    let file = stack_files::shown(&link.lock_file);
     if let Some(lost) = renewal.lost.first() {
         let count = renewal.lost.len();
         return Check::warning(

@@ -1,9 +1,10 @@
 //! What stands around every command: program, settings, address, proxy, the file of keys.
 
-use crate::cli::keys::Origin;
-use crate::cli::session::Session;
-use crate::cli::settings::{Cloud, Settings, Variables};
-use crate::cli::{credentials, files, learned};
+use crate::cli::command_context::Session;
+use crate::cli::files::stack_files;
+use crate::cli::process::settings::{Cloud, Settings, Variables};
+use crate::cli::service::api_key::Origin;
+use crate::cli::service::{capabilities, credentials};
 use crate::cloud::http::https_transport::{authorities, origin};
 use crate::model::redact::redact_address;
 use crate::model::roots::{Authorities, NAMED_BY};
@@ -34,10 +35,10 @@ pub(super) fn settings(session: &Session) -> Check {
             .remedy("Set HOME, XDG_CONFIG_HOME or STEAD_CONFIG_DIR to a full path.");
     };
     let path = directory.join("settings.toml");
-    let shown = files::shown(&path);
+    let shown = stack_files::shown(&path);
     match &settings.profile {
         Some(name) => Check::ok(NAME, format!("Profile {name} of {shown}.")),
-        None if files::exists(&path) => {
+        None if stack_files::exists(&path) => {
             Check::ok(NAME, format!("{shown} holds together; no profile of it is used."))
         }
         None => Check::ok(NAME, format!("There is no {shown}; flags and variables decide.")),
@@ -49,8 +50,8 @@ pub(in crate::cli) fn mend_settings(variables: &Variables) -> bool {
     let Some(path) = credentials::directory(variables).map(|folder| folder.join("settings.toml")) else {
         return false;
     };
-    let is_loose = files::loose_bits(&path, ONLY_MINE_TO_WRITE).is_some_and(|bits| bits != 0);
-    is_loose && files::tighten(&path, ONLY_MINE_TO_WRITE).is_ok()
+    let is_loose = stack_files::loose_bits(&path, ONLY_MINE_TO_WRITE).is_some_and(|bits| bits != 0);
+    is_loose && stack_files::tighten(&path, ONLY_MINE_TO_WRITE).is_ok()
 }
 
 /// Which service, and how it is reached.
@@ -76,8 +77,8 @@ pub(super) fn service(settings: &Settings) -> Check {
                 "TLS, trusting the roots that are built in, as the system has none".to_owned()
             }
         },
-        (Some(file), true) => match files::read_bytes(file) {
-            Ok(_) => format!("TLS, trusting the system's roots and {}", files::shown(file)),
+        (Some(file), true) => match stack_files::read_bytes(file) {
+            Ok(_) => format!("TLS, trusting the system's roots and {}", stack_files::shown(file)),
             Err(error) => {
                 return Check::failed(NAME, super::sentence(&error.to_string()))
                     .remedy("Correct STEAD_CA_FILE (or --ca-file).");
@@ -111,13 +112,15 @@ pub(super) fn key_file(settings: &Settings, fix: bool) -> Check {
     let Some(path) = settings.config_dir.as_deref().map(credentials::path) else {
         return Check::skipped(NAME, "There is no directory for the user's settings.");
     };
-    let shown = files::shown(&path);
-    match files::loose_bits(&path, PRIVATE) {
-        None if files::exists(&path) => Check::failed(NAME, format!("{shown} is no file of its own."))
-            .remedy(format!("Remove it, then: stead login (rm {shown})")),
+    let shown = stack_files::shown(&path);
+    match stack_files::loose_bits(&path, PRIVATE) {
+        None if stack_files::exists(&path) => {
+            Check::failed(NAME, format!("{shown} is no file of its own."))
+                .remedy(format!("Remove it, then: stead login (rm {shown})"))
+        }
         None => Check::skipped(NAME, "No key is stored."),
         Some(0) => Check::ok(NAME, format!("{shown} is readable by you only.")),
-        Some(_) if fix => match files::tighten(&path, PRIVATE) {
+        Some(_) if fix => match stack_files::tighten(&path, PRIVATE) {
             Ok(mode) => {
                 Check::warning(NAME, format!("{shown} had mode {mode:04o}; others cannot use it any more."))
                     .remedy(format!("{LEAKED}."))
@@ -161,11 +164,11 @@ pub(super) fn learned(settings: &Settings, fix: bool) -> Check {
     let Cloud::At(url) = &settings.cloud else {
         return Check::skipped(NAME, "Only a service at an address is learned of.");
     };
-    match learned::read(settings, url) {
+    match capabilities::read(settings, url) {
         Ok(Some(note)) => Check::ok(NAME, note.in_words()),
         Ok(None) => Check::skipped(NAME, "What this service differs in was never asked.")
             .remedy("stead doctor --api"),
-        Err(_) if fix && learned::forget(settings, url) => {
+        Err(_) if fix && capabilities::forget(settings, url) => {
             Check::warning(NAME, "What was learned of the service was damaged, and is removed.")
                 .remedy("stead doctor --api")
         }

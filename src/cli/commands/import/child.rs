@@ -2,11 +2,11 @@
 
 use super::entry;
 use crate::cli::commands::mv::listed;
-use crate::cli::edits::Edits;
-use crate::cli::everything;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::project::Begun;
+use crate::cli::planning::inventory;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::stack::project::Begun;
+use crate::cli::stack::source_edits::Edits;
 use crate::config::edit::{Edit, Literal, Path};
 use crate::config::print::Entry;
 use crate::config::stack::Resource;
@@ -120,7 +120,7 @@ pub(super) fn object(
     };
     match own.of_kind(kind.name).find(says) {
         Some(object) => Ok(object.key()),
-        None => everything::object(&own, kind, named),
+        None => inventory::object(&own, kind, named),
     }
 }
 

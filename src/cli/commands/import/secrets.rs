@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::cli::args::Import;
-use crate::cli::failure::Failure;
-use crate::cli::files;
-use crate::cli::session::Session;
+use crate::cli::command_context::Session;
+use crate::cli::files::stack_files;
+use crate::cli::process::failure::Failure;
 use crate::plan::import::SecretVariable;
 
 /// The secrets of a takeover.
@@ -28,8 +28,10 @@ impl Secrets {
         let Some(path) = args.secrets_to.as_ref().filter(|_| !variables.is_empty()) else {
             return Ok(if variables.is_empty() { Self::None } else { Self::Elsewhere });
         };
-        if files::exists(path) {
-            return Err(Failure::occupied(&files::shown(path)).help("Name another file for --secrets-to."));
+        if stack_files::exists(path) {
+            return Err(
+                Failure::occupied(&stack_files::shown(path)).help("Name another file for --secrets-to.")
+            );
         }
         let known =
             variables.iter().filter_map(|secret| Some((secret.name.as_str(), secret.value.expose()?)));
@@ -45,8 +47,8 @@ impl Secrets {
     /// When it cannot be written.
     pub(super) fn write(&self, session: &Session) -> Result<(), Failure> {
         if let Self::Kept(path, text) = self {
-            files::write_private(path, text.as_bytes())?;
-            let shown = files::shown(path);
+            stack_files::write_private(path, text.as_bytes())?;
+            let shown = stack_files::shown(path);
             session.ui.say(&format!("The secrets are in {shown}: keep it out of the repository."));
         }
         Ok(())
@@ -59,7 +61,7 @@ impl Secrets {
             Self::None => session.next("plan", nothing),
             Self::Elsewhere => session.next("plan", &format!("{nothing}, once the secrets are given")),
             Self::Kept(path, _) => {
-                session.next(&format!("--var-file {} plan", files::shown(path)), nothing);
+                session.next(&format!("--var-file {} plan", stack_files::shown(path)), nothing);
             }
         }
     }

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::{place, spoken};
-use crate::cli::addresses;
-use crate::cli::edits::Edits;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::files::{self, Shared};
-use crate::cli::project::Begun;
+use crate::cli::files::stack_files::{self, Shared};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::stack::project::Begun;
+use crate::cli::stack::source_edits::Edits;
+use crate::cli::stack::unknown_addresses;
 use crate::config::declarations::module_of;
 use crate::config::edit::Path;
 use crate::kinds::REGISTRY;
@@ -62,7 +62,7 @@ impl<'b> Declared<'b> {
         let Some((_, call)) = found else {
             let known = stack.modules.keys().map(Name::as_str);
             let known = known.chain(stack.resources.keys().map(Address::as_str));
-            return Err(addresses::unknown(address.as_str(), known));
+            return Err(unknown_addresses::unknown(address.as_str(), known));
         };
         let outer = place(address).unwrap_or_default();
         if !outer.is_empty() && !stack.modules.contains_key(outer) {
@@ -93,7 +93,8 @@ impl<'b> Declared<'b> {
         by_hand: impl Fn(&str) -> String,
     ) -> Result<Self, Failure> {
         let stack = &begun.project.stack;
-        let known = || addresses::unknown(address.as_str(), stack.resources.keys().map(Address::as_str));
+        let known =
+            || unknown_addresses::unknown(address.as_str(), stack.resources.keys().map(Address::as_str));
         let one = stack.resources.get(address).or_else(|| {
             let mut all = stack.resources.values();
             all.find(|one| {
@@ -147,7 +148,7 @@ impl<'b> Declared<'b> {
             if begun.files.get(id).is_some() || directory(source) != here {
                 continue;
             }
-            let Some(path) = files::path_from(&root, source.path.as_ref()) else {
+            let Some(path) = stack_files::path_from(&root, source.path.as_ref()) else {
                 return Err(self.outside(&source.path));
             };
             edits.add(id, path);

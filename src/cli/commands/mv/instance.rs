@@ -2,10 +2,10 @@
 
 use super::{NAME, elsewhere, free, in_a_file, made, place, redirect, spoken};
 use crate::cli::args::Mv;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::project::Begun;
-use crate::cli::session::Session;
+use crate::cli::command_context::Session;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::stack::project::Begun;
 use crate::config::edit::{self, Edit, File, Key, Literal, Path};
 use crate::config::stack::Resource;
 use crate::kinds::REGISTRY;

@@ -8,11 +8,11 @@ use super::{
     NAME, Pairs, carried, carried_to, elsewhere, free, listed, lost, moved, place, redirect, spoken,
 };
 use crate::cli::args::Mv;
-use crate::cli::edits::Edits;
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::project::Begun;
-use crate::cli::session::Session;
+use crate::cli::command_context::Session;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::stack::project::Begun;
+use crate::cli::stack::source_edits::Edits;
 use crate::config::declarations::{is_taken, kind_at, module_of};
 use crate::config::edit::{self, Edit, File, Literal, Step};
 use crate::config::stack::{Resource, Stack};

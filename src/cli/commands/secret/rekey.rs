@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 
 use super::open;
 use crate::cli::args::SecretRekey;
-use crate::cli::books::{self, Book};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::session::Session;
-use crate::cli::{identity, kept_secrets};
+use crate::cli::command_context::Session;
+use crate::cli::ledger::ledger_io::{self, Book};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::secrets::{identity, kept_secrets};
 use crate::ledger::age_file::Identity;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::ledger::Ledger;
@@ -44,7 +44,7 @@ pub(super) async fn run(session: &Session, args: &SecretRekey) -> Result<Exit, F
     kept_secrets::check_allowed(&session.settings, declared.names.iter())?;
     let journal = open(session, &project, &place).await?;
     let done = under_lock(session, args, &journal, &declared.names).await;
-    books::close_after(journal, done).await
+    ledger_io::close_after(journal, done).await
 }
 
 async fn under_lock(
@@ -77,7 +77,7 @@ async fn under_lock(
         }
     }
     let question = format!("Encrypt {} kept secrets to these {} recipients?", opened.len(), declared.len());
-    if !books::while_kept(journal, session.sure(args.yes, &question)).await? {
+    if !ledger_io::while_kept(journal, session.sure(args.yes, &question)).await? {
         return Ok(Exit::Failed);
     }
     if pinned != declared {

@@ -6,12 +6,12 @@
 
 use super::{no_such_secret, open};
 use crate::cli::args::{Scope, SecretRotate};
-use crate::cli::books;
+use crate::cli::command_context::Session;
 use crate::cli::commands::apply::{self, Order, Overriding};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::project::Project;
-use crate::cli::session::Session;
+use crate::cli::ledger::ledger_io;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::stack::project::Project;
 use crate::config::stack::SecretOrigin;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::kept_secrets::{KeptSecrets, RotationStep, VARS};
@@ -89,5 +89,5 @@ async fn record(
     } else {
         Ok(())
     };
-    books::close_after(journal, done).await
+    ledger_io::close_after(journal, done).await
 }

@@ -7,12 +7,13 @@
 
 use super::open;
 use crate::cli::args::{Scope, SecretSame};
-use crate::cli::books::{self, Book};
-use crate::cli::exit::Exit;
-use crate::cli::failure::Failure;
-use crate::cli::project::Project;
-use crate::cli::session::Session;
-use crate::cli::{addresses, reading};
+use crate::cli::command_context::Session;
+use crate::cli::ledger::ledger_io::{self, Book};
+use crate::cli::planning::refresh;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::stack::project::Project;
+use crate::cli::stack::unknown_addresses;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::Entry;
 use crate::model::address::{Address, Name};
@@ -29,7 +30,7 @@ pub(super) async fn run(session: &Session, args: &SecretSame) -> Result<Exit, Fa
     let place = session.place(&project)?;
     let journal = open(session, &project, &place).await?;
     let done = record(session, &project, &journal, args).await;
-    books::close_after(journal, done).await
+    ledger_io::close_after(journal, done).await
 }
 
 async fn record(
@@ -40,14 +41,14 @@ async fn record(
 ) -> Result<Exit, Failure> {
     let (address, attribute) = &args.attribute;
     let connection = session.connect(project)?;
-    let pinned = reading::pinned(&connection.lock_file)?;
+    let pinned = refresh::pinned(&connection.lock_file)?;
     let ledger = journal.ledger().clone();
     let options = session.options(&Scope::default(), false);
     let reading =
-        reading::with_inputs(&connection, project, &ledger, (&options, pinned.as_ref()), |inputs| {
+        refresh::with_inputs(&connection, project, &ledger, (&options, pinned.as_ref()), |inputs| {
             restate(inputs, address, attribute)
         });
-    let (restated, _) = books::while_kept(journal, reading).await?;
+    let (restated, _) = ledger_io::while_kept(journal, reading).await?;
     let value = restated.map_err(|why| refusal(session, args, why))?;
     let Some(entry) = ledger.entries.get(address) else {
         return Err(refusal(session, args, NotSame::NotApplied));
@@ -66,7 +67,7 @@ async fn record(
 fn check_written(project: &Project, args: &SecretSame) -> Result<(), Failure> {
     let (address, attribute) = &args.attribute;
     let Some(resource) = project.stack.resources.get(address) else {
-        return Err(addresses::unknown(
+        return Err(unknown_addresses::unknown(
             address.as_str(),
             project.stack.resources.keys().map(Address::as_str),
         ));

@@ -1,0 +1,356 @@
+//! What becomes of an answer: shown without its secrets, or handed over where it was asked for.
+
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+
+use super::invocation::Scene;
+use super::kubeconfig::Connection;
+use super::registry::Deed;
+use super::target::Ground;
+use super::wait::{self, Over};
+use crate::cli::args::Do;
+use crate::cli::command_context::Session;
+use crate::cli::files::stack_files;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::secrets::redaction::shielded;
+use crate::cloud::http::decode;
+use crate::kinds::REGISTRY;
+use crate::model::diagnostic::nearest;
+use crate::model::schema::{Answer, Merge, Until};
+use crate::model::snapshot::Object;
+use crate::model::value::Value;
+use crate::report::json::{self as documents, SCHEMA_VERSION};
+use crate::report::views::action_output::{View, laid_out};
+
+/// The name of standard output where a file's is expected.
+const STDOUT: &str = "-";
+
+/// An answer, and what is known of how it ended.
+pub(in crate::cli) struct Answered<'a> {
+    /// What was done.
+    pub(in crate::cli) scene: Scene<'a>,
+    /// The whole answer.
+    pub(in crate::cli) answer: Option<&'a Json>,
+    /// How it is over.
+    pub(in crate::cli) over: &'a Over,
+}
+
+/// Refuses, before anything is sent, to show a secret where it could be kept by accident, and to ask for
+/// a document that would go nowhere.
+///
+/// # Errors
+/// When it is so.
+pub(in crate::cli) fn check(session: &Session, deed: Deed, args: &Do) -> Result<(), Failure> {
+    if args.show && !session.ui.shows {
+        return Err(Failure::new(
+            Exit::Usage,
+            "--show shows what is secret on a terminal, and this is none",
+        )
+        .help("--to FILE writes it to a file that only you can read.")
+        .help("--to - writes it to standard output all the same: what reads it must keep it secret."));
+    }
+    let goes = args.show || args.to.is_some() || args.merge.is_some();
+    if matches!(deed.action.answer, Answer::Document { .. }) && !goes {
+        let failure = Failure::new(Exit::Usage, format!("say where the {} goes", deed.action.name))
+            .help("--to FILE writes it to a file that only you can read; --show shows it on a terminal.");
+        return Err(match deed.action.answer {
+            Answer::Document { merge: Some(_), .. } => {
+                failure.help("--merge puts it into the file that kubectl reads.")
+            }
+            _ => failure,
+        });
+    }
+    Ok(())
+}
+
+impl Answered<'_> {
+    /// Returns what the answer holds.
+    fn payload(&self) -> Json {
+        if let Some(record) = &self.over.record {
+            return record.clone();
+        }
+        let Some(answer) = self.answer else { return Json::Null };
+        decode::payload(answer, self.scene.order.endpoint.envelope).unwrap_or(answer).clone()
+    }
+
+    /// Returns the answer as it may be shown.
+    pub(in crate::cli) fn view(&self) -> View {
+        let reveal = self.scene.args.show || self.goes_to(STDOUT);
+        let mut payload = self.payload();
+        if !(reveal && self.is_secret()) {
+            self.scene.ground.client().redact_json(&mut payload);
+        }
+        View::new(self.scene.deed.action.answer, &payload, self.is_secret(), reveal)
+            .wide(self.scene.session.ui.verbose)
+    }
+
+    fn is_secret(&self) -> bool {
+        self.scene.deed.is_secret(REGISTRY)
+    }
+
+    fn goes_to(&self, name: &str) -> bool {
+        self.scene.args.to.as_deref() == Some(Path::new(name))
+    }
+
+    /// Hands the answer over, and says how the action ended.
+    ///
+    /// # Errors
+    /// When what is secret cannot be written where it was asked for, or could do harm there.
+    pub(in crate::cli) async fn tell(&self) -> Result<Exit, Failure> {
+        let connection = self.connection()?;
+        let written = self.hand_over(connection.as_ref()).await?;
+        let (ui, view) = (&self.scene.session.ui, self.view());
+        if ui.json {
+            ui.out(&documents::pretty(&self.document(&view)));
+        } else if ui.ndjson {
+            ui.out(&(documents::compact(&self.document(&view)) + "\n"));
+        } else if let (Some(path), false) = (&self.scene.args.field, written) {
+            ui.out(&(Self::field(&view, path)? + "\n"));
+        } else if self.scene.args.csv {
+            let text = view.csv();
+            ui.out(&if ui.shows { laid_out(&text) } else { text });
+        } else if !written {
+            ui.out(&self.text(&view));
+        }
+        self.hint(&view, written);
+        Ok(self.over.exit.unwrap_or(Exit::Done))
+    }
+
+    /// Reads the answer where it is a kubeconfig: one that does more than connect is handed to nobody.
+    fn connection(&self) -> Result<Option<Connection>, Failure> {
+        if !matches!(self.scene.deed.action.answer, Answer::Document { merge: Some(Merge::Kubeconfig), .. })
+        {
+            return Ok(None);
+        }
+        Connection::parse(&self.plain()?).map(Some).map_err(|why| {
+            Failure::new(Exit::Failed, format!("the service's kubeconfig is refused: {why}")).help(
+                "kubectl runs programs and reads files that a kubeconfig names. Nothing was written; ask the service's support.",
+            )
+        })
+    }
+
+    /// Writes what is secret where it was asked for; tells whether that was all that was wanted.
+    async fn hand_over(&self, connection: Option<&Connection>) -> Result<bool, Failure> {
+        let (session, args) = (self.scene.session, self.scene.args);
+        if let (Some(path), Some(connection)) = (&args.merge, connection) {
+            let path = path.clone().or_else(|| session.settings.kubeconfig.clone()).ok_or_else(|| {
+                Failure::new(Exit::Usage, "there is no default file to merge into")
+                    .help("Say it: --merge=FILE")
+            })?;
+            return self.merge(connection, &path).await;
+        }
+        let text = || match connection {
+            Some(connection) => {
+                connection.alone(&self.context_name()).map_err(|why| Failure::new(Exit::Failed, why))
+            }
+            None => self.plain(),
+        };
+        let is_document = matches!(self.scene.deed.action.answer, Answer::Document { .. });
+        match &args.to {
+            Some(path) if path != Path::new(STDOUT) => written(session, path, &text()?),
+            Some(_) if !session.ui.json && !session.ui.ndjson => {
+                session.ui.out(&text()?);
+                Ok(true)
+            }
+            None if is_document && args.show => {
+                session.ui.out(&laid_out(&text()?));
+                Ok(true)
+            }
+            Some(_) | None => Ok(false),
+        }
+    }
+
+    /// Puts a connection into a kubeconfig that may be there, and asks before it takes the place of another.
+    async fn merge(&self, connection: &Connection, path: &Path) -> Result<bool, Failure> {
+        let (session, args, name) = (self.scene.session, self.scene.args, self.context_name());
+        let left = |why: String| {
+            Failure::new(Exit::Failed, format!("{}: {why}", stack_files::shown(path)))
+                .help("It was left as it is.")
+        };
+        let old = stack_files::read_optional(path)?;
+        let is_new = old.is_none();
+        let new = connection.merged(&old.unwrap_or_default(), &name, args.use_context).map_err(left)?;
+        let question = format!("Replace {name} in {}?", stack_files::shown(path));
+        if new.replaces && !session.sure(args.yes, &question).await? {
+            return Ok(true);
+        }
+        if is_new {
+            written(session, path, &new.text)?;
+        } else {
+            stack_files::rewrite_private(path, new.text.as_bytes()).map_err(|error| {
+                left(error.to_string()).help("Name the file itself, not a link to it: --merge=FILE")
+            })?;
+            session.ui.say(&format!("Written to {}, readable by you only.", stack_files::shown(path)));
+        }
+        if !args.use_context {
+            session.ui.hint(&format!("Use it with: kubectl --context {name}"));
+        }
+        Ok(true)
+    }
+
+    /// Returns what the entries of a kubeconfig are called: a name that no other stack or environment has.
+    fn context_name(&self) -> String {
+        let Scene { target, ground, .. } = &self.scene;
+        let id = || target.key.as_ref().map(|key| key.id.to_string()).unwrap_or_default();
+        let name = match (ground, &target.address) {
+            (Ground::Stack(stack), Some(address)) => {
+                let of = &stack.project.stack;
+                format!("{}/{}/{address}", of.name, of.environment.name)
+            }
+            _ => format!("stead-{}", id()),
+        };
+        // It stands in a command line that is shown for copying.
+        name.chars()
+            .map(|c| if c.is_ascii_alphanumeric() || "-_./".contains(c) { c } else { '-' })
+            .collect()
+    }
+
+    /// Returns what a file gets: the document, the one field that was asked for or that is secret, or the
+    /// whole record as JSON.
+    fn plain(&self) -> Result<String, Failure> {
+        let payload = self.payload();
+        let hidden = View::new(self.scene.deed.action.answer, &payload, self.is_secret(), false);
+        let field = match (self.scene.deed.action.answer, &self.scene.args.field, hidden.hidden()) {
+            (Answer::Document { field, .. }, ..) => Some(field.to_owned()),
+            (_, Some(field), _) => Some(field.clone()),
+            (_, None, [only]) => Some(only.clone()),
+            _ => None,
+        };
+        let Some(field) = field else { return Ok(documents::pretty(&payload)) };
+        match View::field(&payload, &field) {
+            Some(Json::String(text)) => Ok(format!("{}\n", text.trim_end_matches('\n'))),
+            Some(other) if !other.is_null() => Ok(format!("{other}\n")),
+            _ => Err(Failure::new(Exit::Failed, format!("the answer has no {field}"))),
+        }
+    }
+
+    fn field(view: &View, path: &str) -> Result<String, Failure> {
+        if view.hidden().iter().any(|hidden| hidden == path) {
+            return Err(Failure::new(Exit::Usage, format!("{path} is secret")).help(
+                "--show shows it on a terminal, --to FILE writes it to a file that only you can read.",
+            ));
+        }
+        match View::field(view.json(), path) {
+            Some(Json::String(text)) => Ok(laid_out(text).trim_end().to_owned()),
+            Some(other) if !other.is_null() => Ok(documents::compact(other)),
+            _ => {
+                let failure = Failure::new(Exit::Failed, format!("the answer has no {path}"));
+                let known: Vec<&str> =
+                    view.json().as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+                Err(match nearest(path, known.iter().copied()) {
+                    Some(near) => failure.help(format!("Did you mean {near}?")),
+                    None => failure.help(format!("It has: {}", known.join(", "))),
+                })
+            }
+        }
+    }
+
+    fn text(&self, view: &View) -> String {
+        let style = self.scene.session.ui.style;
+        if let Some(record) = &self.over.record {
+            return View::new(Answer::Record(&[]), record, false, false).text(style);
+        }
+        match (self.scene.deed.action.answer, &self.over.object) {
+            (Answer::Nothing, object) => {
+                let status = object.as_ref().and_then(status).map(|status| format!(", {status}"));
+                let word = if self.scene.args.no_wait && self.scene.deed.waits() { "sent" } else { "done" };
+                let text = format!(
+                    "{} {}: {word}{}\n",
+                    self.scene.deed.action.name,
+                    self.scene.target.shown(),
+                    status.unwrap_or_default()
+                );
+                laid_out(&self.scene.ground.client().redact(&text))
+            }
+            (Answer::Object, Some(object)) => {
+                let name = object.attributes.get("name").and_then(Value::as_text).unwrap_or_default();
+                let words =
+                    [&format!("{}:{}", object.kind, object.id), name, &status(object).unwrap_or_default()];
+                let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+                laid_out(&format!(
+                    "{} {}: {}\n",
+                    self.scene.deed.action.name,
+                    self.scene.target.shown(),
+                    self.scene.ground.client().redact(&words.join("  "))
+                ))
+            }
+            _ => view.text(style),
+        }
+    }
+
+    fn document(&self, view: &View) -> Json {
+        let object = self.over.object.as_ref();
+        let key = self.scene.target.key.as_ref();
+        let answer = match self.scene.deed.action.answer {
+            Answer::Nothing => Json::Null,
+            Answer::Object => object.map_or(Json::Null, |object| self.described(object)),
+            Answer::Record(_)
+            | Answer::Rows(_)
+            | Answer::Feed { .. }
+            | Answer::Grid
+            | Answer::Document { .. } => view.json().clone(),
+        };
+        json!({
+            "schema_version": SCHEMA_VERSION,
+            "event": "ended",
+            "action": self.scene.deed.action.name,
+            "address": self.scene.target.address,
+            "kind": self.scene.target.kind.name,
+            "id": key.map(|key| &key.id),
+            "waited": !self.scene.args.no_wait && self.scene.deed.waits(),
+            "status": object.and_then(status).map(|text| self.scene.ground.client().redact(&text)),
+            "run": self.over.record,
+            "answer": answer,
+            "hidden": view.hidden(),
+        })
+    }
+
+    /// Returns an object as programs see it: without attributes that hold a secret.
+    fn described(&self, object: &Object) -> Json {
+        let ledger = match self.scene.ground {
+            Ground::Stack(stack) => Some(&stack.ledger),
+            Ground::Bare(_) => None,
+        };
+        let (_, live) = shielded(ledger, object);
+        let attributes: serde_json::Map<String, Json> =
+            live.iter().filter_map(|(name, value)| Some((name.to_string(), value.to_wire()?))).collect();
+        let mut attributes = Json::Object(attributes);
+        self.scene.ground.client().redact_json(&mut attributes);
+        json!({"kind": object.kind, "id": object.id, "attributes": attributes})
+    }
+
+    /// Says what else is worth knowing, to people.
+    fn hint(&self, view: &View, written: bool) {
+        let ui = &self.scene.session.ui;
+        if !written && !view.hidden().is_empty() && !ui.json && !ui.ndjson {
+            ui.hint(
+                "Secrets are hidden: --show shows them on a terminal, --to FILE writes them for you only.",
+            );
+        }
+        if view.json().get("truncated") == Some(&Json::Bool(true)) {
+            ui.say("note: the service cut the result off; there are more rows.");
+        }
+        if let (Until::Finished(run), Some(record)) = (self.scene.deed.action.until, &self.over.record)
+            && let Some(reason) = wait::reason(run, record)
+        {
+            ui.say(laid_out(&format!("It ended badly: {reason}")).trim_end());
+        }
+    }
+}
+
+fn written(session: &Session, path: &Path, text: &str) -> Result<bool, Failure> {
+    stack_files::write_private(path, text.as_bytes()).map_err(|error| {
+        Failure::new(Exit::Failed, format!("{error:#}"))
+            .help("What was to be written is not lost if it can be read again; it was not shown.")
+    })?;
+    let told = laid_out(&format!("Written to {}, readable by you only.", stack_files::shown(path)));
+    session.ui.say(told.trim_end());
+    Ok(true)
+}
+
+fn status(object: &Object) -> Option<String> {
+    let ready = REGISTRY.kind(&object.kind)?.api.ready?;
+    object.status(ready.attribute).map(str::to_owned)
+}

@@ -1,0 +1,293 @@
+//! From an action, its object and what was given: the request, and what it does besides.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value as Json};
+
+use super::parameters;
+use super::registry::Deed;
+use super::target::{Ground, Target};
+use crate::cli::args::Do;
+use crate::cli::command_context::Session;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cloud::http::url_path::fill_all;
+use crate::cloud::write::action_request::Ask;
+use crate::kinds::REGISTRY;
+use crate::model::address::Name;
+use crate::model::clock::Clock;
+use crate::model::schema::{Effect, Endpoint, Kind, Literal, Parameter, Place, Request, Scope, Type};
+use crate::model::snapshot::{Object, ObjectKey};
+use crate::model::value::Value;
+
+/// A request that is ready to be sent.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::cli) struct Order {
+    /// The request.
+    pub(in crate::cli) ask: Ask,
+    /// Where it goes.
+    pub(in crate::cli) endpoint: Endpoint,
+    /// Whether it can change anything.
+    pub(in crate::cli) mutates: bool,
+    /// What it does besides.
+    pub(in crate::cli) effects: BTreeSet<Effect>,
+    /// The kind of the object in its answer, if there is one.
+    pub(in crate::cli) answers: &'static Kind,
+}
+
+/// Values on their way to the wire.
+#[derive(Default)]
+struct Parts {
+    path: BTreeMap<&'static str, String>,
+    query: Vec<(&'static str, String)>,
+    body: Map<String, Json>,
+}
+
+impl Parts {
+    fn put(&mut self, parameter: &Parameter, value: Json) {
+        let text = || value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        match parameter.place {
+            Place::Path => drop(self.path.insert(parameter.wire, text())),
+            Place::Query => self.query.push((parameter.wire, text())),
+            Place::Body => drop(self.body.insert(parameter.wire.to_owned(), value)),
+        }
+    }
+}
+
+/// Makes the request of an action. Reads the object where its project or its links must be known.
+///
+/// # Errors
+/// When something that was given is wrong, or the object is not there.
+pub(in crate::cli) async fn order(
+    session: &Session,
+    ground: &Ground,
+    deed: Deed,
+    target: &Target,
+    args: &Do,
+) -> Result<Order, Failure> {
+    let parameters = deed.parameters(REGISTRY);
+    check_given(deed, &parameters, args)?;
+    let wrong = |text: String| {
+        Failure::new(Exit::Usage, text).help(format!("stead do {} --help explains them.", deed.action.name))
+    };
+    let through = through(deed, args)?;
+    let endpoint = through
+        .map_or(deed, |(other, _)| other)
+        .endpoint(REGISTRY)
+        .ok_or_else(|| Failure::new(Exit::Failed, format!("{} goes nowhere", deed.action.name)))?;
+    let resolve = |kind: &'static str, text: &str| ground.id_of(kind, text);
+    let mut parts = Parts::default();
+    let mut effects = deed.effects(REGISTRY);
+    for parameter in &parameters {
+        let given = args.given.get(parameter.name).map(Vec::as_slice);
+        let value = parameters::wire(parameter, given, &resolve).map_err(wrong)?;
+        if let Some(value) = value {
+            parts.put(parameter, value);
+        }
+        if given.is_some() {
+            effects.extend(parameter.effects);
+        }
+    }
+    let mutates = endpoint.method.mutates()
+        && (!deed.action.only_reads || !given_effects(&parameters, args).is_empty());
+    let live = live(ground, deed, target, mutates).await?;
+    let (id, answers) = subject(ground, deed, through, target, live.as_ref(), &mut parts).await?;
+    let parent = target.key.as_ref().and_then(|key| key.parent.as_deref());
+    let path = fill_all(endpoint.path, |name| match name {
+        "id" => id.as_deref(),
+        "parent" => parent,
+        name => parts.path.get(name).map(String::as_str),
+    });
+    let path = path.map_err(|error| wrong(error.to_string()))?;
+    let project = if mutates { project(session, ground, target, live.as_ref()).await? } else { None };
+    let body = (!parts.body.is_empty() && endpoint.method.mutates()).then_some(Json::Object(parts.body));
+    let ask = Ask { method: endpoint.method, path, query: parts.query, project, body };
+    Ok(Order { ask, endpoint, mutates, effects, answers })
+}
+
+fn given_effects(parameters: &[Parameter], args: &Do) -> BTreeSet<Effect> {
+    let given = parameters.iter().filter(|parameter| args.given.contains_key(parameter.name));
+    given.flat_map(|parameter| parameter.effects).copied().collect()
+}
+
+/// Returns the other kind's action that is meant, and its attribute that must refer to the object.
+///
+/// # Errors
+/// When not exactly one other object is named.
+fn through(deed: Deed, args: &Do) -> Result<Option<(Deed, &'static str)>, Failure> {
+    let Request::Through { from, .. } = deed.action.request else { return Ok(None) };
+    let all = deed.through(REGISTRY);
+    let named: Vec<(Deed, &'static str)> = from
+        .iter()
+        .filter(|(kind, _)| args.given.contains_key(kind))
+        .filter_map(|(kind, attribute)| {
+            Some((*all.iter().find(|other| other.kind.name == *kind)?, *attribute))
+        })
+        .collect();
+    let flags: Vec<String> = from.iter().map(|(kind, _)| format!("--{kind}")).collect();
+    match named[..] {
+        [one] => Ok(Some(one)),
+        [] => Err(Failure::new(Exit::Usage, format!("{} from what?", deed.action.name))
+            .help(format!("Name it with {}.", flags.join(" or ")))),
+        _ => Err(Failure::new(Exit::Usage, format!("only one of {} can be given", flags.join(", ")))),
+    }
+}
+
+/// Refuses what another kind's action of the same name asks for.
+fn check_given(deed: Deed, parameters: &[Parameter], args: &Do) -> Result<(), Failure> {
+    let known = |name: &&&'static str| parameters.iter().any(|parameter| parameter.name == **name);
+    let Some(foreign) = args.given.keys().find(|name| !known(name)) else { return Ok(()) };
+    let flags: Vec<String> = parameters.iter().map(parameters::spelled).collect();
+    let failure = Failure::new(
+        Exit::Usage,
+        format!("{} of a {} takes no --{foreign}", deed.action.name, deed.kind.name),
+    );
+    Err(if flags.is_empty() {
+        failure.help("It takes nothing besides the object.")
+    } else {
+        failure.help(format!("It takes {}.", flags.join(", ")))
+    })
+}
+
+/// Reads the object as it is, where something about it must be known before the request: an object that
+/// no ledger knows, before it is changed.
+async fn live(
+    ground: &Ground,
+    deed: Deed,
+    target: &Target,
+    mutates: bool,
+) -> Result<Option<Object>, Failure> {
+    let made = matches!(deed.action.request, Request::Make { .. });
+    let Some(key) = target.key.as_ref().filter(|_| (mutates && target.project.is_none()) || made) else {
+        return Ok(None);
+    };
+    let found = ground.client().get(key).await?;
+    match found {
+        Some(object) => Ok(Some(object)),
+        None if target.address.is_some() => Err(Failure::new(
+            Exit::Failed,
+            format!("the object of {}, {}, is gone", target.shown(), key.id),
+        )
+        .help("stead plan shows what an apply would do about it.")),
+        None => Err(Failure::new(Exit::Failed, format!("there is no {} {}", key.kind, key.id))
+            .help("stead ls --unmanaged lists what nobody manages.")),
+    }
+}
+
+/// Returns the id that the path carries, and the kind of the object in the answer; adds what the request
+/// says by itself.
+async fn subject(
+    ground: &Ground,
+    deed: Deed,
+    through: Option<(Deed, &'static str)>,
+    target: &Target,
+    live: Option<&Object>,
+    parts: &mut Parts,
+) -> Result<(Option<Name>, &'static Kind), Failure> {
+    let id = target.key.as_ref().map(|key| key.id.clone());
+    let other = |name: &str| REGISTRY.kind(name).unwrap_or(deed.kind);
+    match deed.action.request {
+        Request::Send(_) => Ok((id, deed.kind)),
+        Request::Call(call) => {
+            let fixed = deed.kind.call(call).map_or(&[][..], |call| call.fixed);
+            parts.body.extend(fixed.iter().filter_map(wired));
+            Ok((id, deed.kind))
+        }
+        Request::Make { kind, attribute } => {
+            let kind = other(kind);
+            if let (Some(link), Some(id)) = (kind.attribute(attribute), &id) {
+                parts.body.insert(link.wire.to_owned(), Json::from(id.as_str()));
+            }
+            name_it(ground, kind, live, parts);
+            Ok((id, kind))
+        }
+        Request::Through { .. } => {
+            let Some((other, attribute)) = through else { return Ok((id, deed.kind)) };
+            let named = parts.body.remove(other.kind.name).and_then(|id| id.as_str().map(Name::new));
+            if let Some(named) = &named {
+                check_link(ground, other.kind, attribute, named, target).await?;
+            }
+            Ok((named, deed.kind))
+        }
+    }
+}
+
+fn wired((field, literal): &(&'static str, Literal)) -> Option<(String, Json)> {
+    Some(((*field).to_owned(), literal.value().to_wire()?))
+}
+
+/// Gives a thing that is made a name, where the kind demands one and none was given: that of the object
+/// and the time.
+fn name_it(ground: &Ground, kind: &Kind, live: Option<&Object>, parts: &mut Parts) {
+    let Some(Type::Text { max, .. }) = kind.attribute("name").map(|attribute| attribute.ty) else { return };
+    if parts.body.contains_key("name") {
+        return;
+    }
+    let of = live.and_then(|object| object.attributes.get("name")).and_then(Value::as_text);
+    let now = ground.client().clock().now().strftime("%Y%m%d-%H%M%S").to_string();
+    let room = usize::from(max).saturating_sub(now.len() + 1);
+    let of: String = of.unwrap_or(kind.name).chars().take(room).collect();
+    parts.body.insert("name".to_owned(), Json::from(format!("{of}-{now}")));
+}
+
+/// Refuses to put one object's state into another: what is restored must be of this object.
+async fn check_link(
+    ground: &Ground,
+    kind: &'static Kind,
+    attribute: &'static str,
+    id: &Name,
+    target: &Target,
+) -> Result<(), Failure> {
+    let key = ObjectKey { kind: Name::new_static(kind.name), parent: None, id: id.clone() };
+    let Some(object) = ground.client().get(&key).await? else {
+        return Err(Failure::new(Exit::Failed, format!("there is no {} {id}", kind.name))
+            .help(format!("stead ls --unmanaged --kind {} lists them.", kind.name)));
+    };
+    let of = object.attributes.get(attribute).and_then(Value::as_text);
+    let wanted = target.key.as_ref().map(|key| key.id.as_str());
+    if of.is_some() && of != wanted {
+        return Err(Failure::new(
+            Exit::Failed,
+            format!("{} {id} is of another {}, {}", kind.name, target.kind.name, of.unwrap_or_default()),
+        )
+        .help("Nothing was sent."));
+    }
+    Ok(())
+}
+
+/// Returns the project that a change is sent with: the object's, else the one that was said, else the
+/// account's default. What belongs to the account has none.
+async fn project(
+    session: &Session,
+    ground: &Ground,
+    target: &Target,
+    live: Option<&Object>,
+) -> Result<Option<Name>, Failure> {
+    let known = target.project.clone().or_else(|| live.and_then(|object| object.project.clone()));
+    if known.is_some() {
+        return Ok(known);
+    }
+    let client = ground.client();
+    if let Some(key) = target.key.as_ref().filter(|_| target.kind.states_project) {
+        return client.home(key, None).await.map_err(|reason| {
+            Failure::new(Exit::Failed, reason)
+                .help("Use a key that sees the object's project in its records or lists.")
+        });
+    }
+    let parent = target.key.as_ref().and_then(|key| key.parent.clone()).zip(target.kind.child_of());
+    if let Some((id, (kind, _))) = parent {
+        let key = ObjectKey { kind: Name::new_static(kind), parent: None, id };
+        if let Some(project) = client.get(&key).await?.and_then(|object| object.project) {
+            return Ok(Some(project));
+        }
+    }
+    if target.kind.scope == Scope::Account {
+        return Ok(None);
+    }
+    let named = session.settings.project.as_ref();
+    match (client.project(named).await?, named) {
+        (None, Some(named)) => Err(Failure::new(Exit::Usage, format!("there is no project `{named}`"))
+            .help("Give a project's name or id with --project.")),
+        (found, _) => Ok(found),
+    }
+}

@@ -1,0 +1,82 @@
+//! What was said on the command line and holds for the next command, too: a line that names the next step
+//! is one to copy. Variables of the environment and the user's settings hold by themselves. Pure.
+
+use super::{CloudChoice, Global};
+
+/// Returns the global flags of a command line as they are written, those out that change nothing but the
+/// output.
+pub(in crate::cli) fn flags(given: &Global) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut flag = |name: &str, value: Option<&str>| {
+        words.extend(value.map(|value| format!("{name} {}", quoted(value))));
+    };
+    let path = |path: &std::path::Path| path.to_string_lossy().into_owned();
+    flag("-C", given.dir.as_deref().map(path).as_deref());
+    flag("-p", given.profile.as_deref());
+    flag("-e", given.env.as_deref());
+    flag("--cloud", given.cloud.map(|CloudChoice::Local| "local"));
+    flag("--api-url", given.api_url.as_deref());
+    flag("--ca-file", given.ca_file.as_deref().map(path).as_deref());
+    flag("--project", given.project.as_deref());
+    // One with a password is refused before this is asked for.
+    flag("--backend", given.backend.as_deref());
+    for file in &given.var_files {
+        flag("--var-file", Some(&path(file)));
+    }
+    if given.allow_outside {
+        words.push("--allow-outside".to_owned());
+    }
+    // What stands in them may be meant for nobody's log.
+    words.extend(given.vars.iter().map(|(name, _)| format!("--var {name}=…")));
+    words
+}
+
+/// Returns a word as a shell reads it.
+pub(in crate::cli) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_./:@=,+-%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::args::Cli;
+
+    #[test]
+    fn what_decides_is_said_again_and_nothing_else() {
+        let said = |line: &[&str]| flags(&Cli::try_parse_from(line).unwrap().global).join(" ");
+        let line = [
+            "stead",
+            "apply",
+            "-C",
+            "my stack",
+            "-e",
+            "prod",
+            "-p",
+            "work",
+            "--cloud",
+            "local",
+            "-q",
+            "--backend",
+            "s3://bucket/prefix",
+            "--var",
+            "token=canary",
+            "--output",
+            "json",
+            "--var-file",
+            "a.yaml",
+            "--project",
+            "it's",
+        ];
+        assert_eq!(
+            said(&line),
+            r"-C 'my stack' -p work -e prod --cloud local --project 'it'\''s' --backend s3://bucket/prefix --var-file a.yaml --var token=…"
+        );
+        assert_eq!(said(&["stead", "plan"]), "");
+    }
+}

@@ -1,0 +1,420 @@
+//! What CI systems and git read: the files that `ci` writes. Pure: texts only.
+
+use crate::cli::args::System;
+use crate::model::address::{Name, is_legal_segment};
+
+/// A stack, as far as its pipeline goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// The stack.
+    pub stack: Name,
+    /// Its environments, the one that comes by itself first.
+    pub environments: Vec<Name>,
+    /// Those of them whose applies somebody confirms by typing their name.
+    pub confirmed: Vec<Name>,
+    /// Its secret variables that are given from outside.
+    pub secrets: Vec<Name>,
+    /// Its directory, from the repository's root: empty, or parts between slashes.
+    pub directory: String,
+    /// Other directories that it reads files of, likewise.
+    pub folders: Vec<String>,
+    /// The branch whose merges are applied.
+    pub branch: String,
+    /// What puts stead on a runner's PATH.
+    pub install: Option<String>,
+    /// The image that jobs run in.
+    pub image: Option<String>,
+}
+
+/// What runs where nobody said how stead gets there.
+const LOOK: &str = "command -v stead || { echo 'stead is not on PATH: install it here' >&2; exit 1; }";
+
+/// Tells why no pipeline is written for a stack: a name that a CI system would read as something else, such as
+/// `${{ … }}`, or that would end the text around it.
+#[must_use]
+pub fn refused(facts: &Facts) -> Option<String> {
+    let names = std::iter::once((&facts.stack, "the stack's name"));
+    let names = names.chain(facts.environments.iter().map(|name| (name, "an environment's name")));
+    let names = names.chain(facts.secrets.iter().map(|name| (name, "a variable's name")));
+    // Where a stack has no environments, theirs is empty.
+    let wrong = |(name, _): &(&Name, &str)| !name.is_empty() && !is_legal_segment(&name.to_lowercase());
+    if let Some((name, what)) = names.into_iter().find(wrong) {
+        return Some(format!("{what}, {name:?}, has characters that no name may have"));
+    }
+    // Both systems fill in `$…` in quotes, too; control characters would begin another line.
+    let odd = |c: char| c.is_control() || matches!(c, '$' | '`' | '%' | '\u{2028}' | '\u{2029}');
+    let path = std::iter::once(&facts.directory).find(|path| path.contains(odd));
+    path.map(|path| {
+        format!("the directory {path:?} has characters that CI systems do not take as they are")
+    })
+}
+
+/// Returns a pipeline: its path from the repository's root, and its text.
+#[must_use]
+pub fn pipeline(system: System, facts: &Facts) -> (String, String) {
+    let slug = slug(facts);
+    let (file, text) = match system {
+        System::GitHub => (format!(".github/workflows/{slug}.yml"), include_str!("../recipes/github.yml")),
+        System::GitLab => (format!(".gitlab/{slug}.yml"), include_str!("../recipes/gitlab.yml")),
+    };
+    let folder = if facts.directory.is_empty() { String::new() } else { format!("{}/", facts.directory) };
+    let below = if system == System::GitLab { "**/*" } else { "**" };
+    let folders = facts.folders.iter().map(|folder| format!("{folder}/"));
+    let all =
+        std::iter::once(folder.clone()).chain(folders).map(|folder| format!("{}{below}", pattern(&folder)));
+    let all: Vec<_> = all.chain([file.clone()]).collect();
+    let paths = quoted_list(&all);
+    // For git, in a shell.
+    let globs: Vec<_> =
+        all.iter().map(|path| format!("':(glob){}'", path.replace('\'', r"'\''"))).collect();
+    let environments: Vec<String> = facts.environments.iter().map(ToString::to_string).collect();
+    let container = facts.image.as_ref().map(|image| format!("container: {}", quoted(image)));
+    let secret = |name: &Name| {
+        let variable = format!("STEAD_VAR_{}", name.to_uppercase().replace('-', "_"));
+        format!("{variable}: ${{{{ secrets.{variable} }}}}")
+    };
+    let secrets: Vec<String> = facts.secrets.iter().map(secret).collect();
+    let applies = if system == System::GitLab { applies(facts, &slug, &paths) } else { String::new() };
+    let lines = [
+        ("APPLIES", applies),
+        ("CONTAINER", container.unwrap_or_default()),
+        ("SECRETS", secrets.join("\n")),
+        ("INSTALL", facts.install.clone().unwrap_or_else(|| LOOK.to_owned())),
+    ];
+    let words = [
+        ("STACK_TITLE", quoted(&format!("stead {}", facts.stack))),
+        ("STACK", facts.stack.to_string()),
+        ("SEEN", quoted_list(&[format!("{}.stead/drift", pattern(&folder))])),
+        ("DIRECTORY", quoted(if facts.directory.is_empty() { "." } else { &facts.directory })),
+        ("PATHS", paths),
+        ("GLOBS", globs.join(" ")),
+        ("BRANCHES", quoted_list(std::slice::from_ref(&facts.branch))),
+        ("BRANCH", facts.branch.clone()),
+        ("CRON", format!("{} 5 * * *", minute(&facts.stack))),
+        ("ENVIRONMENTS", quoted_list(&environments)),
+        ("ENVIRONMENTS_JSON", serde_json::Value::from(environments.clone()).to_string()),
+        ("IMAGE", quoted(facts.image.as_deref().unwrap_or("debian:stable-slim"))),
+        ("SLUG", slug),
+        ("FILE", file.clone()),
+    ];
+    (file, filled(text, &lines, &words))
+}
+
+/// Returns a job of GitLab for each environment: each waits for the one before it, which may not be in the pipeline.
+fn applies(facts: &Facts, slug: &str, paths: &str) -> String {
+    let mut before = None;
+    let jobs = facts.environments.iter().map(|name| {
+        let needs = before.replace(name).map(|name: &Name| {
+            let job = quoted(&format!("{slug} apply {name}"));
+            format!("needs: [{{ job: {job}, optional: true }}]")
+        });
+        let gate = if facts.confirmed.contains(name) { "when: manual\nallow_failure: false" } else { "" };
+        let lines = [("NEEDS", needs.unwrap_or_default()), ("GATE", gate.to_owned())];
+        let words = [
+            ("SLUG", slug.to_owned()),
+            ("QUOTED", quoted(name)),
+            ("ENVIRONMENT", name.to_string()),
+            ("BRANCH", facts.branch.clone()),
+            ("PATHS", paths.to_owned()),
+        ];
+        filled(include_str!("../recipes/gitlab-apply.yml"), &lines, &words)
+    });
+    jobs.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns git's hook.
+#[must_use]
+pub fn hook(directory: &str) -> String {
+    let directory = if directory.is_empty() { "." } else { directory };
+    let quoted = format!("'{}'", directory.replace('\'', r"'\''"));
+    let comment = directory.chars().map(|c| if c.is_control() { '_' } else { c }).collect::<String>();
+    let words = [("DIRECTORY_SHOWN", comment), ("DIRECTORY", quoted)];
+    filled(include_str!("../recipes/pre-commit"), &[], &words)
+}
+
+/// Returns a path as a pattern: what would be read as one stands for whatever is there.
+fn pattern(path: &str) -> String {
+    path.chars().map(|c| if "*?[]{}+!\\$%".contains(c) || c.is_control() { '*' } else { c }).collect()
+}
+
+/// Puts texts where a template has words: of several lines where a line is just the word, at its depth; no line where
+/// the text is empty. Each place is filled once, so that no text is taken for a word.
+fn filled(template: &str, lines: &[(&str, String)], words: &[(&str, String)]) -> String {
+    let mut out = String::new();
+    for line in template.lines() {
+        let bare = line.trim_start();
+        let depth = &line[..line.len() - bare.len()];
+        if let Some((_, text)) = lines.iter().find(|(word, _)| *word == bare) {
+            for row in text.lines() {
+                out.push_str(format!("{depth}{row}").trim_end());
+                out.push('\n');
+            }
+            continue;
+        }
+        let mut rest = line;
+        while let Some(at) = rest.find(|c: char| c.is_ascii_uppercase()) {
+            let (before, from) = rest.split_at(at);
+            out.push_str(before);
+            let length = from.find(|c: char| !(c.is_ascii_uppercase() || c == '_')).unwrap_or(from.len());
+            let (word, after) = from.split_at(length);
+            let word_ends = !after.starts_with(|c: char| c.is_ascii_alphanumeric());
+            let found = words.iter().find(|(name, _)| *name == word && word_ends);
+            out.push_str(found.map_or(word, |(_, text)| text.as_str()));
+            rest = after;
+        }
+        out.push_str(rest);
+        out.push('\n');
+    }
+    out
+}
+
+/// Returns the name of files and groups: of the stack, and its directory where that says something else.
+fn slug(facts: &Facts) -> String {
+    let last = facts.directory.rsplit('/').next().unwrap_or_default();
+    let plain = |text: &str| -> String {
+        text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect()
+    };
+    let (stack, folder) = (plain(&facts.stack), plain(last));
+    if folder.is_empty() || folder == stack {
+        format!("stead-{stack}")
+    } else {
+        format!("stead-{stack}-{folder}")
+    }
+}
+
+/// Returns the minute at which drift is looked for: not the same for all.
+fn minute(stack: &str) -> u32 {
+    stack.bytes().fold(7, |minute, byte| (minute * 31 + u32::from(byte)) % 60)
+}
+
+/// Returns a text as YAML, in quotes unless it is plain.
+fn quoted(text: &str) -> String {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./".contains(&b);
+    let begins = text.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'.');
+    let word = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
+    if begins && text.bytes().all(is_plain) && !word.contains(&text.to_ascii_lowercase().as_str()) {
+        return text.to_owned();
+    }
+    // JSON's strings are YAML's.
+    serde_json::Value::from(text).to_string()
+}
+
+fn quoted_list(texts: &[String]) -> String {
+    let all: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
+    format!("[{}]", all.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts() -> Facts {
+        Facts {
+            stack: "shop".into(),
+            environments: vec!["staging".into(), "prod".into()],
+            confirmed: vec!["prod".into()],
+            secrets: vec!["stripe_key".into()],
+            directory: "infra/shop".into(),
+            folders: vec!["infra/modules".into()],
+            branch: "main".into(),
+            install: Some("set -x\ncurl -fsS https://example.com/INSTALL | sh -s -- SLUG".into()),
+            image: Some("registry.example.com/ci:1".into()),
+        }
+    }
+
+    #[test]
+    fn a_pipeline_is_yaml_and_no_place_is_left_empty() {
+        let bare =
+            Facts { secrets: vec![], directory: String::new(), install: None, image: None, ..facts() };
+        let odd = Facts { directory: "a b/c'd: #e".into(), branch: "rel/1".into(), ..facts() };
+        for facts in [facts(), bare, odd] {
+            for system in [System::GitHub, System::GitLab] {
+                let (path, text) = pipeline(system, &facts);
+                let read: serde_yaml::Value =
+                    serde_yaml::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+                assert!(read.is_mapping() && path.contains(".yml"), "{path}");
+                for word in [
+                    "ENVIRONMENTS",
+                    "PATHS",
+                    "GLOBS",
+                    "APPLIES",
+                    "NEEDS",
+                    "GATE",
+                    "QUOTED",
+                    "SECRETS\n",
+                    "CONTAINER",
+                    "DIRECTORY\n",
+                    "BRANCHES",
+                    "\"BRANCH\"",
+                ] {
+                    assert!(!text.contains(word), "{word}\n{text}");
+                }
+                assert!(text.lines().all(|line| line.trim_end() == line), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_given_stands_as_it_is() {
+        let (_, lab) = pipeline(System::GitLab, &facts());
+        let changes = "changes: [\"infra/shop/**/*\", \"infra/modules/**/*\", .gitlab/stead-shop.yml]";
+        assert!(lab.contains(changes), "{lab}");
+        let (path, text) = pipeline(System::GitHub, &facts());
+        assert_eq!(path, ".github/workflows/stead-shop.yml");
+        assert!(text.contains(
+            "          set -x\n          curl -fsS https://example.com/INSTALL | sh -s -- SLUG\n"
+        ));
+        assert!(text.contains("      STEAD_VAR_STRIPE_KEY: ${{ secrets.STEAD_VAR_STRIPE_KEY }}\n"));
+        assert!(text.contains("        environment: [staging, prod]\n"));
+        let globs =
+            "':(glob)infra/shop/**' ':(glob)infra/modules/**' ':(glob).github/workflows/stead-shop.yml'";
+        assert_eq!(text.matches(globs).count(), 2, "{text}");
+        assert!(text.contains("    container: \"registry.example.com/ci:1\"\n"), "{text}");
+    }
+
+    #[test]
+    fn a_job_may_do_no_more_than_it_needs() {
+        let (_, text) = pipeline(System::GitHub, &facts());
+        let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
+        assert_eq!(read["permissions"].as_mapping().map(serde_yaml::Mapping::len), Some(0));
+        let may = |job: &str| {
+            let rights = read["jobs"][job]["permissions"].as_mapping().unwrap();
+            rights
+                .iter()
+                .map(|(key, value)| format!("{} {}", key.as_str().unwrap(), value.as_str().unwrap()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(may("check"), ["contents read"]);
+        assert_eq!(may("plan"), ["contents read", "pull-requests write"]);
+        assert_eq!(may("apply"), ["contents read", "pull-requests write"]);
+        assert_eq!(may("drift"), ["contents read", "issues write"]);
+        assert_eq!(may("changes"), ["contents read"]);
+        assert_eq!(may("requests"), ["contents read", "pull-requests read"]);
+        assert_eq!(may("plan-by-hand"), ["contents read"]);
+        assert_eq!(may("plan-again"), ["contents read", "pull-requests write"]);
+        assert!(may("required").is_empty() && may("applied").is_empty());
+        for (job, rest) in read["jobs"].as_mapping().unwrap() {
+            let writes = serde_yaml::to_string(rest).unwrap();
+            let holds_key = writes.contains("secrets.STEAD_API_KEY");
+            assert_eq!(holds_key, job.as_str() == Some("apply"), "{writes}");
+            let is_open = ["check", "changes", "required", "applied", "requests"];
+            let may_read = job.as_str().is_some_and(|job| !is_open.contains(&job));
+            assert!(may_read || !writes.contains("secrets."), "{writes}");
+        }
+        for line in text.lines().filter(|line| line.contains("uses:")) {
+            let pin = line.split('@').nth(1).unwrap().split(' ').next().unwrap();
+            assert_eq!(pin.len(), 40, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_required_check_runs_for_each_request_and_no_apply_is_canceled_in_silence() {
+        let (_, text) = pipeline(System::GitHub, &facts());
+        let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
+        assert!(read["on"]["pull_request"].is_null() && read["on"]["merge_group"].is_null());
+        assert!(read["on"].as_mapping().unwrap().contains_key("merge_group"));
+        let jobs = &read["jobs"];
+        assert_eq!(jobs["required"]["name"].as_str(), Some("stead shop"));
+        let needs = |job: &str| {
+            let needs = &jobs[job]["needs"];
+            let one = needs.as_str().map(|job| vec![job]);
+            one.unwrap_or_else(|| {
+                needs.as_sequence().unwrap().iter().filter_map(|job| job.as_str()).collect()
+            })
+        };
+        assert_eq!(needs("required"), ["changes", "check", "plan"]);
+        assert!(jobs["required"]["if"].as_str().unwrap().starts_with("always() && "));
+        // GitHub cancels a run that waits in a group when a newer one comes.
+        assert!(jobs["apply"]["concurrency"].is_null());
+        assert_eq!(needs("applied"), ["apply"]);
+        assert!(jobs["applied"]["if"].as_str().unwrap().starts_with("always() && "));
+        assert_eq!((needs("requests"), needs("plan-again")), (vec!["apply"], vec!["requests"]));
+    }
+
+    #[test]
+    fn environments_follow_each_other_in_gitlab_and_one_that_is_confirmed_waits() {
+        let (_, text) = pipeline(System::GitLab, &facts());
+        let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
+        let job = |name: &str| &read[format!("stead-shop {name}").as_str()];
+        let (first, second) = (job("apply staging"), job("apply prod"));
+        assert!(first["needs"].is_null() && first["rules"][0]["when"].is_null(), "{text}");
+        assert_eq!(second["needs"][0]["job"].as_str(), Some("stead-shop apply staging"));
+        assert_eq!(second["needs"][0]["optional"].as_bool(), Some(true));
+        let gate = &second["rules"][0];
+        assert_eq!((gate["when"].as_str(), gate["allow_failure"].as_bool()), (Some("manual"), Some(false)));
+        // By hand, with the fingerprint of a new plan.
+        assert!(second["rules"][1]["when"].is_null());
+        assert!(second["rules"][1]["if"].as_str().unwrap().ends_with("$STEAD_APPLY == \"prod\""));
+        let again = job("plan again")["rules"][0]["if"].as_str().unwrap();
+        assert!(again.contains("\"web\"") && again.ends_with("$STEAD_APPLY == null"), "{again}");
+    }
+
+    #[test]
+    fn the_state_directory_is_cached_where_something_is_applied() {
+        let (_, hub) = pipeline(System::GitHub, &facts());
+        let read: serde_yaml::Value = serde_yaml::from_str(&hub).unwrap();
+        for (name, job) in read["jobs"].as_mapping().unwrap() {
+            let text = serde_yaml::to_string(job).unwrap();
+            let applies = name.as_str() == Some("apply");
+            for word in ["STEAD_STATE_DIR", "STEAD_REQUIRE_LEDGER", "actions/cache/save"] {
+                assert_eq!(text.contains(word), applies, "{word}\n{text}");
+            }
+        }
+        let (_, lab) = pipeline(System::GitLab, &facts());
+        let read: serde_yaml::Value = serde_yaml::from_str(&lab).unwrap();
+        let apply = &read[".stead-shop-apply"];
+        assert_eq!(apply["variables"]["STEAD_STATE_DIR"].as_str(), Some("$CI_PROJECT_DIR/.stead-state"));
+        assert_eq!(apply["cache"]["paths"][0].as_str(), Some(".stead-state"));
+        assert!(lab.contains("STEAD_REQUIRE_LEDGER"));
+    }
+
+    #[test]
+    fn a_branch_is_a_text_and_a_directory_no_pattern() {
+        let facts = Facts { branch: "1.10".into(), directory: "a[b]+".into(), ..facts() };
+        let (_, text) = pipeline(System::GitHub, &facts);
+        let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
+        let push = &read["on"]["push"];
+        assert_eq!(push["branches"][0].as_str(), Some("1.10"));
+        assert_eq!(push["paths"][0].as_str(), Some("a*b**/**"));
+        assert!(read["jobs"]["apply"]["if"].as_str().unwrap().contains("github.ref_name == '1.10'"));
+    }
+
+    #[test]
+    fn a_name_that_reads_as_something_else_is_refused() {
+        assert_eq!(refused(&facts()), None);
+        let with = |name: &str| {
+            [
+                Facts { stack: name.into(), ..facts() },
+                Facts { environments: vec![name.into()], ..facts() },
+                Facts { secrets: vec![name.into()], ..facts() },
+            ]
+        };
+        for name in ["${{ secrets.A }}", "a' || 1", "a\nb", "a b", "a\"b"] {
+            assert!(with(name).iter().all(|facts| refused(facts).is_some()), "{name}");
+        }
+        for directory in ["a/${{ b }}", "$HOME", "a\nb", "a`b`", "%TEMP%"] {
+            let facts = Facts { directory: directory.into(), ..facts() };
+            assert!(refused(&facts).is_some(), "{directory}");
+        }
+    }
+
+    #[test]
+    fn files_are_named_after_the_stack_and_where_it_is() {
+        let named = |directory: &str| slug(&Facts { directory: directory.into(), ..facts() });
+        assert_eq!(
+            ["", "shop", "infra/shop", "infra/eu"].map(named),
+            ["stead-shop", "stead-shop", "stead-shop", "stead-shop-eu"]
+        );
+    }
+
+    #[test]
+    fn a_directory_stays_one_word_in_the_hook() {
+        let odd = hook("DIRECTORY\ntouch x #");
+        let lines: Vec<&str> = odd.lines().collect();
+        assert!(lines[1].starts_with("# ") && lines[2].starts_with("# "), "{odd}");
+        assert!(odd.contains("stead -C 'DIRECTORY\ntouch x #' fmt"), "{odd}");
+        let text = hook("a b/c'd");
+        assert!(text.contains(r"stead -C 'a b/c'\''d' fmt --check"), "{text}");
+        assert!(!text.contains("DIRECTORY"));
+    }
+}

@@ -1,0 +1,50 @@
+//! `Diary`: where `stead drift` keeps what it saw, for the next look: a small file in the stack's own `.stead/`, one
+//! for each ledger. It holds names and times, never a value. Without it nothing is lost but since when.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::command_context::Session;
+use crate::cli::files::stack_files;
+use crate::cli::stack::project::Project;
+use crate::ledger::state::ledger::Ledger;
+use crate::plan::artifact::drift_history::Sightings;
+
+/// The file of one ledger.
+pub(in crate::cli) struct Diary {
+    path: PathBuf,
+    /// Nothing may be written.
+    only_looks: bool,
+}
+
+impl Diary {
+    /// Returns the one of a stack's ledger.
+    pub(in crate::cli) fn of(project: &Project, ledger: &Ledger) -> Self {
+        let name = format!("{}-{}.json", project.stack.environment.name, ledger.identity.lineage);
+        let path = project.directory.join(".stead").join("drift").join(name);
+        Self { path, only_looks: project.settings.untrusted }
+    }
+
+    /// Returns what the last look saw. What cannot be read, or is no diary, counts as none.
+    pub(in crate::cli) fn read(&self) -> Option<Sightings> {
+        serde_json::from_str(&stack_files::read_optional(&self.path).ok()??).ok()
+    }
+
+    /// Remembers a look; that it cannot is told, and keeps nothing else from being done.
+    pub(in crate::cli) fn write(&self, session: &Session, sightings: &Sightings) {
+        if self.only_looks {
+            return;
+        }
+        if let Err(why) = self.try_write(sightings) {
+            session.ui.say(&format!("note: the next look will not know what is new: {why:#}"));
+        }
+    }
+
+    fn try_write(&self, sightings: &Sightings) -> anyhow::Result<()> {
+        // Both are made, each private: what drifts is nobody else's business.
+        if let Some(folder) = self.path.parent() {
+            folder.parent().map_or(Ok(()), |above: &Path| stack_files::make_private_directory(above))?;
+            stack_files::make_private_directory(folder)?;
+        }
+        stack_files::write_state(&self.path, serde_json::to_string(sightings)?.as_bytes())
+    }
+}

@@ -1,0 +1,136 @@
+//! Saved plans as files, and who vouches for them: with which key one is signed, and whose are taken. Keys are
+//! named by flag, by `STEAD_*` or in the user's own settings, never by a stack.
+
+use std::path::Path;
+
+use crate::cli::command_context::Session;
+use crate::cli::files::stack_files;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::kinds::REGISTRY;
+use crate::plan::artifact::binding::Binding;
+use crate::plan::artifact::saved_plan::SavedPlan;
+use crate::plan::artifact::signature::{KeyError, KeyId, Signed, SigningKey, VerifyingKeys};
+use crate::plan::change::Plan;
+
+/// The version that saved plans are bound to.
+pub(in crate::cli) const STEAD_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A saved plan, and who signed it.
+pub(in crate::cli) struct Vouched {
+    /// The plan.
+    pub(in crate::cli) saved: SavedPlan,
+    /// Who says to have signed it.
+    signer: Option<KeyId>,
+    /// That was checked.
+    checked: bool,
+}
+
+impl Vouched {
+    /// Says who signed the plan, and whether that is known or only said.
+    pub(in crate::cli) fn told(&self) -> String {
+        match &self.signer {
+            Some(key) if self.checked => format!("signed by the key {key}: checked"),
+            Some(key) => {
+                format!("signed by the key {key}, it says: not checked, as no --verify-key is given")
+            }
+            None => "not signed".to_owned(),
+        }
+    }
+
+    /// Tells whether it is signed at all.
+    pub(in crate::cli) fn is_signed(&self) -> bool {
+        self.signer.is_some()
+    }
+}
+
+/// Returns the key that signs saved plans; `None` where none was named.
+///
+/// # Errors
+/// When its file cannot be read, can be read by others, or holds no such key.
+pub(in crate::cli) fn signing_key(
+    session: &Session,
+    flag: Option<&Path>,
+) -> Result<Option<SigningKey>, Failure> {
+    let Some(path) = flag.or(session.settings.plan_keys.sign.as_deref()) else { return Ok(None) };
+    let pem = stack_files::read_own_secret(path)?;
+    let help = "stead signs with a key as this makes one: openssl genpkey -algorithm ed25519 -out FILE";
+    SigningKey::parse(&pem).map(Some).map_err(|error| unusable(path, &error, help))
+}
+
+/// Returns the keys whose saved plans are taken; `None` where none were named.
+///
+/// # Errors
+/// When their file cannot be read, or holds no such key.
+fn verifying_keys(session: &Session, flag: Option<&Path>) -> Result<Option<VerifyingKeys>, Failure> {
+    let Some(path) = flag.or(session.settings.plan_keys.verify.as_deref()) else { return Ok(None) };
+    let pem = stack_files::read_bytes(path)?;
+    let help = "The public key of a private one: openssl pkey -in FILE -pubout";
+    VerifyingKeys::parse(&pem).map(Some).map_err(|error| unusable(path, &error, help))
+}
+
+fn unusable(path: &Path, error: &KeyError, help: &str) -> Failure {
+    Failure::new(Exit::Failed, format!("{} is not used: {error}", stack_files::shown(path))).help(help)
+}
+
+/// Writes a plan to a file, signed where there is a key.
+///
+/// # Errors
+/// When it cannot be written.
+pub(in crate::cli) fn save(
+    path: &Path,
+    plan: Plan,
+    binding: Binding,
+    key: Option<&SigningKey>,
+) -> Result<(), Failure> {
+    let saved = SavedPlan::new(plan, binding, STEAD_VERSION);
+    let text = saved.and_then(|saved| saved.to_text()).and_then(|text| match key {
+        Some(key) => key.sign(&text),
+        None => Ok(text),
+    });
+    Ok(stack_files::write_private(path, text.map_err(anyhow::Error::from)?.as_bytes())?)
+}
+
+/// Reads a saved plan, and checks who signed it where it is known who should have.
+///
+/// # Errors
+/// When the file is no plan, was changed after it was written, or is not signed by whom it should be.
+pub(in crate::cli) fn read(
+    session: &Session,
+    path: &Path,
+    flag: Option<&Path>,
+) -> Result<Vouched, Failure> {
+    let keys = verifying_keys(session, flag)?;
+    let signed = text(path)?;
+    if let Some(keys) = &keys {
+        keys.check(&signed).map_err(|error| {
+            Failure::new(Exit::Blocked, format!("{}: {error}", stack_files::shown(path)))
+                .help("Nothing was sent.")
+                .help("Take the plan as the job that made it left it: stead plan -o FILE --sign-key FILE")
+        })?;
+    }
+    let saved = parsed(path, &signed)?;
+    Ok(Vouched { saved, signer: signed.signer().cloned(), checked: keys.is_some() })
+}
+
+/// Reads a saved plan that is only looked at.
+///
+/// # Errors
+/// When the file is no plan, or was changed after it was written.
+pub(in crate::cli) fn look(path: &Path) -> Result<SavedPlan, Failure> {
+    parsed(path, &text(path)?)
+}
+
+fn text(path: &Path) -> Result<Signed, Failure> {
+    let text = stack_files::read_optional(path)?.ok_or_else(|| {
+        Failure::new(Exit::Failed, format!("there is no file {}", stack_files::shown(path)))
+    })?;
+    Ok(Signed::parse(&text))
+}
+
+fn parsed(path: &Path, signed: &Signed) -> Result<SavedPlan, Failure> {
+    SavedPlan::parse(&signed.text, REGISTRY).map_err(|error| {
+        Failure::new(Exit::Failed, format!("{}: {error}", stack_files::shown(path)))
+            .help("Make it anew: stead plan -o FILE")
+    })
+}

@@ -1,0 +1,137 @@
+//! Writes the reports that were asked for. They are of what was read once: nothing is asked again.
+
+use std::env;
+use std::path::Path;
+
+use crate::cli::args::Wanted;
+use crate::cli::command_context::Session;
+use crate::cli::files::{git_origin, stack_files};
+use crate::cli::process::failure::Failure;
+use crate::cli::secrets::prompt;
+use crate::cli::stack::project::Project;
+use crate::config::load::Rejected;
+use crate::config::stack::Stack;
+use crate::kinds::REGISTRY;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::source::Sources;
+use crate::plan::change::Plan;
+use crate::report::review::{Format, Problems, Reviewed, Root, Told};
+
+/// What is known of a plan besides, for its reports.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cli) struct About<'a> {
+    /// The stack that it was made of; a saved plan comes without.
+    pub(in crate::cli) stack: Option<&'a Stack>,
+    /// The command that applies just this plan, without the flags that this one had.
+    pub(in crate::cli) command: Option<&'a str>,
+    /// What is told of it.
+    pub(in crate::cli) told: Told<'a>,
+}
+
+impl<'a> About<'a> {
+    /// Returns what is known of the plan of a stack.
+    pub(in crate::cli) const fn stack(stack: &'a Stack) -> Self {
+        Self { stack: Some(stack), command: None, told: Told::Plan }
+    }
+}
+
+/// Writes reports of a plan.
+///
+/// # Errors
+/// When a file cannot be written.
+pub(in crate::cli) fn plan(
+    session: &Session,
+    wanted: &[Wanted],
+    plan: &Plan,
+    about: About<'_>,
+) -> Result<(), Failure> {
+    again(session, wanted, plan, about)?;
+    for (format, path) in wanted {
+        session.ui.say(&format!("{format} is written to {}", stack_files::shown(path)));
+    }
+    Ok(())
+}
+
+/// Does the same and says nothing: they were told of already, and now hold how it ended.
+///
+/// # Errors
+/// When a file cannot be written.
+pub(in crate::cli) fn again(
+    session: &Session,
+    wanted: &[Wanted],
+    plan: &Plan,
+    about: About<'_>,
+) -> Result<(), Failure> {
+    for (format, path) in wanted {
+        stack_files::write_public(path, text(session, *format, plan, about).as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Returns a report of a plan.
+pub(in crate::cli) fn text(session: &Session, format: Format, plan: &Plan, about: About<'_>) -> String {
+    let (root, command) = (root(), about.command.map(|command| session.line(command)));
+    let commit = git_origin::commit(&session.settings.dir).or_else(|| session.commit.clone());
+    let first = about.stack.and_then(|stack| stack.sources.iter().next());
+    let reviewed = Reviewed {
+        plan,
+        registry: REGISTRY,
+        root: &root,
+        commit: commit.as_deref(),
+        home: first.map_or("", |(_, source)| source.path.as_str()),
+        command: command.as_deref(),
+        told: about.told,
+    };
+    format.plan(&reviewed)
+}
+
+/// Writes reports of problems, in the forms that have a place for them.
+///
+/// # Errors
+/// When a file cannot be written.
+pub(in crate::cli) fn problems(
+    session: &Session,
+    wanted: &[Wanted],
+    (diagnostics, sources): (&[Diagnostic], &Sources),
+) -> Result<(), Failure> {
+    let root = root();
+    let problems = Problems { diagnostics, sources, root: &root };
+    for (format, path) in wanted {
+        if let Some(text) = format.problems(&problems) {
+            stack_files::write_public(path, text.as_bytes())?;
+            session.ui.say(&format!("{format} is written to {}", stack_files::shown(path)));
+        } else {
+            // What an earlier run left there must not be taken for this one's.
+            stack_files::remove_report(path)?;
+            session.ui.say(&format!("{format} is not written: there is no plan to tell of"));
+        }
+    }
+    Ok(())
+}
+
+/// Reads and resolves the stack, and asks for secrets that it lacks; where it has problems, they are what the reports
+/// say.
+///
+/// # Errors
+/// All its problems together; or that a file cannot be written.
+pub(in crate::cli) fn opened(session: &Session, wanted: &[Wanted]) -> Result<Project, Failure> {
+    let opened = prompt::opened(session, |settings| session.open_with(settings));
+    if let Err(Failure { rejected: Some(rejected), .. }) = &opened {
+        let Rejected { diagnostics, sources } = &**rejected;
+        problems(session, wanted, (diagnostics, sources))?;
+    }
+    opened
+}
+
+/// Finds the repository that this process is in.
+pub(in crate::cli) fn root() -> Root {
+    let Ok(here) = env::current_dir() else { return Root::default() };
+    let text = |path: &Path| path.to_string_lossy().trim_end_matches('/').to_owned();
+    match here.ancestors().find(|above| stack_files::exists(&above.join(".git"))) {
+        Some(repository) => Root {
+            here: here.strip_prefix(repository).map(text).unwrap_or_default(),
+            repository: text(repository),
+        },
+        None => Root { repository: text(&here), here: String::new() },
+    }
+}

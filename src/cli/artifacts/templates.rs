@@ -1,0 +1,125 @@
+//! The files that `init` writes. Pure: texts only.
+
+use crate::cli::args::{Format, Template};
+use crate::model::address::is_legal_segment;
+
+/// A file to write: path below the stack's directory, and text.
+pub type File = (&'static str, String);
+
+/// The stack's name where a directory's name gives none.
+const FALLBACK: &str = "my-stack";
+
+/// What must not be committed.
+const GITIGNORE: &str =
+    "# The local ledger, and secrets that were delivered to files.\n.stead/\nsecrets/\n";
+
+/// Stands for the stack's name in the templates.
+const NAME: &str = "STACK_NAME";
+
+/// Returns the files of an example stack.
+#[must_use]
+pub fn files(template: Template, format: Format, stack: &str) -> Vec<File> {
+    let (path, text) = match (template, format) {
+        (Template::Minimal, Format::Yaml) => ("stead.yaml", include_str!("../scaffold/minimal.yaml")),
+        (Template::Minimal, Format::Kdl) => ("stead.kdl", include_str!("../scaffold/minimal.kdl")),
+        (Template::Shop, Format::Yaml) => ("stead.yaml", include_str!("../scaffold/shop.yaml")),
+        (Template::Shop, Format::Kdl) => ("stead.kdl", include_str!("../scaffold/shop.kdl")),
+    };
+    vec![(path, text.replace(NAME, stack)), (".gitignore", GITIGNORE.to_owned())]
+}
+
+/// Returns a legal stack name that is like a directory's.
+#[must_use]
+pub fn stack_name(directory: &str) -> String {
+    let lower = directory.to_lowercase();
+    let legal = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' { c } else { '-' };
+    let name: String = lower.chars().map(legal).take(64).collect();
+    let name = name.trim_matches('-');
+    if is_legal_segment(name) { name.to_owned() } else { FALLBACK.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    const ALL: [(Template, Format); 4] = [
+        (Template::Minimal, Format::Yaml),
+        (Template::Minimal, Format::Kdl),
+        (Template::Shop, Format::Yaml),
+        (Template::Shop, Format::Kdl),
+    ];
+
+    /// The paths of a YAML mapping, two levels deep: what the stack declares.
+    fn yaml_paths(text: &str) -> BTreeSet<String> {
+        let document: serde_yaml::Value = serde_yaml::from_str(text).unwrap();
+        let name = |key: &serde_yaml::Value| key.as_str().unwrap().to_owned();
+        let mut paths = BTreeSet::new();
+        for (key, value) in document.as_mapping().unwrap() {
+            match value.as_mapping() {
+                Some(inner) => {
+                    paths.extend(inner.keys().map(|inner| format!("{}.{}", name(key), name(inner))));
+                }
+                None => _ = paths.insert(name(key)),
+            }
+        }
+        paths
+    }
+
+    /// The same of a KDL document.
+    fn kdl_paths(text: &str) -> BTreeSet<String> {
+        let document = kdl::KdlDocument::parse_v2(text).unwrap();
+        let blocks = ["vars", "environments", "locals", "outputs"];
+        let mut paths = BTreeSet::new();
+        for node in document.nodes() {
+            let name = node.name().value();
+            if blocks.contains(&name) {
+                let children = node.children().into_iter().flat_map(kdl::KdlDocument::nodes);
+                paths.extend(children.map(|child| format!("{name}.{}", child.name().value())));
+                paths.extend(
+                    node.entries().iter().filter_map(|e| Some(format!("{name}.{}", e.name()?.value()))),
+                );
+            } else if name == "stead" || name == "stack" {
+                paths.insert(name.to_owned());
+            } else {
+                let label = node.entries()[0].value().as_string().unwrap();
+                paths.insert(format!("{name}.{label}"));
+            }
+        }
+        paths
+    }
+
+    #[test]
+    fn both_syntaxes_declare_the_same() {
+        for template in [Template::Minimal, Template::Shop] {
+            let text = |format| files(template, format, "demo")[0].1.clone();
+            assert_eq!(yaml_paths(&text(Format::Yaml)), kdl_paths(&text(Format::Kdl)), "{template:?}");
+        }
+    }
+
+    #[test]
+    fn every_text_carries_the_name_and_explains_itself() {
+        for (template, format) in ALL {
+            let written = files(template, format, "demo");
+            assert!(!written[0].1.contains(NAME) && written[0].1.contains("demo"));
+            assert!(written[0].1.lines().all(|line| line.len() <= 100 && !line.ends_with(' ')));
+            assert_eq!(written[1].0, ".gitignore");
+        }
+    }
+
+    #[test]
+    fn a_directory_gives_the_stack_its_name() {
+        let table = [
+            ("shop", "shop"),
+            ("My Shop!", "my-shop"),
+            ("Überraschung", "berraschung"),
+            ("..", "my-stack"),
+            ("", "my-stack"),
+            ("a.b", "a-b"),
+        ];
+        for (directory, name) in table {
+            assert_eq!(stack_name(directory), name);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! `Session`: one command's settings and doors: its stack, its ledger, its cloud, its voice.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use super::args::Scope;
+use super::planning::progress::{Telling, waiting};
+use super::process::exit_code::Exit;
+use super::process::failure::Failure;
+use super::process::ledger_settings;
+use super::process::output::Ui;
+use super::process::settings::Settings;
+use super::service::connection::{Connection, Time};
+use super::stack::project::Project;
+use crate::cloud::system_clock::SystemClock;
+use crate::config::configured::configured;
+use crate::ledger::stores::location::Place;
+use crate::model::address::Name;
+use crate::model::clock::Clock;
+use crate::model::expression::Expression;
+use crate::plan::change::Plan;
+use crate::plan::inputs::Options;
+use crate::report::diagnostics;
+use crate::report::json::Ended;
+use crate::report::text::escape;
+
+/// Waits before a further try of a read that are worth telling.
+const NOTABLE: Duration = Duration::from_secs(2);
+
+/// Time within which several of them are told once.
+const BURST: Duration = Duration::from_secs(5);
+
+/// One command's settings and doors.
+pub(super) struct Session {
+    /// What was asked for.
+    pub(super) settings: Settings,
+    /// Its voice.
+    pub(super) ui: Ui,
+    /// What is wrong with the user's settings file, for the command that tells of it.
+    pub(super) slip: Option<String>,
+    /// `user@host`, and the job in CI, for locks and journals.
+    pub(super) who: String,
+    /// The commit that the CI job says it checked out.
+    pub(super) commit: Option<Name>,
+}
+
+impl Session {
+    /// Tells why a command failed; returns its exit code.
+    pub(super) fn complain(&self, failure: &Failure) -> Exit {
+        let ui = &self.ui;
+        let ended = Ended {
+            message: &failure.message,
+            help: &failure.help,
+            rejected: failure.rejected.as_deref().map(|all| (&*all.diagnostics, &all.sources)),
+            exit: failure.exit.code(),
+        };
+        if ui.ndjson {
+            ui.out(&(ended.event(SystemClock.now()) + "\n"));
+        } else if ui.json {
+            ui.out(&ended.document());
+        }
+        if let Some(rejected) = &failure.rejected {
+            if !ui.json {
+                let page = diagnostics::page(&rejected.diagnostics, &rejected.sources, ui.message_style);
+                Ui::complain(page.trim_end());
+            }
+            return failure.exit;
+        }
+        Ui::complain(&format!("error: {}", escape::line(&failure.message)));
+        for help in failure.help.iter().filter(|help| !help.is_empty()) {
+            Ui::complain(&format!("  {}", escape::line(help)));
+        }
+        failure.exit
+    }
+
+    /// Reads and resolves the stack; says its warnings.
+    ///
+    /// # Errors
+    /// All its problems together.
+    pub(super) fn open(&self) -> Result<Project, Failure> {
+        self.open_with(&self.settings)
+    }
+
+    /// Reads and resolves the stack with settings that say more; says its warnings.
+    ///
+    /// # Errors
+    /// All its problems together.
+    pub(super) fn open_with(&self, settings: &Settings) -> Result<Project, Failure> {
+        let project = Project::open(settings)?;
+        if !project.warnings.is_empty() && !self.ui.json {
+            let text = diagnostics::page(&project.warnings, &project.stack.sources, self.ui.message_style);
+            self.ui.say(text.trim_end());
+        }
+        Ok(project)
+    }
+
+    /// Reads the stack and evaluates an expression in it.
+    ///
+    /// # Errors
+    /// All problems of the stack and the expression together.
+    pub(super) fn evaluated(&self, text: &str) -> Result<Expression, Failure> {
+        let project = Project::open_with(&self.settings, Some(text))?;
+        let nothing = || Failure::new(Exit::Failed, "the expression has no value");
+        let evaluated = project.stack.evaluated.as_ref().ok_or_else(nothing)?;
+        Ok(configured(&project.stack, evaluated))
+    }
+
+    /// Says which command comes next, with the flags that this one had; `why` follows it.
+    pub(super) fn next(&self, command: &str, why: &str) {
+        self.ui.next(format!("{} {why}", self.line(command)).trim_end());
+    }
+
+    /// Returns a command line to copy, with the flags that this one had.
+    pub(super) fn line(&self, command: &str) -> String {
+        let said = self.settings.said.iter().map(String::as_str);
+        let words: Vec<&str> = ["stead"].into_iter().chain(said).chain([command]).collect();
+        escape::line(words.join(" ").trim_end()).into_owned()
+    }
+
+    /// Returns a text in which the lines that answer a question are ones to copy.
+    pub(super) fn to_copy(&self, text: &str) -> String {
+        text.replace("stead resolve ", &format!("{} ", self.line("resolve")))
+    }
+
+    /// Returns what a plan is told besides the stack.
+    pub(super) fn options(&self, scope: &Scope, destroy: bool) -> Options {
+        Options {
+            destroy,
+            allow_deletes: scope.allow_deletes,
+            targets: scope.targets.iter().cloned().collect(),
+            excluded: scope.exclude.iter().cloned().collect(),
+            replace: scope.replace.iter().cloned().collect(),
+            delete_data: scope.delete_data.iter().cloned().collect(),
+            adopt: scope.adopt.iter().filter_map(|(to, id)| Some((to.clone(), id.clone()?))).collect(),
+            taken_back: scope
+                .adopt
+                .iter()
+                .filter(|(_, id)| id.is_none())
+                .map(|(to, _)| to.clone())
+                .collect(),
+            overwrite_secrets: scope.overwrite_secrets.iter().cloned().collect(),
+            project: self.settings.project.clone(),
+            ..Options::default()
+        }
+    }
+
+    /// Returns the options of a command that only looks.
+    pub(super) fn looking(&self) -> Options {
+        Options { project: self.settings.project.clone(), only_looks: true, ..Options::default() }
+    }
+
+    /// Returns where the stack's ledger is kept.
+    ///
+    /// # Errors
+    /// When what was said names no place, or nothing was said and the stack demands it.
+    pub(super) fn place(&self, project: &Project) -> Result<Place, Failure> {
+        ledger_settings::place(&self.settings, &project.stack, &project.directory)
+    }
+
+    /// Asks whether to go on, unless it was said beforehand.
+    ///
+    /// # Errors
+    /// When nobody is there to answer.
+    pub(super) async fn sure(&self, yes: bool, question: &str) -> Result<bool, Failure> {
+        if yes {
+            return Ok(true);
+        }
+        if !self.ui.interactive {
+            return Err(Failure::new(Exit::Usage, "nobody is there to say yes")
+                .help("Say it beforehand: --yes. Nothing was changed."));
+        }
+        let agreed = self.ui.agrees(question, None).await?;
+        if !agreed {
+            self.ui.say("Nothing was changed.");
+        }
+        Ok(agreed)
+    }
+
+    /// Connects to the cloud that was asked for.
+    ///
+    /// # Errors
+    /// When no address or key is set, or the embedded cloud cannot start.
+    pub(super) fn connect(&self, project: &Project) -> Result<Connection, Failure> {
+        let connection = Connection::open(&self.settings, &project.stack, &project.directory)?;
+        let (ui, last) = (self.ui, Cell::new(None::<Duration>));
+        connection.client.on_wait(move |wait| {
+            let now = SystemClock.elapsed();
+            let soon = last.get().is_some_and(|told| now.saturating_sub(told) < BURST);
+            if wait.pause >= NOTABLE && !soon {
+                last.set(Some(now));
+                ui.say(&escape::line(&waiting(wait)));
+            }
+        });
+        Ok(connection)
+    }
+
+    /// Returns what tells of an apply while it runs.
+    pub(super) fn telling<'a>(&self, connection: &'a Connection, plan: Option<&Plan>) -> Telling<'a, Time> {
+        Telling::new(self.ui, (connection.client.clock(), connection.speed), plan)
+    }
+}

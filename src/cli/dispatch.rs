@@ -1,0 +1,231 @@
+//! The way in: arguments, settings, one command, the exit code.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use super::args::{Cli, Command, Global, Output, Tells, overview};
+use super::command_context::Session;
+use super::commands;
+use super::files::stack_files;
+use super::process::exit_code::Exit;
+use super::process::failure::Failure;
+use super::process::output::Ui;
+use super::process::profile::Profiles;
+use super::process::settings::{self, Settings, Variables};
+use super::process::terminal::Terminal;
+use super::process::{actor, panic_hook};
+use crate::cloud::system_clock::SystemClock;
+use crate::model::clock::Clock;
+use crate::report::json;
+use crate::report::text::escape;
+
+/// Runs the command line of this process.
+#[must_use]
+pub fn main() -> ExitCode {
+    panic_hook::prepare();
+    run().into()
+}
+
+fn run() -> Exit {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let exit = usage(&error);
+            if exit == Exit::Usage {
+                for_programs(error.render().to_string().trim_end(), &Terminal::look().variables);
+            }
+            return exit;
+        }
+    };
+    let terminal = Terminal::look();
+    let (mut settings, slip) = match settings(&cli, &terminal.variables) {
+        Ok(found) => found,
+        Err(error) => {
+            let message = error.to_string();
+            Ui::complain(&format!("error: {}", escape::line(&message)));
+            for_programs(&message, &terminal.variables);
+            return Exit::Usage;
+        }
+    };
+    settings.needs_secrets = cli.command.as_ref().is_none_or(Command::needs_secrets);
+    match &cli.command {
+        Some(Command::Plan(args)) => settings.trust(!args.untrusted),
+        Some(Command::Validate(args)) => settings.trust(!args.untrusted),
+        _ => {}
+    }
+    let programs = settings.output != Output::Text;
+    let tells = cli.command.as_ref().map_or(Tells::Text, Command::tells);
+    let asked = cli.global.output.is_some_and(|output| output != Output::Text);
+    if asked && cli.command.is_some() && tells == Tells::Text {
+        Ui::complain("error: this command has one form only, and takes no --output");
+        Ui::complain("  Leave it out. STEAD_OUTPUT does not concern this command.");
+        return Exit::Usage;
+    }
+    let lines = settings.output == Output::Ndjson && tells != Tells::Text;
+    let ui = Ui {
+        style: terminal.output_style(settings.color),
+        message_style: terminal.error_style(settings.color),
+        json: programs && tells != Tells::Text && !(lines && tells == Tells::Events),
+        ndjson: lines && tells == Tells::Events,
+        one_line: lines,
+        quiet: settings.quiet,
+        verbose: settings.verbose,
+        very_verbose: settings.very_verbose,
+        interactive: terminal.input && terminal.error && !settings.no_input,
+        live: terminal.is_live(settings.ci),
+        shows: terminal.output,
+    };
+    let Some(command) = cli.command else {
+        ui.out(overview());
+        return Exit::Usage;
+    };
+    let variables = &terminal.variables;
+    let session =
+        Session { who: actor::am_i(variables), commit: actor::commit(variables), settings, ui, slip };
+    match dispatch(&session, &command) {
+        Ok(exit) => exit,
+        Err(failure) => session.complain(&failure),
+    }
+}
+
+/// Tells a program, which reads standard output alone, why there is no result: the command line or the
+/// settings could not be used, so that the form it wants is only looked for.
+fn for_programs(message: &str, variables: &Variables) {
+    let mut form = variables.get("STEAD_OUTPUT").cloned();
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        match word.strip_prefix("--output") {
+            Some("") => form = words.next(),
+            Some(rest) => form = rest.strip_prefix('=').map(str::to_owned).or(form),
+            None => {}
+        }
+    }
+    let ended = json::Ended { message, help: &[], rejected: None, exit: Exit::Usage.code() };
+    // A reader that went away is no reason to fail.
+    let _ = match form.as_deref() {
+        Some("json") => write!(std::io::stdout(), "{}", ended.document()),
+        Some("ndjson") => writeln!(std::io::stdout(), "{}", ended.event(SystemClock.now())),
+        _ => Ok(()),
+    };
+}
+
+/// Merges what was said. For the command that tells what is wrong, a settings file that cannot be used is
+/// left out, and why is returned besides.
+fn settings(cli: &Cli, variables: &Variables) -> anyhow::Result<(Settings, Option<String>)> {
+    let global = cli.global.clone();
+    let mut read = stack_files::read_profiles(variables);
+    if let (Err(_), Some(Command::Doctor(args))) = (&read, &cli.command)
+        && args.fix
+        && commands::doctor::mend_settings(variables)
+    {
+        read = stack_files::read_profiles(variables);
+    }
+    let merged = read.and_then(|profiles| Ok(settings::merge(global, variables, &profiles)?));
+    match (merged, &cli.command) {
+        (Err(error), Some(Command::Doctor(_))) => {
+            let global = Global { profile: None, ..cli.global.clone() };
+            let mut bare = variables.clone();
+            bare.remove("STEAD_PROFILE");
+            let settings = settings::merge(global, &bare, &Profiles::none("settings.toml"));
+            // What is wrong elsewhere is wrong without the file, too.
+            settings.map(|settings| (settings, Some(error.to_string()))).map_err(|_| error)
+        }
+        (merged, _) => merged.map(|settings| (settings, None)),
+    }
+}
+
+/// Runs a command that asks no service; `None` for the others.
+fn at_once(session: &Session, command: &Command) -> Option<Result<Exit, Failure>> {
+    Some(match command {
+        Command::Init(args) => commands::init::run(session, args),
+        Command::Convert(args) => commands::convert::run(session, args),
+        Command::Render(args) => commands::render::run(session, args),
+        Command::Eval(args) => commands::eval::run(session, args),
+        Command::Explain(args) => commands::explain::run(session, args),
+        Command::Graph(args) => commands::graph::run(session, args),
+        Command::Why(args) => commands::why::run(session, args),
+        Command::Test(args) if !args.watch => commands::test::run(session, args),
+        Command::Show(args) => commands::show::run(session, args),
+        Command::Schema(args) => Ok(commands::schema::run(session, args)),
+        Command::Complete(args) => Ok(commands::complete::run(session, args)),
+        Command::Completions(args) => Ok(commands::completions::run(session, args)),
+        Command::Lsp => commands::lsp::run(session),
+        Command::Man(args) => commands::man::run(session, args),
+        Command::Logout => commands::login::logout(session),
+        Command::Version => Ok(commands::version::run(session)),
+        _ => return None,
+    })
+}
+
+fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
+    if let Some(ended) = at_once(session, command) {
+        return ended;
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(anyhow::Error::from)?;
+    let ended = runtime.block_on(async {
+        match command {
+            Command::Validate(args) => commands::validate::run(session, args).await,
+            Command::Fmt(args) => commands::fmt::run(session, args).await,
+            Command::Plan(args) => commands::plan::run(session, args).await,
+            Command::Apply(args) => commands::apply::run(session, args).await,
+            Command::Destroy(args) => commands::destroy::run(session, args).await,
+            Command::Drift(args) => commands::drift::run(session, args).await,
+            Command::Import(args) => commands::import::run(session, args).await,
+            Command::Mv(args) => commands::mv::run(session, args).await,
+            Command::Rm(args) => commands::rm::run(session, args).await,
+            Command::Ls(args) => commands::ls::run(session, args).await,
+            Command::Get(args) => commands::get::run(session, args).await,
+            Command::Resolve(args) => commands::resolve::run(session, args).await,
+            Command::Login(args) => commands::login::login(session, args).await,
+            Command::Whoami => commands::login::whoami(session).await,
+            Command::Recover(args) => commands::recover::run(session, args).await,
+            Command::History(args) => commands::history::run(session, args).await,
+            Command::Lock(args) => commands::lock::run(session, args).await,
+            Command::State(args) => commands::state::run(session, args).await,
+            Command::Secret(args) => commands::secret::run(session, args).await,
+            Command::Ci(args) => commands::ci::run(session, args).await,
+            Command::Emulator(args) => commands::emulator::run(session, args).await,
+            Command::Doctor(args) => commands::doctor::run(session, args).await,
+            Command::Catalog(args) => commands::catalog::run(session, args).await,
+            Command::Cost(args) => commands::cost::run(session, args).await,
+            Command::Do(args) => commands::act::run(session, args).await,
+            Command::Test(args) => commands::test::watch(session, args).await,
+            Command::Init(_)
+            | Command::Convert(_)
+            | Command::Render(_)
+            | Command::Eval(_)
+            | Command::Explain(_)
+            | Command::Graph(_)
+            | Command::Why(_)
+            | Command::Show(_)
+            | Command::Schema(_)
+            | Command::Complete(_)
+            | Command::Completions(_)
+            | Command::Logout
+            | Command::Lsp
+            | Command::Man(_)
+            | Command::Version => Ok(Exit::Done),
+        }
+    });
+    // Someone may still be asked for an answer that nobody waits for any more.
+    runtime.shutdown_background();
+    ended
+}
+
+/// Prints help and versions as results, and everything else as a usage error: 64, not clap's 2.
+fn usage(error: &clap::Error) -> Exit {
+    let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    let text = error.render().to_string();
+    if asked_for || text.lines().all(|line| escape::page_line(line) == line) {
+        // A closed pipe is no reason to fail.
+        let _ = error.print();
+    } else {
+        // It quotes what was typed, and that may act on a terminal.
+        text.lines().for_each(|line| Ui::complain(&escape::page_line(line)));
+    }
+    if asked_for { Exit::Done } else { Exit::Usage }
+}

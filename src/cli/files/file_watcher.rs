@@ -1,0 +1,119 @@
+//! Waiting until files change: their sizes and stamps are looked at a few times a second, which needs
+//! nothing of the system and works on every disk.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::{MissedTickBehavior, interval};
+
+/// Time between two looks.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Most files of one directory that are looked at.
+const MOST_FILES: usize = 10_000;
+
+/// What the files of some directories look like from outside.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::cli) struct Stamps(BTreeMap<PathBuf, Stamp>);
+
+/// What changes whenever a file does: its size, its number, and when it and its name were written.
+type Stamp = (u64, u64, (i64, i64), (i64, i64));
+
+impl Stamps {
+    /// Looks at the files that stand in these directories, and not below them. Hidden ones are nobody's
+    /// configuration.
+    pub(in crate::cli) fn of(directories: &BTreeSet<PathBuf>) -> Self {
+        let mut found = BTreeMap::new();
+        for directory in directories {
+            // One that is gone, or cannot be read, has no files: it is noticed when it comes back.
+            let Ok(entries) = fs::read_dir(directory) else { continue };
+            let shown =
+                entries.flatten().filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
+            for entry in shown.take(MOST_FILES) {
+                // Through a link: what it leads to is what is read.
+                let Ok(data) = fs::metadata(entry.path()) else { continue };
+                if data.is_file() {
+                    let (written, named) =
+                        ((data.mtime(), data.mtime_nsec()), (data.ctime(), data.ctime_nsec()));
+                    found.insert(entry.path(), (data.size(), data.ino(), written, named));
+                }
+            }
+        }
+        Self(found)
+    }
+}
+
+/// The signals that end a watch.
+pub(in crate::cli) struct Stops {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Stops {
+    /// Takes the signals over: from now on they end nothing by themselves.
+    ///
+    /// # Errors
+    /// When they cannot be watched.
+    pub(in crate::cli) fn new() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    /// Waits until the files differ from what they were. `false` when a signal came first.
+    pub(in crate::cli) async fn or_change(
+        &mut self,
+        directories: &BTreeSet<PathBuf>,
+        before: &Stamps,
+    ) -> bool {
+        let mut looks = interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                _ = self.interrupt.recv() => return false,
+                _ = self.terminate.recv() => return false,
+                _ = looks.tick() => {}
+            }
+            if Stamps::of(directories) != *before {
+                return true;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods, reason = "the test changes files")]
+
+    use super::*;
+
+    #[test]
+    fn every_change_of_a_file_shows() {
+        let root = tempfile::tempdir().unwrap();
+        let directories = BTreeSet::from([root.path().to_owned(), root.path().join("gone")]);
+        let mut before = Stamps::of(&directories);
+        let mut changes = |what: &str, does: bool, change: &dyn Fn()| {
+            change();
+            let now = Stamps::of(&directories);
+            assert_eq!(now != before, does, "{what}");
+            before = now;
+        };
+        let at = |name: &str| root.path().join(name);
+        changes("nothing", false, &|| {});
+        changes("a new file", true, &|| fs::write(at("a"), "one").unwrap());
+        changes("another size", true, &|| fs::write(at("a"), "three").unwrap());
+        changes("another file in its place", true, &|| {
+            fs::write(at(".a"), "seven").unwrap();
+            fs::rename(at(".a"), at("a")).unwrap();
+        });
+        changes("a hidden file", false, &|| fs::write(at(".stead"), "x").unwrap());
+        changes("one that goes", true, &|| fs::remove_file(at("a")).unwrap());
+    }
+}

@@ -1,0 +1,170 @@
+//! Whether git would commit a file: read from the ignore files of the repository, without running git. A
+//! repository decides what its git runs; nothing of that is asked.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use crate::ledger::stores::file::dir_handle::Folder;
+use crate::model::address::Name;
+
+/// Bytes of an ignore file that are read, at most.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The file of patterns that a repository's clone has for itself.
+const EXCLUDES: &str = ".git/info/exclude";
+
+/// The ignore files of a repository; each is read once.
+pub(in crate::cli) struct IgnoreFiles {
+    root: Folder,
+    /// Those of the user, and of the clone.
+    general: Vec<Gitignore>,
+    /// By directory.
+    known: BTreeMap<PathBuf, Option<Rc<Gitignore>>>,
+}
+
+impl IgnoreFiles {
+    /// Opens the repository with this root.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(in crate::cli) fn open(root: &Path) -> io::Result<Self> {
+        let root = Folder::named(root)?;
+        let mut general = vec![Gitignore::global().0];
+        general.extend(patterns(&root, Path::new(EXCLUDES))?);
+        Ok(Self { root, general, known: BTreeMap::new() })
+    }
+
+    /// Tells whether git ignores a file, by its path from the repository's root.
+    ///
+    /// # Errors
+    /// When an ignore file cannot be read.
+    pub(in crate::cli) fn ignores(&mut self, file: &Path) -> io::Result<bool> {
+        // Stronger ones last: the general ones, and then those of each directory on the way.
+        let mut rules: Vec<(PathBuf, Rc<Gitignore>)> = Vec::new();
+        let parts: Vec<_> = file.iter().collect();
+        let mut at = PathBuf::new();
+        for (n, part) in parts.iter().enumerate() {
+            rules.extend(self.of_directory(&at)?.map(|found| (at.clone(), found)));
+            at.push(part);
+            let is_directory = n + 1 < parts.len();
+            let verdict = |rules: &Gitignore, path: &Path| {
+                let matched = rules.matched(path, is_directory);
+                (!matched.is_none()).then(|| matched.is_ignore())
+            };
+            let near =
+                rules.iter().rev().find_map(|(base, rules)| verdict(rules, at.strip_prefix(base).ok()?));
+            let decided = near.or_else(|| self.general.iter().rev().find_map(|rules| verdict(rules, &at)));
+            // What is below a directory that is ignored is ignored, whatever other patterns say.
+            if decided == Some(true) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn of_directory(&mut self, directory: &Path) -> io::Result<Option<Rc<Gitignore>>> {
+        if let Some(known) = self.known.get(directory) {
+            return Ok(known.clone());
+        }
+        let found = patterns(&self.root, &directory.join(".gitignore"))?.map(Rc::new);
+        self.known.insert(directory.to_owned(), found.clone());
+        Ok(found)
+    }
+}
+
+/// Returns the line of an ignore file that names just this file.
+pub(in crate::cli) fn line_for(place: &[Name], path: &str) -> String {
+    let parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
+    let escaped = |part: &str| {
+        let mut text = String::new();
+        for c in part.chars() {
+            if matches!(c, '*' | '?' | '[' | '\\' | ' ') {
+                text.push('\\');
+            }
+            text.push(c);
+        }
+        text
+    };
+    let all: Vec<String> = place.iter().map(Name::as_str).chain(parts).map(escaped).collect();
+    format!("/{}", all.join("/"))
+}
+
+fn patterns(folder: &Folder, path: &Path) -> io::Result<Option<Gitignore>> {
+    let file = match folder.open_below(path) {
+        Ok(file) => file,
+        // Git reads none through a link, either; where a directory is missing, or `.git` is a file, there is none.
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied
+            ) =>
+        {
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    let mut text = String::new();
+    file.take(MOST_BYTES).read_to_string(&mut text)?;
+    let mut builder = GitignoreBuilder::new("");
+    for line in text.trim_start_matches('\u{feff}').lines() {
+        // A pattern that cannot be read ignores nothing.
+        let _ = builder.add_line(None, line);
+    }
+    Ok(builder.build().ok())
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a test writes the files that it asks about")]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn is_ignored(root: &Path, file: &Path) -> io::Result<bool> {
+        IgnoreFiles::open(root)?.ignores(file)
+    }
+
+    #[test]
+    fn what_git_ignores_is_known_without_git() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write(".gitignore", "*.key\n/out/\n!keep.key\nsecrets\n");
+        write("infra/.gitignore", "/ci\n!secrets\n");
+        write(".git/info/exclude", "private\n");
+        for (path, is) in [
+            ("a.key", true),
+            ("infra/a.key", true),
+            ("keep.key", false),
+            ("out/keep.key", true),
+            ("infra/ci", true),
+            ("infra/deep/ci", false),
+            ("infra/secrets/x", false),
+            ("secrets/x", true),
+            ("infra/private", true),
+            ("infra/.env", false),
+        ] {
+            assert_eq!(is_ignored(root.path(), Path::new(path)).unwrap(), is, "{path}");
+        }
+        let place = ["infra".into(), "a b".into()];
+        let line = line_for(&place, "./secrets/[x]");
+        assert_eq!(line, r"/infra/a\ b/secrets/\[x]");
+        write(".gitignore", &format!("{line}\n"));
+        assert!(is_ignored(root.path(), Path::new("infra/a b/secrets/[x]")).unwrap());
+    }
+
+    #[test]
+    fn a_link_in_place_of_an_ignore_file_is_not_read() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("patterns"), "*\n").unwrap();
+        std::os::unix::fs::symlink("patterns", root.path().join(".gitignore")).unwrap();
+        assert!(!is_ignored(root.path(), Path::new("x")).unwrap());
+    }
+}

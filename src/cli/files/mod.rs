@@ -1,0 +1,9 @@
+//! Files of the user: stacks, atomic writes, watching, Git, and files that are laid over others.
+
+pub(super) mod file_watcher;
+pub(super) mod git_ignored;
+pub(super) mod git_origin;
+pub(super) mod output_path;
+pub(super) mod overlay_fs;
+pub(super) mod repository_walk;
+pub(super) mod stack_files;

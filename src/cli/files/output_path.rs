@@ -1,0 +1,75 @@
+//! Where a command writes a file that the user named: opened so that nothing that somebody committed to the
+//! repository leads elsewhere.
+#![allow(clippy::disallowed_methods, reason = "this module is where the commands find where they write")]
+
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::FileType;
+
+use crate::ledger::stores::file::dir_handle::Folder;
+
+/// What becomes of directories that are missing on the way to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) enum Missing {
+    /// They are made.
+    Made,
+    /// They stay missing: that is an error.
+    Stays,
+}
+
+/// Returns the directory of a file that a command writes, held open, and the file's name. Whoever can commit to a
+/// repository can put a link where a report is going to be written: below the repository, or the working
+/// directory without one, no part of the way is a link. Elsewhere links on the way are the user's own. What
+/// stands in the file's own place is a regular file, or nothing.
+///
+/// # Errors
+/// When something else stands there, a part of the way is a link, or a directory cannot be opened or made.
+pub(in crate::cli) fn open(path: &Path, missing: Missing) -> io::Result<(Folder, String)> {
+    let name = path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+    let no_name = || io::Error::new(io::ErrorKind::InvalidInput, "it is no file's name");
+    let name = name.ok_or_else(no_name)?;
+    let here = std::env::current_dir()?;
+    let full = plain(&here.join(path));
+    let folder = full.parent().unwrap_or(Path::new("/"));
+    let root =
+        here.ancestors().find(|above| fs::symlink_metadata(above.join(".git")).is_ok()).unwrap_or(&here);
+    let root = fs::canonicalize(root)?;
+    // The same directory can be named through a link; the shortest way to it leaves the most to be checked.
+    let is_root = |above: &&Path| fs::canonicalize(above).is_ok_and(|above| above == root);
+    let folder = if let Some(base) = folder.ancestors().filter(is_root).last() {
+        let below = folder.strip_prefix(base).unwrap_or(Path::new(""));
+        let base = Folder::named(base)?;
+        if missing == Missing::Made { base.make_shared_below(below)? } else { base.below(below)? }
+    } else {
+        if missing == Missing::Made {
+            fs::create_dir_all(folder)?;
+        }
+        Folder::named(folder)?
+    };
+    match folder.list_one(&name)? {
+        None => Ok((folder, name)),
+        Some(stat) => match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Ok((folder, name)),
+            FileType::Symlink => Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "it is a symbolic link, and none is followed",
+            )),
+            _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
+        },
+    }
+}
+
+/// Returns a full path without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            part => plain.push(part),
+        }
+    }
+    plain
+}

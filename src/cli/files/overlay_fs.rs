@@ -1,0 +1,51 @@
+//! `Overlaid`: what a configuration may read, with files of its modules as edits leave them.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use super::stack_files::Below;
+use crate::config::files::{Files, Listed};
+use crate::model::address::Name;
+
+/// Files of the disk under those that are edited.
+pub(in crate::cli) struct Overlaid {
+    /// The disk.
+    pub(in crate::cli) disk: Below,
+    /// The texts of the edited files, by their paths from the root.
+    pub(in crate::cli) edited: BTreeMap<PathBuf, String>,
+}
+
+impl Files for Overlaid {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.disk.read(path)
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Read>> {
+        self.disk.open(path)
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<Listed>> {
+        self.disk.list(path)
+    }
+
+    fn place(&self) -> Vec<Name> {
+        self.disk.place()
+    }
+
+    fn read_shared(&self, path: &Path) -> io::Result<Vec<u8>> {
+        match self.edited.get(path) {
+            Some(text) => Ok(text.clone().into_bytes()),
+            None => self.disk.read_shared(path),
+        }
+    }
+
+    fn names_shared(&self, path: &Path) -> io::Result<Vec<String>> {
+        self.disk.names_shared(path)
+    }
+
+    fn below(&self, path: &Path) -> Option<Rc<dyn Files>> {
+        self.disk.below(path)
+    }
+}

@@ -1,0 +1,78 @@
+//! The stacks of a repository: every directory below its root with stack files in it. What git ignores, submodules,
+//! hidden directories and links are left out.
+
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FileType;
+
+use super::git_ignored::IgnoreFiles;
+use crate::cli::process::settings::Settings;
+use crate::cli::stack::project;
+use crate::config::discover::is_stack_file;
+use crate::config::load::Peek;
+use crate::ledger::stores::file::dir_handle::Folder;
+
+/// Levels of directories that are looked into.
+const DEEPEST: usize = 32;
+
+/// A stack of a repository.
+pub(in crate::cli) struct FoundStack {
+    /// Its directory.
+    pub(in crate::cli) directory: PathBuf,
+    /// What it says of itself; `None` if it cannot be read as a stack.
+    pub(in crate::cli) header: Option<Peek>,
+}
+
+/// Returns the stacks below a repository's root, by directory.
+pub(in crate::cli) fn stacks(settings: &Settings, root: &Path) -> Vec<FoundStack> {
+    let (Ok(folder), Ok(ignored)) = (Folder::named(root), IgnoreFiles::open(root)) else {
+        return Vec::new();
+    };
+    let mut walk = Walk { folder, ignored, found: Vec::new() };
+    walk.visit(Path::new(""), 0);
+    walk.found.sort();
+    let read = |relative: PathBuf| {
+        let directory = root.join(relative);
+        let header = project::read_header(settings, &directory).ok().flatten();
+        FoundStack { directory, header }
+    };
+    walk.found.into_iter().map(read).collect()
+}
+
+struct Walk {
+    folder: Folder,
+    ignored: IgnoreFiles,
+    found: Vec<PathBuf>,
+}
+
+impl Walk {
+    fn visit(&mut self, at: &Path, depth: usize) {
+        // A directory that cannot be read has no stack that could be applied.
+        let Ok(listed) = self.folder.list_below(at) else { return };
+        // What has a repository of its own is not part of this one.
+        if depth > 0 && listed.iter().any(|(name, _)| name == ".git") {
+            return;
+        }
+        let mut has_stack = false;
+        for (name, stat) in listed {
+            let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
+            let path = at.join(name);
+            match FileType::from_raw_mode(stat.st_mode) {
+                FileType::RegularFile => {
+                    has_stack |= is_stack_file(name) && !self.ignored.ignores(&path).unwrap_or(false);
+                }
+                // Patterns of directories are asked about what is in one.
+                FileType::Directory
+                    if depth < DEEPEST
+                        && !self.ignored.ignores(&path.join("stead.yaml")).unwrap_or(false) =>
+                {
+                    self.visit(&path, depth + 1);
+                }
+                _ => {}
+            }
+        }
+        if has_stack {
+            self.found.push(at.to_owned());
+        }
+    }
+}

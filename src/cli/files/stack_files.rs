@@ -1,0 +1,588 @@
+//! The file edge: reads a stack's directory, confined reads below it, private atomic writes.
+#![allow(clippy::disallowed_methods, reason = "this module is where the commands touch files")]
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
+
+use rustix::fs::{FileType, Mode, OFlags, RawMode};
+
+use super::output_path::{self, Missing};
+use crate::cli::process::profile::Profiles;
+use crate::cli::process::settings::Variables;
+use crate::cli::service::credentials;
+use crate::config::files::{Files, Listed, Listing};
+use crate::config::{discover, text};
+use crate::ledger::stores::file::dir_handle::{Folder, read_bounded, read_named, remove_named};
+use crate::model::address::Name;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::source::{Source, SourceId, Sources};
+
+/// Largest file that `file(…)` or a variable file may be.
+const MAX_SIDE_FILE: u64 = 4 * 1024 * 1024;
+
+/// Largest document of a ledger: far more than 100,000 resources need.
+const MAX_LEDGER: u64 = 4 * 1024 * 1024 * 1024;
+
+/// The stack files of a directory, or what is wrong with them.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct StackFiles {
+    /// The files, in name order.
+    pub(in crate::cli) sources: Sources,
+    /// Files that are no text, and the like.
+    pub(in crate::cli) diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads every stack file of a directory. None of them may be a link: a stack from a stranger could
+/// show what the link leads to.
+///
+/// # Errors
+/// When the directory or a file cannot be read.
+pub(in crate::cli) fn read_stack(directory: &Path) -> anyhow::Result<StackFiles> {
+    read_stack_but(directory, &|_| false)
+}
+
+/// Reads a stack's files but those of some names.
+///
+/// # Errors
+/// As `read_stack`.
+pub(in crate::cli) fn read_stack_but(
+    directory: &Path,
+    but: &dyn Fn(&str) -> bool,
+) -> anyhow::Result<StackFiles> {
+    let folder =
+        Folder::named(directory).map_err(|error| about(&error, "read the directory", directory))?;
+    let mut names = folder.names().map_err(|error| about(&error, "read the directory", directory))?;
+    names.retain(|name| discover::is_stack_file(name) && !but(name));
+    names.sort();
+    let mut files = StackFiles::default();
+    for name in names {
+        let path = directory.join(&name);
+        let shown = shown(&path);
+        let bytes = folder
+            .open_below(Path::new(&name))
+            .and_then(|file| read_bounded(file, text::MAX_BYTES))
+            .map_err(|error| about(&error, "read", &path))?;
+        let id = files.sources.next();
+        match text::decode(id, bytes) {
+            Ok(text) => {
+                files.sources.add(Source::new(shown, text));
+            }
+            Err(unreadable) => {
+                files.sources.add(Source::new(shown, unreadable.shown));
+                files.diagnostics.push(unreadable.diagnostic);
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Returns the names of a directory's entries that are wanted, sorted.
+///
+/// # Errors
+/// When the directory cannot be read.
+pub(in crate::cli) fn names(directory: &Path, is_wanted: fn(&str) -> bool) -> anyhow::Result<Vec<String>> {
+    let names = Folder::named(directory).and_then(|folder| folder.names());
+    let mut names = names.map_err(|error| about(&error, "read the directory", directory))?;
+    names.retain(|name| is_wanted(name));
+    names.sort();
+    Ok(names)
+}
+
+/// Reads a variable file as `(shown path, text)`. It is named on the command line, so it may be
+/// anywhere and a pipe, unless the stack is a stranger's: then a link in its place could be too.
+///
+/// # Errors
+/// When it cannot be read or is no text.
+pub(in crate::cli) fn read_var_file(path: &Path, trust: Trust) -> anyhow::Result<(String, String)> {
+    let read = match trust {
+        Trust::Full => read_named(path, MAX_SIDE_FILE),
+        Trust::None => parent_of(path)
+            .and_then(|(folder, name)| folder.open_below(Path::new(&name)))
+            .and_then(|file| read_bounded(file, MAX_SIDE_FILE)),
+    };
+    let bytes = read.map_err(|error| about(&error, "read", path))?;
+    let text = text::decode(SourceId(0), bytes).map_err(|unreadable| {
+        // Only the line is named: a column tells how long a value is, and the bad byte may be part of one.
+        let problem = unreadable.diagnostic;
+        let source = Source::new("", unreadable.shown);
+        let line = problem.span().map_or(1, |span| source.line_column(span.start).0);
+        let help = problem.help.unwrap_or_default();
+        anyhow::anyhow!("{}, line {line}: {}. {help}", shown(path), problem.summary)
+    })?;
+    Ok((shown(path), text))
+}
+
+/// Whose stack it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) enum Trust {
+    /// The user's.
+    Full,
+    /// A stranger's, such as a pull request from a fork.
+    None,
+}
+
+/// Reads a regular file below `root`, by a relative path without `..` and without symbolic links.
+///
+/// # Errors
+/// When the path leaves the root, passes a link, is no regular file or is too large.
+pub(in crate::cli) fn read_below(root: &Path, relative: &Path) -> io::Result<Vec<u8>> {
+    read_bounded(Folder::named(root)?.open_below(relative)?, MAX_SIDE_FILE)
+}
+
+/// What a configuration may read below the stack's directory.
+#[derive(Debug, Clone)]
+pub(in crate::cli) struct Below {
+    /// The stack's directory.
+    pub(in crate::cli) root: PathBuf,
+    /// Whose stack it is: a stranger's reads no text, but its sources may be compared.
+    pub(in crate::cli) trust: Trust,
+    /// Where configuration is shared: no file of it lies elsewhere.
+    pub(in crate::cli) shared: Shared,
+}
+
+/// The root within which configuration is shared, and where the stack stands in it.
+#[derive(Debug, Clone, Default)]
+pub(in crate::cli) struct Shared {
+    /// The root.
+    pub(in crate::cli) root: PathBuf,
+    /// The directories from it down to the stack's own.
+    pub(in crate::cli) place: Vec<Name>,
+}
+
+impl Shared {
+    /// Finds the root of a stack's directory: where `.git` is, else that directory itself. With
+    /// `outside` it is the whole disk.
+    pub(in crate::cli) fn of(directory: &Path, outside: bool) -> Self {
+        let own = || Self { root: directory.to_owned(), place: Vec::new() };
+        let Ok(full) = fs::canonicalize(directory) else { return own() };
+        let root = full
+            .ancestors()
+            .find(|above| if outside { above.parent().is_none() } else { exists(&above.join(".git")) });
+        let way = root.and_then(|root| full.strip_prefix(root).ok());
+        let names = |way: &Path| way.iter().map(|part| part.to_str().map(Name::new)).collect();
+        match (root, way.and_then(names)) {
+            (Some(root), Some(place)) => Self { root: root.to_owned(), place },
+            _ => own(),
+        }
+    }
+}
+
+impl Files for Below {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        if self.trust == Trust::None {
+            let why = "--untrusted reads no file but the stack's own";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+        read_below(&self.root, path)
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Read>> {
+        Ok(Box::new(Folder::named(&self.root)?.open_below(path)?))
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<Listed>> {
+        let root = Folder::named(&self.root)?;
+        let listed = root.list_below(path)?.into_iter().map(|(name, stat)| {
+            let what = match FileType::from_raw_mode(stat.st_mode) {
+                FileType::Directory => Listing::Directory,
+                FileType::RegularFile => Listing::File {
+                    size: u64::try_from(stat.st_size).unwrap_or_default(),
+                    executable: stat.st_mode & 0o100 != 0,
+                },
+                FileType::Symlink => Listing::Link(root.link_below(&path.join(&name))?),
+                _ => Listing::Special,
+            };
+            Ok(Listed { name, what })
+        });
+        listed.collect()
+    }
+
+    fn place(&self) -> Vec<Name> {
+        self.shared.place.clone()
+    }
+
+    fn read_shared(&self, path: &Path) -> io::Result<Vec<u8>> {
+        read_bounded(Folder::named(&self.shared.root)?.open_below(path)?, text::MAX_BYTES)
+    }
+
+    fn names_shared(&self, path: &Path) -> io::Result<Vec<String>> {
+        let listed = Folder::named(&self.shared.root)?.list_below(path)?;
+        Ok(listed.into_iter().filter_map(|(name, _)| name.into_string().ok()).collect())
+    }
+
+    fn below(&self, path: &Path) -> Option<Rc<dyn Files>> {
+        Some(Rc::new(Self { root: self.shared.root.join(path), ..self.clone() }))
+    }
+}
+
+/// Reads a text file below `root`, as `read_below`; `None` when there is none.
+///
+/// # Errors
+/// As `read_below`, or when it is no text.
+pub(in crate::cli) fn read_optional_below(root: &Path, relative: &Path) -> io::Result<Option<String>> {
+    match read_below(root, relative) {
+        Ok(bytes) => String::from_utf8(bytes)
+            .map(Some)
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Changes a text file below `root` whole or not at all, readable by its owner only; durable on return. Other
+/// processes that change a file of the same directory so wait meanwhile. The path has no `..` and passes no
+/// link, not even one that appears while it is written.
+///
+/// # Errors
+/// When the path leaves the root or passes a link, the file is no text or cannot be written, or `change`
+/// refuses the text that is there.
+pub(in crate::cli) fn change_private_below(
+    root: &Path,
+    relative: &Path,
+    change: impl FnOnce(Option<&str>) -> anyhow::Result<String>,
+) -> anyhow::Result<()> {
+    let name = file_name(relative)?;
+    let folder = relative.parent().unwrap_or(Path::new(""));
+    let folder = Folder::named(root)?.make_below(folder)?;
+    let _lock = folder.lock()?;
+    let old = match folder.read_bounded(&name, MAX_SIDE_FILE)? {
+        Some(bytes) => Some(
+            String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("it holds something else than text"))?,
+        ),
+        None => None,
+    };
+    let text = change(old.as_deref())?;
+    Ok(folder.replace(&name, 0o600, |file| file.write_all(text.as_bytes()))?)
+}
+
+/// Writes a file of stead's own beside the user's state, readable by its owner only; durable on return. Links on
+/// the way are the user's own.
+///
+/// # Errors
+/// When a directory or the file cannot be written.
+pub(in crate::cli) fn write_state(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let attempt = || {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::create_dir_all(folder)?;
+        }
+        let (folder, name) = parent_of(path)?;
+        folder.replace(&name, 0o600, |file| file.write_all(bytes))
+    };
+    attempt().map_err(|error| about(&error, "write", path))
+}
+
+/// Writes a file whole or not at all, readable by its owner only; durable on return.
+///
+/// # Errors
+/// When a directory or the file cannot be written.
+pub(in crate::cli) fn write_private(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    write(path, bytes, 0o600)
+}
+
+/// Writes a file that must not be there yet, readable by its owner only; durable on return. False: something is there,
+/// and nothing was written.
+///
+/// # Errors
+/// When a directory or the file cannot be written.
+pub(in crate::cli) fn write_new_private(path: &Path, bytes: &[u8]) -> anyhow::Result<bool> {
+    let attempt = || {
+        let (folder, name) = parent_of(path)?;
+        let mut file = folder.open(&name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        folder.sync()
+    };
+    match attempt() {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(about(&error, "write", path)),
+    }
+}
+
+/// Writes a file whole or not at all, with the usual permissions; durable on return.
+///
+/// # Errors
+/// When a directory or the file cannot be written.
+pub(in crate::cli) fn write_public(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    write(path, bytes, 0o644)
+}
+
+/// Writes a program whole or not at all; durable on return.
+///
+/// # Errors
+/// When a directory or the file cannot be written.
+pub(in crate::cli) fn write_program(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    write(path, bytes, 0o755)
+}
+
+/// Removes the report of an earlier run, if there is one.
+///
+/// # Errors
+/// When it cannot be removed, or something else stands in its place.
+pub(in crate::cli) fn remove_report(path: &Path) -> anyhow::Result<()> {
+    let attempt = || match output_path::open(path, Missing::Stays) {
+        Ok((folder, name)) => folder.remove(&name),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    };
+    attempt().map_err(|error| about(&error, "remove", path))
+}
+
+/// Reads a text file that an earlier command wrote where the user said.
+///
+/// # Errors
+/// When it is no regular file, passes a link of the repository, cannot be read, or is too large.
+pub(in crate::cli) fn read_output(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let attempt = || {
+        let (folder, name) = output_path::open(path, Missing::Stays)?;
+        let none = || io::Error::from(io::ErrorKind::NotFound);
+        folder.read_bounded(&name, text::MAX_BYTES)?.ok_or_else(none)
+    };
+    attempt().map_err(|error| about(&error, "read", path))
+}
+
+fn write(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
+    let attempt = || {
+        let (folder, name) = output_path::open(path, Missing::Made)?;
+        folder.replace(&name, mode, |file| file.write_all(bytes))
+    };
+    attempt().map_err(|error| about(&error, "write", path))
+}
+
+/// Writes a file that is there anew, whole or not at all, with the permissions that it has; durable on
+/// return. A link is not followed: it would be replaced, so it is refused.
+///
+/// # Errors
+/// When it is no regular file, or cannot be written.
+pub(in crate::cli) fn rewrite(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    rewrite_with(path, bytes, 0o777)
+}
+
+/// Does the same with a file that holds a secret now: whoever else could read it cannot any more.
+///
+/// # Errors
+/// As `rewrite`.
+pub(in crate::cli) fn rewrite_private(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    rewrite_with(path, bytes, 0o700)
+}
+
+fn rewrite_with(path: &Path, bytes: &[u8], mask: u32) -> anyhow::Result<()> {
+    let attempt = || {
+        let data = fs::symlink_metadata(path)?;
+        if !data.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+        }
+        let (folder, name) = parent_of(path)?;
+        let mode = data.mode() & mask;
+        folder.replace(&name, mode, |file| {
+            // The process's mask may have taken bits away.
+            rustix::fs::fchmod(&*file, Mode::from_raw_mode(mode as RawMode))?;
+            file.write_all(bytes)
+        })
+    };
+    attempt().map_err(|error| about(&error, "write", path))
+}
+
+/// Reads a text file that the user named, or one of a stack.
+///
+/// # Errors
+/// When it cannot be read, or is too large.
+pub(in crate::cli) fn read_text(path: &Path) -> anyhow::Result<Vec<u8>> {
+    read_named(path, text::MAX_BYTES).map_err(|error| about(&error, "read", path))
+}
+
+/// Reads standard input to its end.
+///
+/// # Errors
+/// When it cannot be read, or is too large.
+pub(in crate::cli) fn read_standard_input() -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(text::MAX_BYTES + 1).read_to_end(&mut bytes);
+    match read {
+        Ok(n) if n as u64 <= text::MAX_BYTES => Ok(bytes),
+        Ok(_) => Err(anyhow::anyhow!("standard input is larger than {} bytes", text::MAX_BYTES)),
+        Err(error) => Err(about(&error, "read", Path::new("standard input"))),
+    }
+}
+
+/// Returns the directory that a path's file is in, held open, and the file's name.
+fn parent_of(path: &Path) -> io::Result<(Folder, String)> {
+    Ok((Folder::named(path.parent().unwrap_or(Path::new("")))?, file_name(path)?))
+}
+
+fn file_name(path: &Path) -> io::Result<String> {
+    let name = path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+    name.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is no file's name"))
+}
+
+/// Reads a text file that stead wrote; `None` when there is none.
+///
+/// # Errors
+/// When it is there but cannot be read.
+pub(in crate::cli) fn read_optional(path: &Path) -> anyhow::Result<Option<String>> {
+    match read_named(path, text::MAX_BYTES) {
+        Ok(bytes) => String::from_utf8(bytes)
+            .map(Some)
+            .map_err(|_| anyhow::anyhow!("{} is not UTF-8 text", shown(path))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(about(&error, "read", path)),
+    }
+}
+
+/// Reads a file that the user named.
+///
+/// # Errors
+/// When it cannot be read, or is too large.
+pub(in crate::cli) fn read_bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
+    read_named(path, MAX_SIDE_FILE).map_err(|error| about(&error, "read", path))
+}
+
+/// Reads a file of the user's own that holds a secret. A pipe is nobody else's, either; a link is the user's own.
+///
+/// # Errors
+/// When it cannot be read or is too large, or when others can read or write it.
+pub(in crate::cli) fn read_own_secret(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let fail = |error: io::Error| about(&error, "read", path);
+    let (file, place) = (fs::File::open(path).map_err(fail)?, shown(path));
+    let data = file.metadata().map_err(fail)?;
+    anyhow::ensure!(!data.is_dir(), "{place} is not used: it is a directory");
+    anyhow::ensure!(
+        data.uid() == 0 || data.uid() == rustix::process::geteuid().as_raw(),
+        "{place} is not used: it belongs to another user"
+    );
+    let others = data.mode() & 0o077;
+    anyhow::ensure!(
+        !data.is_file() || others == 0,
+        "{place} is not used: it holds a secret, and other users can read or write it. Run: chmod 600 {place}"
+    );
+    read_bounded(file, text::MAX_BYTES).map_err(fail)
+}
+
+/// Reads the user's `settings.toml`, if there is one. It names hosts and programs, so nobody else may
+/// be able to write it; links are the user's own.
+///
+/// # Errors
+/// When it cannot be read, others can write it, or something in it means nothing.
+pub(in crate::cli) fn read_profiles(variables: &Variables) -> anyhow::Result<Profiles> {
+    let Some(path) = credentials::directory(variables).map(|folder| folder.join("settings.toml")) else {
+        return Ok(Profiles::none("settings.toml"));
+    };
+    let place = shown(&path);
+    let fail = |error: io::Error| about(&error, "read", &path);
+    let file = match fs::File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Profiles::none(place)),
+        Err(error) => return Err(fail(error)),
+    };
+    let data = file.metadata().map_err(fail)?;
+    let owner = data.uid();
+    anyhow::ensure!(
+        data.is_file() && (owner == 0 || owner == rustix::process::geteuid().as_raw()),
+        "{place} is not used: it is no file, or belongs to another user"
+    );
+    anyhow::ensure!(
+        data.mode() & 0o022 == 0,
+        "{place} is not used: other users can write it; it names hosts and programs. Run: chmod go-w {place}"
+    );
+    let bytes = read_bounded(file, text::MAX_BYTES).map_err(fail)?;
+    let text = String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("{place} is not UTF-8 text"))?;
+    Ok(Profiles::parse(&place, &text)?)
+}
+
+/// Returns who else may use a file, as bits of `chmod`; `None` when there is none. A link is looked at
+/// itself.
+pub(in crate::cli) fn loose_bits(path: &Path, forbidden: u32) -> Option<u32> {
+    let data = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
+    Some(data.mode() & forbidden)
+}
+
+/// Takes rights of a file away, of the user's own and not through a link; returns the mode that it had.
+///
+/// # Errors
+/// When it is a link, another user's, or cannot be changed.
+pub(in crate::cli) fn tighten(path: &Path, forbidden: u32) -> anyhow::Result<u32> {
+    let attempt = || {
+        let (folder, name) = parent_of(path)?;
+        let file = folder.open(&name, OFlags::RDONLY)?;
+        let data = file.metadata()?;
+        if data.uid() != rustix::process::geteuid().as_raw() {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
+        }
+        let mode = data.mode() & 0o7777;
+        rustix::fs::fchmod(&file, Mode::from_raw_mode((mode & !forbidden) as RawMode))?;
+        Ok(mode)
+    };
+    attempt().map_err(|error| about(&error, "change the mode of", path))
+}
+
+/// Reads a file that stead wrote, however large; `None` when there is none.
+///
+/// # Errors
+/// When it is there but cannot be read.
+pub(in crate::cli) fn read_whole(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
+    match read_named(path, MAX_LEDGER) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(about(&error, "read", path)),
+    }
+}
+
+/// Makes a directory of stead's own, and those above it, readable by its owner only.
+///
+/// # Errors
+/// When it cannot be made, is a link, or others can write there.
+pub(in crate::cli) fn make_private_directory(path: &Path) -> anyhow::Result<()> {
+    Folder::make(path).map(drop).map_err(|error| about(&error, "make the directory", path))
+}
+
+/// Returns a path without links; `None` where there is nothing.
+pub(in crate::cli) fn real_path(path: &Path) -> Option<PathBuf> {
+    fs::canonicalize(path).ok()
+}
+
+/// Returns a file's path from a root; `None` where it does not lie below it.
+pub(in crate::cli) fn path_from(root: &Path, file: &Path) -> Option<PathBuf> {
+    let (root, file) = (fs::canonicalize(root).ok()?, fs::canonicalize(file).ok()?);
+    file.strip_prefix(root).ok().map(Path::to_owned)
+}
+
+/// Returns the one path of all that lead to the same place, as far as it is there yet.
+pub(in crate::cli) fn full_path(path: &Path) -> PathBuf {
+    let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let resolved = |part: &Path| Some(fs::canonicalize(part).ok()?.join(full.strip_prefix(part).ok()?));
+    let found = full.ancestors().find_map(resolved).unwrap_or_else(|| full.clone());
+    found.components().collect()
+}
+
+/// Returns the last part of a directory's full path; empty where there is none.
+pub(in crate::cli) fn directory_name(path: &Path) -> String {
+    let full = std::path::absolute(path).unwrap_or_default();
+    let parts: PathBuf = full.components().filter(|part| *part != Component::CurDir).collect();
+    parts.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Removes a file, if it is there.
+pub(in crate::cli) fn remove(path: &Path) {
+    remove_named(path);
+}
+
+/// Tells whether something stands at a path.
+pub(in crate::cli) fn exists(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}
+
+/// Returns a path as the user would type it.
+pub(in crate::cli) fn shown(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    text.strip_prefix("./").unwrap_or(&text).to_owned()
+}
+
+fn about(error: &io::Error, action: &str, path: &Path) -> anyhow::Error {
+    anyhow::anyhow!("cannot {action} {}: {error}", shown(path))
+}
+
+#[cfg(test)]
+mod tests;

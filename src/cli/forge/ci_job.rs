@@ -1,0 +1,197 @@
+//! Which forge a CI job belongs to, and what it is about: read from the variables that the forge sets. Pure.
+
+use super::api::Forge;
+use crate::cli::process::settings::Variables;
+use crate::model::secret::Secret;
+
+/// A CI job, as far as its notes go.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::cli) struct Job {
+    /// Which API.
+    pub(in crate::cli) forge: Forge,
+    /// The API's address.
+    pub(in crate::cli) api: String,
+    /// The project, as the API names it in paths.
+    pub(in crate::cli) project: String,
+    /// Where a browser finds the project.
+    pub(in crate::cli) home: Option<String>,
+    /// The pull or merge request that the job runs for.
+    pub(in crate::cli) review: Option<u64>,
+    /// The file in which GitHub tells what happened.
+    pub(in crate::cli) event: Option<String>,
+    /// The commit that the job is about.
+    pub(in crate::cli) commit: Option<String>,
+    /// The newest commit of the request that the job runs for, where the forge says it besides.
+    pub(in crate::cli) head: Option<String>,
+    /// What lets it write.
+    pub(in crate::cli) token: Secret,
+}
+
+/// Why there is no job.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(in crate::cli) enum NoJob {
+    /// Nothing says that this is one.
+    #[error(
+        "this is no job of GitHub Actions or GitLab CI: neither GITHUB_REPOSITORY nor CI_API_V4_URL is set"
+    )]
+    Elsewhere,
+    /// A variable is missing.
+    #[error("{0} is not set")]
+    Lacks(&'static str),
+    /// The project's name would lead elsewhere.
+    #[error("{0} does not name a project")]
+    Project(&'static str),
+}
+
+impl NoJob {
+    /// Returns what to do about it.
+    pub(in crate::cli) fn help(&self) -> &'static str {
+        match self {
+            Self::Elsewhere => {
+                "Run it in a job of one of them; by hand: GITHUB_REPOSITORY=owner/name GITHUB_TOKEN=…"
+            }
+            Self::Lacks("GITHUB_TOKEN") => "Give the step `env: { GITHUB_TOKEN: ${{ github.token }} }`.",
+            Self::Lacks("GITLAB_TOKEN") => {
+                "Make a project access token with the scope `api`, and a masked variable GITLAB_TOKEN of it: \
+                 a job's own token may not write comments."
+            }
+            Self::Lacks(_) | Self::Project(_) => "The CI system sets it.",
+        }
+    }
+}
+
+impl Job {
+    /// Returns the job that the variables tell of.
+    ///
+    /// # Errors
+    /// When they tell of none.
+    pub(in crate::cli) fn of(variables: &Variables) -> Result<Self, NoJob> {
+        let set = |name: &str| variables.get(name).filter(|value| !value.is_empty()).cloned();
+        let token = |name| set(name).map(Secret::new).ok_or(NoJob::Lacks(name));
+        if let Some(project) = set("GITHUB_REPOSITORY") {
+            let is_plain = |part: &str| !part.starts_with('.') && part.bytes().all(is_of_name);
+            if !project.split_once('/').is_some_and(|(owner, name)| is_plain(owner) && is_plain(name)) {
+                return Err(NoJob::Project("GITHUB_REPOSITORY"));
+            }
+            return Ok(Self {
+                forge: Forge::GitHub,
+                api: set("GITHUB_API_URL").unwrap_or_else(|| "https://api.github.com".to_owned()),
+                home: set("GITHUB_SERVER_URL").map(|server| format!("{server}/{project}")),
+                project,
+                review: set("GITHUB_REF").and_then(|reference| pull_request(&reference)),
+                event: set("GITHUB_EVENT_PATH"),
+                commit: set("GITHUB_SHA"),
+                head: None,
+                token: token("GITHUB_TOKEN")?,
+            });
+        }
+        let api = set("CI_API_V4_URL").ok_or(NoJob::Elsewhere)?;
+        let project = set("CI_PROJECT_ID").ok_or(NoJob::Lacks("CI_PROJECT_ID"))?;
+        if !project.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(NoJob::Project("CI_PROJECT_ID"));
+        }
+        Ok(Self {
+            forge: Forge::GitLab,
+            api,
+            project,
+            home: set("CI_PROJECT_URL"),
+            review: set("CI_MERGE_REQUEST_IID").and_then(|number| number.parse().ok()),
+            event: None,
+            // What is checked out may be a trial merge; the source's own commit is named besides then.
+            head: set("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA")
+                .or_else(|| set("CI_MERGE_REQUEST_IID").and_then(|_| set("CI_COMMIT_SHA"))),
+            commit: set("CI_COMMIT_SHA"),
+            token: token("GITLAB_TOKEN")?,
+        })
+    }
+
+    /// Returns where a browser finds a comment that the API names by its number alone.
+    pub(in crate::cli) fn address(&self, review: u64, comment: u64) -> Option<String> {
+        let home = self.home.as_ref()?;
+        Some(match self.forge {
+            Forge::GitHub => format!("{home}/pull/{review}#issuecomment-{comment}"),
+            Forge::GitLab => format!("{home}/-/merge_requests/{review}#note_{comment}"),
+        })
+    }
+}
+
+const fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
+}
+
+/// Reads the number out of `refs/pull/7/merge`.
+fn pull_request(reference: &str) -> Option<u64> {
+    reference.strip_prefix("refs/pull/")?.split('/').next()?.parse().ok()
+}
+
+/// Reads the number of the pull request out of what GitHub tells of an event.
+pub(in crate::cli) fn of_event(text: &str) -> Option<u64> {
+    let event: serde_json::Value = serde_json::from_str(text).ok()?;
+    event.pointer("/pull_request/number").or_else(|| event.pointer("/issue/number"))?.as_u64()
+}
+
+/// Reads the newest commit of the pull request out of what GitHub tells of an event.
+pub(in crate::cli) fn head_of_event(text: &str) -> Option<String> {
+    let event: serde_json::Value = serde_json::from_str(text).ok()?;
+    event.pointer("/pull_request/head/sha")?.as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(variables: &[(&str, &str)]) -> Result<Job, NoJob> {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Job::of(&variables.iter().map(owned).collect())
+    }
+
+    #[test]
+    fn the_variables_of_each_system_tell_of_its_jobs() {
+        let hub = job(&[
+            ("GITHUB_REPOSITORY", "acme/infra"),
+            ("GITHUB_REF", "refs/pull/7/merge"),
+            ("GITHUB_SERVER_URL", "https://github.com"),
+            ("GITHUB_TOKEN", "canary"),
+        ])
+        .unwrap();
+        assert_eq!((hub.forge, hub.review), (Forge::GitHub, Some(7)));
+        assert_eq!(hub.address(7, 9).unwrap(), "https://github.com/acme/infra/pull/7#issuecomment-9");
+        assert!(!format!("{hub:?}").contains("canary"));
+        let lab = job(&[
+            ("CI_API_V4_URL", "https://gitlab.example.com/api/v4"),
+            ("CI_PROJECT_ID", "42"),
+            ("CI_PROJECT_URL", "https://gitlab.example.com/a/b"),
+            ("CI_MERGE_REQUEST_IID", "3"),
+            ("GITLAB_TOKEN", "canary"),
+        ])
+        .unwrap();
+        assert_eq!((lab.forge, lab.review), (Forge::GitLab, Some(3)));
+        assert_eq!(lab.address(3, 5).unwrap(), "https://gitlab.example.com/a/b/-/merge_requests/3#note_5");
+    }
+
+    #[test]
+    fn what_is_missing_or_leads_elsewhere_is_named() {
+        assert_eq!(job(&[]), Err(NoJob::Elsewhere));
+        assert_eq!(
+            job(&[("GITHUB_REPOSITORY", "a/b"), ("GITHUB_TOKEN", "")]),
+            Err(NoJob::Lacks("GITHUB_TOKEN"))
+        );
+        for name in ["a", "a/b/c", "../a", "a/..", "a/b?x", "a/b#x"] {
+            let found = job(&[("GITHUB_REPOSITORY", name), ("GITHUB_TOKEN", "t")]);
+            assert_eq!(found, Err(NoJob::Project("GITHUB_REPOSITORY")), "{name}");
+        }
+        let lab =
+            job(&[("CI_API_V4_URL", "https://g"), ("CI_PROJECT_ID", "4/../5"), ("GITLAB_TOKEN", "t")]);
+        assert_eq!(lab, Err(NoJob::Project("CI_PROJECT_ID")));
+    }
+
+    #[test]
+    fn a_pull_request_is_found_in_the_reference_or_in_the_event() {
+        assert_eq!(pull_request("refs/heads/main"), None);
+        assert_eq!(of_event(r#"{"pull_request": {"number": 12}}"#), Some(12));
+        assert_eq!(of_event(r#"{"issue": {"number": 13}}"#), Some(13));
+        assert_eq!(of_event("no JSON"), None);
+        let head = head_of_event(r#"{"pull_request": {"number": 12, "head": {"sha": "abc"}}}"#);
+        assert_eq!(head.as_deref(), Some("abc"));
+    }
+}

@@ -1,0 +1,370 @@
+//! Writes a note where one of stead's stands already, or a new one. Nothing is written twice: an answer that does not
+//! come is looked for before anything else is said.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use http_body_util::BodyExt as _;
+use reqwest::header::{HeaderMap, HeaderValue, RETRY_AFTER};
+use reqwest::{Client, Method, StatusCode, Url};
+
+use super::api::{self, Ask, Forge, Note, PAGE, Review, Text, Thread};
+use super::ci_job::{Job, head_of_event, of_event};
+use crate::cli::files::stack_files;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cloud::system_clock::SystemClock;
+use crate::ledger::stores::https::{Way, address, client, innermost, shown};
+use crate::model::clock::Clock as _;
+use crate::model::redact::{SentSecrets, redact_address};
+
+/// Pages that are looked through, at most: ten thousand notes.
+const MOST_PAGES: usize = 100;
+
+/// Bytes of an answer, at most.
+const MOST_BYTES: usize = 32 << 20;
+
+/// Tries of a read.
+const TRIES: u32 = 4;
+
+/// The longest wait that an answer can ask for.
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
+
+/// The account of `github-actions[bot]` on github.com: a job's token writes as it, and may not ask who it is.
+const ACTIONS_BOT: u64 = 41_898_282;
+
+/// Where notes are written.
+pub(in crate::cli) struct Desk {
+    job: Job,
+    /// The account whose notes count, if that was said.
+    author: Option<u64>,
+    base: Url,
+    client: Client,
+    headers: HeaderMap,
+}
+
+/// What became of a note.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::cli) struct Written {
+    /// What was done.
+    pub(in crate::cli) how: How,
+    /// Where a browser finds it.
+    pub(in crate::cli) url: Option<String>,
+}
+
+/// What was done to a note.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) enum How {
+    /// There was none.
+    Created,
+    /// It was rewritten.
+    Changed,
+    /// It says just that already.
+    Kept,
+}
+
+impl How {
+    /// Returns a word for it.
+    pub(in crate::cli) const fn word(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Changed => "changed",
+            Self::Kept => "kept",
+        }
+    }
+}
+
+/// Why there is no answer to use.
+enum Trouble {
+    /// It is not known whether the request arrived.
+    Silence(String),
+    /// A status that says no.
+    No(StatusCode, String),
+}
+
+impl Desk {
+    /// Returns the desk of a job.
+    ///
+    /// # Errors
+    /// When the API's address is unsafe, the token cannot be sent, or TLS cannot start.
+    pub(in crate::cli) fn new(job: Job, author: Option<u64>) -> Result<Self, Failure> {
+        let failure = |why: String| Failure::new(Exit::Usage, why);
+        let base = address(&job.api).map_err(|why| {
+            failure(format!("`{}` cannot be the API's address: {why}", shown(&redact_address(&job.api))))
+        })?;
+        let (name, before) = job.forge.header();
+        let mut token = job
+            .token
+            .expose()
+            .and_then(|text| HeaderValue::from_str(&format!("{before}{text}")).ok())
+            .ok_or_else(|| failure("the token holds a character that cannot be sent".to_owned()))?;
+        token.set_sensitive(true);
+        let mut headers = HeaderMap::new();
+        headers.insert(name, token);
+        headers.insert("accept", HeaderValue::from_static("application/json"));
+        let client = client(Way::to(&base)).map_err(failure)?;
+        Ok(Self { job, author, base, client, headers })
+    }
+
+    /// Returns the number of the pull or merge request that the job is about: told by the job itself, or the one that
+    /// its commit came from.
+    ///
+    /// # Errors
+    /// When there is none, or the API says no.
+    pub(in crate::cli) async fn review(&self) -> Result<u64, Failure> {
+        let told = || {
+            let event = self.job.event.as_ref()?;
+            of_event(&stack_files::read_optional(event.as_ref()).ok()??)
+        };
+        if let Some(number) = self.job.review.or_else(told) {
+            return Ok(number);
+        }
+        let kind = self.job.forge.review();
+        let none = |why: String| {
+            Failure::new(Exit::Failed, why)
+                .help(format!("Name the {kind} with --number, or leave this step out."))
+        };
+        let Some(commit) = &self.job.commit else {
+            return Err(none(format!("the job is about no {kind} and no commit")));
+        };
+        if !crate::cli::process::actor::is_commit(commit) {
+            return Err(none("the job's commit is none".to_owned()));
+        }
+        let answer = self.send(&self.job.forge.reviews_of(&self.job.project, commit)).await;
+        let answer = answer.map_err(|trouble| self.failure(trouble))?;
+        let found = api::read_review(commit, &answer).map_err(|_| self.unreadable())?;
+        found.ok_or_else(|| none(format!("commit {commit} came with no {kind}, or with several")))
+    }
+
+    /// Returns a pull or merge request.
+    ///
+    /// # Errors
+    /// When the API says no.
+    pub(in crate::cli) async fn request(&self, number: u64) -> Result<Review, Failure> {
+        let answer = self.send(&self.job.forge.one_review(&self.job.project, number)).await;
+        let answer = answer.map_err(|trouble| self.failure(trouble))?;
+        api::read_one_review(&answer).map_err(|_| self.unreadable())
+    }
+
+    /// Returns the commit that a report of this job is of: the newest of the request that it runs for, or of the
+    /// merged one that its commit came from.
+    ///
+    /// # Errors
+    /// When the API says no.
+    pub(in crate::cli) async fn head(&self, number: u64) -> Result<Option<String>, Failure> {
+        let told = || head_of_event(&stack_files::read_optional(self.job.event.as_ref()?.as_ref()).ok()??);
+        if let Some(head) = self.job.head.clone().or_else(told) {
+            return Ok(Some(head));
+        }
+        // Before the merge it could be newer than what was planned.
+        let request = self.request(number).await?;
+        Ok(request.head.filter(|_| request.is_merged))
+    }
+
+    /// Returns the note of a thread that begins with a marker and that this token's account wrote.
+    ///
+    /// # Errors
+    /// When the API says no, or there are several: nobody knows which one was reviewed.
+    pub(in crate::cli) async fn find(&self, thread: Thread, marker: &str) -> Result<Option<Note>, Failure> {
+        // Whoever may write comments could write one that begins like ours, and say in it what they like. Other
+        // apps are others, too, and a name can be taken once its account is gone: numbers never are.
+        let me = self.me().await?;
+        let is_own = |note: &Note| note.author.id == Some(me);
+        let mut found: Vec<Note> = Vec::new();
+        for page in 1..=MOST_PAGES {
+            let answer = self.send(&self.job.forge.list(&self.job.project, thread, page)).await;
+            let answer = answer.map_err(|trouble| self.failure(trouble))?;
+            let (notes, rows) = api::read_notes(thread, &answer).map_err(|_| self.unreadable())?;
+            found.extend(notes.into_iter().filter(|note| first_line(&note.body) == marker && is_own(note)));
+            if rows < PAGE {
+                break;
+            }
+        }
+        if found.len() > 1 {
+            let ids: Vec<String> = found.iter().map(|note| note.id.to_string()).collect();
+            let why =
+                format!("{} notes of this account begin with {marker}: {}", ids.len(), ids.join(", "));
+            return Err(Failure::new(Exit::Failed, why)
+                .help("Delete all but the one that counts, or all of them, and run the step again."));
+        }
+        Ok(found.pop())
+    }
+
+    /// Writes a note that begins with a marker: over the one that is there, or a new one. One that is to be closed
+    /// and is not there stays so.
+    ///
+    /// # Errors
+    /// When the API says no, or it is not known whether it was written.
+    pub(in crate::cli) async fn put(&self, thread: Thread, text: Text<'_>) -> Result<Written, Failure> {
+        let marker = first_line(text.body);
+        let found = self.find(thread, marker).await?;
+        if found.is_none() && !text.open {
+            return Ok(Written { how: How::Kept, url: None });
+        }
+        let before = found.as_ref().map(|note| note.id);
+        if let Some(note) = found.filter(|note| text.open && same(&note.body, text.body)) {
+            return Ok(self.written(How::Kept, thread, &note));
+        }
+        let how = if before.is_some() { How::Changed } else { How::Created };
+        match self.send(&self.job.forge.write(&self.job.project, thread, before, text)).await {
+            Ok(answer) => {
+                let note = api::read_note(thread, &answer).map_err(|_| self.unreadable())?;
+                self.check_author(&note).await?;
+                Ok(self.written(how, thread, &note))
+            }
+            Err(Trouble::Silence(why)) => match self.find(thread, marker).await? {
+                Some(note) if same(&note.body, text.body) => Ok(self.written(how, thread, &note)),
+                _ => Err(self.failure(Trouble::Silence(why))),
+            },
+            Err(trouble) => Err(self.failure(trouble)),
+        }
+    }
+
+    /// Says whose a new note is, if that is not the account whose notes count: the next run would not find it.
+    async fn check_author(&self, note: &Note) -> Result<(), Failure> {
+        match note.author.id {
+            Some(id) if id != self.me().await? => {
+                let name = shown(&note.author.name);
+                Err(Failure::new(Exit::Failed, format!("the token writes as {name}, the account {id}"))
+                    .help(format!("The note is there. Say whose notes count: --author {id}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn written(&self, how: How, thread: Thread, note: &Note) -> Written {
+        let url = note.url.clone().or_else(|| match thread {
+            Thread::Review(review) => self.job.address(review, note.id),
+            Thread::Issues => None,
+        });
+        Written { how, url }
+    }
+
+    /// Returns the account whose notes count: the one that was said, or the token's.
+    async fn me(&self) -> Result<u64, Failure> {
+        if let Some(author) = self.author {
+            return Ok(author);
+        }
+        match self.send(&api::whoami()).await {
+            Ok(answer) => match api::read_account(&answer) {
+                Ok(Some(id)) => Ok(id),
+                Ok(None) | Err(_) => Err(self.unreadable()),
+            },
+            Err(Trouble::No(StatusCode::FORBIDDEN, _)) if self.job.forge == Forge::GitHub => {
+                Ok(ACTIONS_BOT)
+            }
+            Err(trouble) => Err(self.failure(trouble)),
+        }
+    }
+
+    /// Sends a request; a read again after a wait, where the answer is that it may pass.
+    async fn send(&self, ask: &Ask) -> Result<Vec<u8>, Trouble> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let (trouble, wait) = match self.once(ask).await {
+                Ok(answer) => return Ok(answer),
+                Err(trouble) => trouble,
+            };
+            let passes = match &trouble {
+                Trouble::Silence(_) => true,
+                Trouble::No(status, _) => {
+                    *status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error()
+                }
+            };
+            if ask.method != Method::GET || !passes || tries == TRIES {
+                return Err(trouble);
+            }
+            SystemClock
+                .sleep(wait.unwrap_or(Duration::from_secs(1 << (tries - 1))).min(LONGEST_WAIT))
+                .await;
+        }
+    }
+
+    async fn once(&self, ask: &Ask) -> Result<Vec<u8>, (Trouble, Option<Duration>)> {
+        let silence = |error: &reqwest::Error| (Trouble::Silence(innermost(error)), None);
+        let url = format!("{}{}", self.base.as_str().trim_end_matches('/'), ask.path);
+        let mut request = self.client.request(ask.method.clone(), url).headers(self.headers.clone());
+        if let Some(body) = &ask.body {
+            request = request.header("content-type", "application/json").body(body.to_string());
+        }
+        let response = request.send().await.map_err(|error| silence(&error))?;
+        let status = response.status();
+        let wait = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+        let is_limited = wait.is_some() || header("x-ratelimit-remaining") == Some("0");
+        let body = http_body_util::Limited::new(reqwest::Body::from(response), MOST_BYTES);
+        let bytes = body.collect().await.map_err(|error| (Trouble::Silence(innermost(&*error)), None))?;
+        let bytes = bytes.to_bytes().to_vec();
+        if status.is_success() {
+            return Ok(bytes);
+        }
+        // GitHub says so of too many requests, too.
+        let limited = status == StatusCode::FORBIDDEN && is_limited;
+        let status = if limited { StatusCode::TOO_MANY_REQUESTS } else { status };
+        // A forge that repeats the token is not quoted.
+        let mut sent = SentSecrets::default();
+        sent.push(self.job.token.expose().unwrap_or_default());
+        let words = sent.screen(said(&bytes));
+        Err((Trouble::No(status, words), wait.map(Duration::from_secs)))
+    }
+
+    fn unreadable(&self) -> Failure {
+        Failure::new(
+            Exit::Failed,
+            format!("{} answered with something else than its API does", self.host()),
+        )
+        .help(format!("Is {} the address of its API?", shown(&redact_address(&self.job.api))))
+    }
+
+    fn host(&self) -> String {
+        self.base.host_str().unwrap_or_default().to_owned()
+    }
+
+    fn failure(&self, trouble: Trouble) -> Failure {
+        let (kind, host) = (self.job.forge.review(), self.host());
+        let (status, words) = match trouble {
+            Trouble::Silence(why) => {
+                return Failure::new(Exit::Failed, format!("{host} did not answer: {why}")).help(
+                    "Run the step again: what was written meanwhile is found, and not written twice.",
+                );
+            }
+            Trouble::No(status, words) => (status, words),
+        };
+        let mut message = format!("{host} says no: {}", status.as_u16());
+        if !words.is_empty() {
+            let _ = write!(message, ", {words}");
+        }
+        let help = match (status.as_u16(), self.job.forge) {
+            (401, Forge::GitHub) => "GITHUB_TOKEN is no valid token.".to_owned(),
+            (401, Forge::GitLab) => "GITLAB_TOKEN is no valid token, or it has ended.".to_owned(),
+            (403 | 404, Forge::GitHub) => format!(
+                "The job needs `permissions: {{ pull-requests: write }}` for a {kind}'s comment, `issues: write` for \
+                 an issue; a {kind} from a fork has neither."
+            ),
+            (403 | 404, Forge::GitLab) => {
+                "The token needs the scope `api`, and the role of a reporter at least.".to_owned()
+            }
+            (300..=399, _) => "The address leads elsewhere, and a token is not sent after it.".to_owned(),
+            _ => "Run the step again: nothing is written twice.".to_owned(),
+        };
+        Failure::new(Exit::Failed, message).help(help)
+    }
+}
+
+/// Returns the first line of a text.
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default().trim_end()
+}
+
+/// Tells whether two texts are the same to a reader: forges keep line ends and blanks at the end as they like.
+fn same(left: &str, right: &str) -> bool {
+    left.trim_end().lines().map(str::trim_end).eq(right.trim_end().lines().map(str::trim_end))
+}
+
+/// Returns what a refusal says of itself.
+fn said(body: &[u8]) -> String {
+    let answer: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+    let words = ["message", "error", "error_description"].iter().find_map(|key| answer.get(key)?.as_str());
+    shown(words.unwrap_or_default())
+}

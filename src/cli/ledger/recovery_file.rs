@@ -1,0 +1,148 @@
+//! `Rescue`: a second place for what must not be lost: facts that the ledger did not take, and secrets
+//! that their sinks did not take. Files of the user's own state directory, readable by nobody else.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::cli::files::stack_files;
+use crate::cli::process::output::Ui;
+use crate::ledger::journal::record::Record;
+use crate::model::address::Address;
+use crate::model::secret::Secret;
+
+/// Where things are kept for one ledger.
+#[derive(Debug, Clone)]
+pub(in crate::cli) struct Rescue {
+    directory: Option<PathBuf>,
+    lineage: Uuid,
+}
+
+/// One line of a file of facts.
+#[derive(Debug, Serialize, Deserialize)]
+struct Facts {
+    records: Vec<Record>,
+}
+
+impl Rescue {
+    /// Returns the place for a ledger below the user's state directory.
+    pub(in crate::cli) fn new(state: Option<&Path>, lineage: Uuid) -> Self {
+        Self { directory: state.map(|state| state.join("rescue")), lineage }
+    }
+
+    /// Keeps facts, and says which; without a place it only says them. `address` says for which
+    /// resource a request was.
+    pub(in crate::cli) fn keep(&self, records: &[Record], address: impl Fn(Uuid) -> Option<Address>) {
+        for record in records {
+            if let Record::Bound { op, object } = record {
+                let what = address(*op).map_or_else(|| "a request".to_owned(), |a| a.to_string());
+                Ui::complain(&format!("The ledger did not take this: {what} was made as {}.", object.id));
+            }
+        }
+        match self.add(records) {
+            Ok(path) => Ui::complain(&format!(
+                "What it did not take is kept in {}; the next apply puts it in.",
+                stack_files::shown(&path)
+            )),
+            Err(error) => Ui::complain(&format!("It cannot be kept elsewhere either: {error:#}")),
+        }
+    }
+
+    fn add(&self, records: &[Record]) -> anyhow::Result<PathBuf> {
+        let path = self.file("facts")?;
+        let mut text = stack_files::read_optional(&path)?.unwrap_or_default();
+        text.push_str(&serde_json::to_string(&Facts { records: records.to_vec() })?);
+        text.push('\n');
+        stack_files::write_state(&path, text.as_bytes())?;
+        Ok(path)
+    }
+
+    /// Returns the facts that were kept, oldest first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub(in crate::cli) fn kept(&self) -> anyhow::Result<Vec<Record>> {
+        let Ok(path) = self.file("facts") else { return Ok(Vec::new()) };
+        let Some(text) = stack_files::read_optional(&path)? else { return Ok(Vec::new()) };
+        let mut records = Vec::new();
+        for line in text.lines() {
+            let facts: Facts = serde_json::from_str(line)
+                .map_err(|error| anyhow::anyhow!("{} is damaged: {error}", stack_files::shown(&path)))?;
+            records.extend(facts.records);
+        }
+        Ok(records)
+    }
+
+    /// Drops the facts that were kept: the ledger has them.
+    pub(in crate::cli) fn clear(&self) {
+        if let Ok(path) = self.file("facts") {
+            stack_files::remove(&path);
+        }
+    }
+
+    /// Keeps the secret of an object; returns the file.
+    ///
+    /// # Errors
+    /// When there is no place for it.
+    pub(in crate::cli) fn keep_secret(&self, of: (&Address, &str), text: &str) -> anyhow::Result<PathBuf> {
+        let path = self.file(&secret_of(of))?;
+        stack_files::write_state(&path, format!("{text}\n").as_bytes())?;
+        Ok(path)
+    }
+
+    /// Returns the secret of an object that was kept; one that cannot be read is none.
+    pub(in crate::cli) fn kept_secret(&self, of: (&Address, &str)) -> Option<Secret> {
+        let text = stack_files::read_optional(&self.place(&secret_of(of))?).ok()??;
+        Some(Secret::new(text.trim_end_matches(['\r', '\n'])))
+    }
+
+    /// Drops a secret that was kept: it is where it should be.
+    pub(in crate::cli) fn drop_secret(&self, of: (&Address, &str)) {
+        if let Some(path) = self.place(&secret_of(of)) {
+            stack_files::remove(&path);
+        }
+    }
+
+    fn file(&self, what: &str) -> anyhow::Result<PathBuf> {
+        let directory = self
+            .directory
+            .as_ref()
+            .ok_or_else(|| anyhow::anyhow!("there is no state directory: set STEAD_STATE_DIR or HOME"))?;
+        stack_files::make_private_directory(directory)?;
+        Ok(directory.join(format!("{}-{what}", self.lineage)))
+    }
+
+    /// Returns where something is kept, if it is; makes nothing.
+    fn place(&self, what: &str) -> Option<PathBuf> {
+        Some(self.directory.as_ref()?.join(format!("{}-{what}", self.lineage)))
+    }
+}
+
+/// Returns the name for the secret of an object. Ids are of the service: what is no part of a file's name
+/// in them is left out.
+fn secret_of((address, id): (&Address, &str)) -> String {
+    let safe = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    format!("secret-{address}-{}", id.chars().filter(safe).take(64).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods, reason = "the test lays out a file")]
+
+    use super::*;
+
+    #[test]
+    fn the_golden_recovery_file_is_read_and_written_as_before() {
+        let golden = include_str!("../../../tests/golden/files/recovery-file.jsonl");
+        let state = tempfile::tempdir().unwrap();
+        let rescue = Rescue::new(Some(state.path()), Uuid::from_u128(7));
+        for line in golden.lines() {
+            let facts: Facts = serde_json::from_str(line).unwrap();
+            rescue.add(&facts.records).unwrap();
+        }
+        let path = rescue.file("facts").unwrap();
+        assert_eq!(std::fs::read_to_string(path).unwrap(), golden);
+        assert_eq!(rescue.kept().unwrap().len(), 3);
+    }
+}

@@ -1,0 +1,128 @@
+//! What a stack reads and does not manage: objects that are looked up, and the outputs of other stacks
+//! from their ledgers.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::ledger_io::{self, Shelf};
+use crate::cli::files::stack_files::{self, Shared, Trust};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::ledger_settings;
+use crate::cli::stack::project::{self, Project};
+use crate::config::load::{self, Peek, Rejected};
+use crate::config::settle::{self, Read};
+use crate::config::stack::{OtherStack, Stack};
+use crate::kinds::REGISTRY;
+use crate::ledger::state::ledger::Ledger;
+use crate::model::address::Name;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::snapshot::Snapshot;
+use crate::model::value::Attributes;
+
+/// Puts what a stack looks up elsewhere in its place.
+///
+/// # Errors
+/// When another stack or its ledger cannot be read, or something is not there.
+pub(in crate::cli) async fn settle<'p>(
+    project: &'p Project,
+    ledger: &Ledger,
+    snapshot: &Snapshot,
+) -> Result<Cow<'p, Stack>, Failure> {
+    let stack = &project.stack;
+    if stack.data.is_empty() && stack.stacks.is_empty() {
+        return Ok(Cow::Borrowed(stack));
+    }
+    let mut outputs = BTreeMap::new();
+    for (name, other) in &stack.stacks {
+        if let Some(given) = given(project, name, other).await? {
+            outputs.insert(name.clone(), given);
+        }
+    }
+    let owned = ledger.entries.iter().flat_map(|(address, entry)| {
+        let objects = entry.current.iter().chain(&entry.deposed);
+        objects.map(|owned| (owned.key(&entry.kind), address.clone()))
+    });
+    let read = Read { snapshot, owned: owned.collect(), outputs };
+    settle::settle(stack, &read)
+        .map_err(|diagnostics| Box::new(Rejected { sources: stack.sources.clone(), diagnostics }).into())
+}
+
+/// Returns the outputs of another stack; `None` when it was not applied yet.
+async fn given(project: &Project, name: &Name, other: &OtherStack) -> Result<Option<Attributes>, Failure> {
+    if project.settings.untrusted {
+        return Err(Failure::new(
+            Exit::Failed,
+            format!("stacks.{name}: --untrusted reads no other stack's ledger"),
+        )
+        .help("A stack from a stranger could name any of them, and show what it gave."));
+    }
+    Ok(ledger(project, name, other).await?.and_then(|ledger| ledger.outputs))
+}
+
+/// Reads the ledger of another stack; `None` when it was not applied yet.
+///
+/// # Errors
+/// When there is no such stack, or its ledger cannot be read.
+pub(in crate::cli) async fn ledger(
+    project: &Project,
+    name: &Name,
+    other: &OtherStack,
+) -> Result<Option<Ledger>, Failure> {
+    let shared = Shared::of(&project.directory, project.outside);
+    let directory = shared.root.join(other.directory.as_str());
+    let peek = peek(project, &directory, name, other)?;
+    let environment = environment(project, name, other, &peek)?;
+    let whose = (peek.name.as_str(), peek.backend_required);
+    let place = ledger_settings::place_of(&project.settings, whose, &directory)?;
+    let key = ledger_io::seal_key(&project.settings)?;
+    let read = Shelf::read(&place, &peek.name, &environment, key.as_ref()).await;
+    read.map_err(|error| {
+        let failure = Failure::from(error);
+        Failure { message: format!("stacks.{name} ({environment}): {}", failure.message), ..failure }
+    })
+}
+
+fn peek(project: &Project, directory: &Path, name: &Name, other: &OtherStack) -> Result<Peek, Failure> {
+    let found = stack_files::read_stack(directory).map_err(|cause| nowhere(project, other, &cause))?;
+    let below = project::below(directory, Trust::Full, project.outside);
+    load::peek(REGISTRY, &found.sources, &below).ok_or_else(|| {
+        Failure::new(Exit::Failed, format!("stacks.{name}: there is no valid stack in {}", other.shown))
+            .help(format!("Check it with: stead -C {} validate", stack_files::shown(directory)))
+    })
+}
+
+/// Says where a directory is named in which no stack can be read, and why not.
+fn nowhere(project: &Project, other: &OtherStack, cause: &anyhow::Error) -> Failure {
+    let problem = Diagnostic::error("S0321", "there is no stack in this directory")
+        .at(other.span, "")
+        .detail(format!("`{}` cannot be read as one: {cause:#}.", other.shown))
+        .help("name the directory of a stack, relative to this one");
+    Box::new(Rejected { sources: project.stack.sources.clone(), diagnostics: vec![problem] }).into()
+}
+
+/// Returns the environment whose outputs are read: the one that is said, the one of the same name, or
+/// the only one.
+fn environment(project: &Project, name: &Name, other: &OtherStack, peek: &Peek) -> Result<Name, Failure> {
+    let own = &project.stack.environment.name;
+    let known = |wanted: &Name| peek.environments.contains(wanted);
+    match &other.environment {
+        Some(wanted) if known(wanted) || peek.environments.is_empty() => Ok(wanted.clone()),
+        None if known(own) => Ok(own.clone()),
+        None if peek.environments.len() < 2 => Ok(peek.default.clone()),
+        asked => {
+            let wanted = asked.as_ref().unwrap_or(own);
+            let all: Vec<&str> = peek.environments.iter().map(Name::as_str).collect();
+            Err(Failure::new(
+                Exit::Failed,
+                format!("stacks.{name}: {} has no environment `{wanted}`", other.shown),
+            )
+            .help(format!(
+                "Say which: stacks: {{ {name}: {{ source: {}, env: … }} }}. It has {}.",
+                other.shown,
+                all.join(", ")
+            )))
+        }
+    }
+}

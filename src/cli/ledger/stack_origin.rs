@@ -1,0 +1,174 @@
+//! Where a stack is applied from: the repository of its directory, read from `.git` without running git, and the
+//! directory below its root. In: a directory and what its ledger remembers; out: `Here`, for plans of shared ledgers.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use crate::cli::files::git_origin;
+use crate::cli::files::stack_files::{self, Shared, Trust};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::ledger_settings;
+use crate::cli::process::settings::Settings;
+use crate::cli::stack::project::{self, Project};
+use crate::config::load;
+use crate::kinds::REGISTRY;
+use crate::ledger::state::ledger::Ledger;
+use crate::ledger::state::origins::{Here, StackOrigin, repository_of};
+use crate::model::address::Name;
+
+/// Returns where a stack is planned from; `None` where its ledger is not on a shared backend.
+///
+/// # Errors
+/// When `STEAD_ORIGIN` names no origin.
+pub(in crate::cli) fn here(project: &Project, ledger: &Ledger) -> Result<Option<Here>, Failure> {
+    let settings = &project.settings;
+    if !ledger_settings::is_shared(settings) {
+        return Ok(None);
+    }
+    find(settings, &project.directory, &project.stack.name, &ledger.origins).map(Some)
+}
+
+/// Returns where a stack of this name in a directory stands against the origins that its ledger remembers.
+///
+/// # Errors
+/// When `STEAD_ORIGIN` names no origin.
+pub(in crate::cli) fn find(
+    settings: &Settings,
+    directory: &Path,
+    stack: &str,
+    known: &BTreeSet<StackOrigin>,
+) -> Result<Here, Failure> {
+    let Shared { root, place } = Shared::of(directory, false);
+    let git = git_origin::repository(&root).map(|git| (git_origin::common_directory(&git), git));
+    let place: Vec<&str> = place.iter().map(Name::as_str).collect();
+    let config = git.as_ref().and_then(|(common, _)| git_origin::text(&common.join("config")));
+    let here = match &settings.origin {
+        Some(text) => Some(StackOrigin::parse(text, &place.join("/")).ok_or_else(|| {
+            Failure::new(Exit::Usage, format!("STEAD_ORIGIN is `{text}`, which names no repository"))
+                .help("Write it as HOST/PATH, or as HOST/PATH//DIRECTORY.")
+        })?),
+        None => config
+            .as_deref()
+            .and_then(remote_url)
+            .and_then(|url| StackOrigin::parse(&repository_of(&url)?, &place.join("/"))),
+    };
+    let in_repository = |one: &&StackOrigin| {
+        git.is_some() && here.as_ref().is_some_and(|here| here.repository == one.repository)
+    };
+    let directories = known.iter().filter(in_repository).map(|one| &one.directory);
+    let vacated = directories.filter(|old| !may_stand(settings, &root, old, (directory, stack)));
+    let sparse = git.as_ref().is_some_and(|(_, own)| {
+        let own = git_origin::text(&own.join("config.worktree"));
+        config.iter().chain(&own).any(|config| is_sparse(config))
+    });
+    Ok(Here { vacated: vacated.cloned().collect(), origin: here, sparse })
+}
+
+/// Tells whether a stack of this name may stand in another directory of the repository. What cannot be read may be one.
+fn may_stand(settings: &Settings, root: &Path, old: &str, (here, stack): (&Path, &str)) -> bool {
+    let relative = PathBuf::from(old);
+    if !relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+        return true;
+    }
+    let directory = root.join(relative);
+    // A link at the old path that leads here is this directory.
+    let Some(real) = stack_files::real_path(&directory) else { return stack_files::exists(&directory) };
+    if stack_files::real_path(here).is_some_and(|here| here == real) {
+        return false;
+    }
+    let Ok(found) = stack_files::read_stack(&directory) else { return true };
+    if found.sources.iter().next().is_none() {
+        return !found.diagnostics.is_empty();
+    }
+    let trust = if settings.untrusted { Trust::None } else { Trust::Full };
+    let below = project::below(&directory, trust, settings.allow_outside);
+    load::peek(REGISTRY, &found.sources, &below).is_none_or(|peek| peek.name == stack)
+}
+
+/// Returns the address of the remote `origin` in the text of git's configuration.
+fn remote_url(config: &str) -> Option<String> {
+    settings_of(config).find_map(|(section, key, value)| {
+        let name = section.strip_suffix('"').and_then(|section| section.split_once('"'));
+        let is_origin = name
+            .is_some_and(|(word, name)| word.trim_end().eq_ignore_ascii_case("remote") && name == "origin");
+        (is_origin && key.eq_ignore_ascii_case("url")).then_some(value)
+    })
+}
+
+/// Tells whether git's configuration leaves files out of the checkout.
+fn is_sparse(config: &str) -> bool {
+    settings_of(config).any(|(section, key, value)| {
+        section.eq_ignore_ascii_case("core")
+            && key.eq_ignore_ascii_case("sparsecheckout")
+            // A key alone is true, and any number but 0.
+            && !["false", "no", "off", "0"].contains(&value.to_lowercase().as_str())
+    })
+}
+
+/// Returns the settings of git's configuration: section, key and value. Comments and quotes are resolved.
+fn settings_of(config: &str) -> impl Iterator<Item = (&str, &str, String)> {
+    let mut section = "";
+    config.lines().filter_map(move |line| {
+        let line = line.trim();
+        let mut rest = line;
+        if let Some(header) = line.strip_prefix('[') {
+            // The name in quotes may contain a bracket.
+            let end = match header.split_once('"') {
+                Some((before, name)) if !before.contains(']') => {
+                    before.len() + 1 + name.find("\"]").map_or(name.len(), |at| at + 1)
+                }
+                _ => header.find(']').unwrap_or(header.len()),
+            };
+            section = header.get(..end)?.trim();
+            rest = header.get(end + 1..).unwrap_or_default().trim();
+        }
+        if rest.is_empty() || rest.starts_with(['#', ';']) {
+            return None;
+        }
+        let (key, value) = rest.split_once('=').unwrap_or((rest, ""));
+        Some((section, key.trim(), unquoted(value.trim())))
+    })
+}
+
+fn unquoted(text: &str) -> String {
+    let (mut value, mut quoted, mut escaped) = (String::new(), false, false);
+    for c in text.chars() {
+        match c {
+            _ if escaped => {
+                value.push(c);
+                escaped = false;
+            }
+            '\\' => escaped = true,
+            '"' => quoted = !quoted,
+            '#' | ';' if !quoted => break,
+            c => value.push(c),
+        }
+    }
+    value.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_remote_is_found_as_git_writes_it() {
+        let url = |config: &str| remote_url(config);
+        let plain = "[core]\n\tbare = false\n[remote \"up]stream\"]\n\turl = u\n[remote \"origin\"]\n\turl = \
+                     git@h:a/b.git\n\tfetch = x\n[branch \"main\"]\n\turl = other\n";
+        assert_eq!(url(plain).as_deref(), Some("git@h:a/b.git"));
+        assert_eq!(url("[remote \"origin\"] url = https://h/a # b\n").as_deref(), Some("https://h/a"));
+        assert_eq!(url("[Remote \"origin\"]\nURL=\"https://h/a#b\"\n").as_deref(), Some("https://h/a#b"));
+        assert_eq!(url("[remote \"Origin\"]\nurl = x\n; [remote \"origin\"]\n"), None);
+        assert_eq!(url(""), None);
+    }
+
+    #[test]
+    fn a_checkout_that_leaves_files_out_is_known() {
+        assert!(is_sparse("[core]\n\tsparseCheckout = true\n"));
+        assert!(is_sparse("[core]\n\tsparsecheckout\n"));
+        assert!(!is_sparse("[core]\n\tsparseCheckout = false\n\tsparseCheckoutCone = true\n"));
+        assert!(!is_sparse("[extensions]\n\tworktreeConfig = true\n"));
+    }
+}

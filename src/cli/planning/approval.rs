@@ -1,0 +1,55 @@
+//! Whether `--yes` agrees to everything that a plan does. Pure.
+
+use crate::cli::args::{ChangeKind, Consent};
+use crate::plan::change::{Action, Change, Plan};
+
+/// Returns the changes of a plan that a consent does not cover.
+///
+/// Adopting counts as creating; moving and forgetting, which touch the ledger only, as updating.
+pub fn outside<'a>(consent: &Consent, plan: &'a Plan) -> Vec<&'a Change> {
+    let Consent::Only(kinds) = consent else { return Vec::new() };
+    let covered = |change: &&Change| kind(change.action).is_none_or(|kind| kinds.contains(&kind));
+    plan.changes.iter().filter(|change| !covered(change)).collect()
+}
+
+/// Returns the word of `--yes` that covers an action.
+#[must_use]
+pub const fn word(action: Action) -> &'static str {
+    match action {
+        Action::Create | Action::Adopt | Action::Read => "create",
+        Action::Replace => "replace",
+        Action::Delete => "delete",
+        Action::Update | Action::Move | Action::Forget => "update",
+    }
+}
+
+const fn kind(action: Action) -> Option<ChangeKind> {
+    match action {
+        Action::Create | Action::Adopt => Some(ChangeKind::Create),
+        Action::Update | Action::Move | Action::Forget => Some(ChangeKind::Update),
+        Action::Replace => Some(ChangeKind::Replace),
+        Action::Delete => Some(ChangeKind::Delete),
+        Action::Read => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::tests::plans;
+
+    #[test]
+    fn what_is_not_named_is_not_agreed_to() {
+        use ChangeKind::{Create, Delete, Replace, Update};
+
+        let plan = plans::full();
+        let outside = |kinds: &[ChangeKind]| -> Vec<String> {
+            let consent = Consent::Only(kinds.iter().copied().collect());
+            outside(&consent, &plan).iter().map(|change| change.address.to_string()).collect()
+        };
+        assert_eq!(outside(&[Create, Update]), ["vm.web.a", "volume.old"]);
+        assert_eq!(outside(&[Create, Update, Replace]), ["volume.old"]);
+        assert_eq!(outside(&[Create, Update, Replace, Delete]), Vec::<String>::new());
+        assert_eq!(super::outside(&Consent::All, &plan), Vec::<&Change>::new());
+    }
+}

@@ -1,0 +1,91 @@
+//! Consent to lose data, on a terminal: a plan that only lacks it asks for the address of each object; a prompt and an
+//! outcome name what holds data and is deleted.
+
+use std::collections::BTreeSet;
+
+use crate::apply::event::Outcome;
+use crate::cli::command_context::Session;
+use crate::cli::process::failure::Failure;
+use crate::kinds::REGISTRY;
+use crate::model::address::{Address, Name};
+use crate::plan::change::{Action, Block, Change, Plan};
+use crate::report::text::escape;
+
+/// Addresses that a message names.
+const NAMED: usize = 20;
+
+/// The code of the blocker.
+const CODE: &str = "holds_data";
+
+/// Asks for the addresses of the objects whose data a plan would lose without consent. Returns them once each was
+/// typed; `None` where something else stands in the plan's way, or nobody can be asked.
+///
+/// # Errors
+/// When the terminal cannot be read.
+pub(in crate::cli) async fn ask(
+    session: &Session,
+    plan: &Plan,
+    overrides: &BTreeSet<Name>,
+) -> Result<Option<BTreeSet<Address>>, Failure> {
+    let ui = &session.ui;
+    if !ui.interactive || ui.json || ui.ndjson || !plan.is_blocked(overrides) {
+        return Ok(None);
+    }
+    let is_deleted = |address: &Address| {
+        plan.changes.iter().any(|change| change.address == *address && change.action == Action::Delete)
+    };
+    let lacks_consent =
+        |block: &&Block| block.code == CODE && block.address.as_ref().is_some_and(is_deleted);
+    let mut asked: Vec<&Block> = plan.blocks.iter().filter(lacks_consent).collect();
+    let others = plan.blocks.iter().filter(|block| !lacks_consent(block) && !block.only_freezes());
+    if asked.is_empty()
+        || others.count() > 0
+        || plan.denied().into_iter().any(|name| !overrides.contains(name))
+    {
+        return Ok(None);
+    }
+    asked.dedup_by(|a, b| a.address == b.address);
+    let mut agreed = BTreeSet::new();
+    for block in asked {
+        let Some(address) = &block.address else { continue };
+        ui.say(&escape::line(&block.text));
+        if !ui.agrees("", Some(address.as_str())).await? {
+            return Ok(None);
+        }
+        agreed.insert(address.clone());
+    }
+    Ok(Some(agreed))
+}
+
+/// Returns what a plan deletes with the data that it holds.
+fn lost(plan: &Plan) -> impl Iterator<Item = &Change> {
+    let holds = |change: &&Change| {
+        let kind = REGISTRY.kind(&change.kind);
+        kind.is_some_and(|kind| kind.data_bearing || kind.local_data)
+    };
+    plan.changes.iter().filter(|change| change.action == Action::Delete).filter(holds)
+}
+
+fn named(addresses: &[&Address]) -> String {
+    let first: Vec<&str> = addresses.iter().take(NAMED).map(|address| address.as_str()).collect();
+    let more = addresses.len().saturating_sub(NAMED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("{}{more}", first.join(", "))
+}
+
+/// Names what holds data and is deleted, before the question whether to go on.
+pub(in crate::cli) fn warn(session: &Session, plan: &Plan) {
+    let all: Vec<&Address> = lost(plan).map(|change| &change.address).collect();
+    if !all.is_empty() {
+        session.ui.say(&format!("warning: deleted with the data that they hold: {}", named(&all)));
+    }
+}
+
+/// Names what was deleted with the data that it held.
+pub(in crate::cli) fn tell(session: &Session, plan: &Plan, outcome: &Outcome) {
+    let is_done = |change: &&Change| outcome.done.contains(&change.address);
+    let all: Vec<&Address> = lost(plan).filter(is_done).map(|change| &change.address).collect();
+    if !all.is_empty() {
+        session.ui.say(&format!("Deleted with the data that they held: {}", named(&all)));
+    }
+}

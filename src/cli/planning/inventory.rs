@@ -1,0 +1,229 @@
+//! Reading a whole account: all lists, all children, and what lists leave out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::future::join_all;
+
+use super::refresh::World;
+use crate::cli::command_context::Session;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::secrets::deferred_secrets::Known;
+use crate::cli::service::connection::Connection;
+use crate::cli::stack::project::Project;
+use crate::cloud::error::ReadError;
+use crate::cloud::http::url_path::fill_all;
+use crate::cloud::write::action_request::Ask;
+use crate::kinds::REGISTRY;
+use crate::ledger::state::ledger::Ledger;
+use crate::model::address::Name;
+use crate::model::schema::{Attribute, Kind, Method};
+use crate::model::snapshot::{Object, ObjectKey, Snapshot, Wanted};
+use crate::model::value::Value;
+use crate::plan::pipeline;
+use crate::report::text::escape;
+
+/// The attribute that tells how a key to the service begins.
+const BEGINNING: &str = "key_prefix";
+
+/// Returns the keys that may be the one in use, and why they are left alone: whoever manages it can lock
+/// this program out.
+pub(in crate::cli) fn in_use(
+    snapshot: &Snapshot,
+    opens: impl Fn(&str) -> bool,
+) -> BTreeMap<ObjectKey, String> {
+    let keys = REGISTRY.top_level().filter(|kind| kind.attribute(BEGINNING).is_some());
+    let objects = keys.flat_map(|kind| snapshot.of_kind(kind.name));
+    let used = objects.filter(|object| {
+        let beginning = object.attributes.get(BEGINNING).and_then(Value::as_text);
+        beginning.is_some_and(&opens)
+    });
+    let why = "It is the key in use, or begins like it: a change of it could lock you out.";
+    used.map(|object| (object.key(), why.to_owned())).collect()
+}
+
+/// Returns the objects that have come into being by what runs in others, each with the one that it belongs to. A
+/// list that the key may not read says nothing.
+///
+/// # Errors
+/// When the service does not answer.
+pub(in crate::cli) async fn claimed(
+    connection: &Connection,
+    snapshot: &Snapshot,
+) -> Result<BTreeMap<ObjectKey, ObjectKey>, Failure> {
+    let mut found = BTreeMap::new();
+    for (kind, (made, path)) in REGISTRY.top_level().filter_map(|kind| Some((kind, kind.claims?))) {
+        if snapshot.of_kind(made).next().is_none() {
+            continue;
+        }
+        for owner in snapshot.of_kind(kind.name) {
+            let path = fill_all(path, |name| (name == "id").then_some(owner.id.as_str()));
+            let path = path.map_err(anyhow::Error::from)?;
+            let ask = Ask { method: Method::Get, path, query: Vec::new(), project: None, body: None };
+            let rows = match connection.client.ask_rows(&ask, |_| false).await {
+                Ok(rows) => rows.unwrap_or_default(),
+                // It went meanwhile, or the key may not look into it.
+                Err(ReadError::Refused { .. }) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            let ids = rows.iter().filter_map(|row| row.get("id")?.as_str().map(Name::new));
+            let key = |id| ObjectKey { kind: Name::new_static(made), parent: None, id };
+            found.extend(ids.map(|id| (key(id), owner.key())));
+        }
+    }
+    Ok(found)
+}
+
+/// Says of what was claimed why it is left alone.
+pub(in crate::cli) fn left_to_its_owner(snapshot: &Snapshot, owner: &ObjectKey) -> String {
+    let name = snapshot.objects.get(owner).and_then(|object| object.attributes.get("name"));
+    let name = name.and_then(Value::as_text).unwrap_or(&owner.id);
+    format!("It belongs to the {} {name}: what runs there claimed it.", owner.kind)
+}
+
+/// Reads everything that there is, besides what the stack needs. A list that the key may not read is left
+/// out, and that is told.
+///
+/// # Errors
+/// When the service refuses another read or does not answer.
+pub(in crate::cli) async fn read(
+    session: &Session,
+    connection: &Connection,
+    project: &Project,
+    ledger: &Ledger,
+) -> Result<World, Failure> {
+    let client = &connection.client;
+    let (mut wanted, _) = pipeline::wanted(REGISTRY, &project.stack, ledger, &session.looking());
+    wanted.projects = None;
+    let single = REGISTRY.top_level().filter(|kind| kind.api.absent_when.is_some());
+    wanted.kinds.extend(single.map(|kind| Name::new(kind.name)));
+    let mut snapshot = client.refresh(&wanted).await?;
+    let listed = snapshot.listed.clone();
+    let more: Vec<&'static Kind> =
+        REGISTRY.top_level().filter(|kind| !listed.contains(kind.name)).collect();
+    let lists = join_all(more.iter().map(|kind| client.list(kind, None, None))).await;
+    for (kind, objects) in more.iter().zip(lists) {
+        match objects {
+            Ok(objects) => {
+                snapshot.objects.extend(objects.into_iter().map(|object| (object.key(), object)));
+                snapshot.listed.insert(kind.name.into());
+            }
+            Err(error @ ReadError::Refused { .. }) => {
+                let why = escape::line(&error.to_string()).into_owned();
+                session.ui.say(&format!("note: {} is left out: {why}", kind.name));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let children = |kind: &Kind| REGISTRY.children(kind.name).map(|child| child.name).collect::<Vec<_>>();
+    let mut parents = BTreeSet::new();
+    for kind in REGISTRY.top_level() {
+        for child in children(kind) {
+            parents.extend(snapshot.of_kind(kind.name).map(|object| (Name::new(child), object.id.clone())));
+        }
+    }
+    let below = Wanted { parents, details: details(&snapshot), ..Wanted::default() };
+    merge(&mut snapshot, client.refresh(&below).await?);
+    let below = Wanted { details: details(&snapshot), ..Wanted::default() };
+    if !below.details.is_empty() {
+        merge(&mut snapshot, client.refresh(&below).await?);
+    }
+    let tables: BTreeSet<&str> = REGISTRY.catalogs.iter().map(|table| table.name).collect();
+    Ok(World { snapshot, catalog: client.catalog(&tables).await?, known: Known::default(), secrets: None })
+}
+
+/// Reads by id each object that is `taken` over, as far as it was only listed. One that the key may not read so is
+/// returned, with the reason.
+///
+/// # Errors
+/// When the service does not answer.
+pub(in crate::cli) async fn read_whole(
+    connection: &Connection,
+    snapshot: &mut Snapshot,
+    taken: impl Fn(&Object) -> bool,
+) -> Result<BTreeMap<ObjectKey, String>, Failure> {
+    let readable =
+        |object: &&Object| REGISTRY.kind(&object.kind).is_some_and(|kind| kind.api.read.is_some());
+    let listed =
+        snapshot.objects.values().filter(readable).filter(|object| !object.detailed && taken(object));
+    let keys: Vec<ObjectKey> = listed.map(Object::key).collect();
+    let read = join_all(keys.iter().map(|key| connection.client.get(key))).await;
+    let mut unread = BTreeMap::new();
+    for (key, object) in keys.into_iter().zip(read) {
+        match object {
+            Ok(Some(object)) => drop(snapshot.objects.insert(key, object)),
+            Ok(None) => drop(unread.insert(key, "It is gone by now.".to_owned())),
+            Err(error @ ReadError::Refused { .. }) => {
+                let why = format!("It cannot be read by its id: {}.", escape::line(&error.to_string()));
+                unread.insert(key, why);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(unread)
+}
+
+/// Objects that show more by id than in lists, and were not read so yet.
+fn details(snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
+    let unlisted = |attribute: &Attribute| !attribute.listed && attribute.is_readable();
+    let short = REGISTRY
+        .kinds
+        .iter()
+        .filter(|kind| kind.api.read.is_some() && kind.attributes.iter().any(unlisted));
+    let objects = short.flat_map(|kind| snapshot.of_kind(kind.name));
+    objects.filter(|object| !object.detailed).map(Object::key).collect()
+}
+
+fn merge(into: &mut Snapshot, more: Snapshot) {
+    for (key, object) in more.objects {
+        let keeps = into.objects.get(&key).is_some_and(|known| known.detailed && !object.detailed);
+        if !keeps {
+            into.objects.insert(key, object);
+        }
+    }
+    into.listed.extend(more.listed);
+    into.absent.extend(more.absent);
+}
+
+/// Returns the id of a project by its name or id.
+///
+/// # Errors
+/// When there is none, or several have the name.
+pub(in crate::cli) fn project(snapshot: &Snapshot, named: &Name) -> Result<Name, Failure> {
+    let kind = REGISTRY.top_level().find(|kind| kind.attribute("is_default").is_some());
+    let Some(kind) = kind else { return Ok(named.clone()) };
+    object(snapshot, kind, named).map(|key| key.id)
+}
+
+/// Returns the object of an id, or of a name that no other of its kind has.
+///
+/// # Errors
+/// When there is none, or several have the name.
+pub(in crate::cli) fn object(snapshot: &Snapshot, kind: &Kind, named: &Name) -> Result<ObjectKey, Failure> {
+    let all = || snapshot.of_kind(kind.name);
+    let name = |value: Option<&Value>| value.and_then(Value::as_text) == Some(named);
+    let is_id = |object: &&Object| {
+        let mut others = kind.api.other_ids.iter();
+        object.id == *named || others.any(|field| name(object.attributes.get(*field)))
+    };
+    if let Some(object) = all().find(is_id) {
+        return Ok(object.key());
+    }
+    let by_name: Vec<_> = all().filter(|object| name(object.attributes.get("name"))).collect();
+    match by_name.as_slice() {
+        [object] => Ok(object.key()),
+        [] => Err(Failure::new(
+            Exit::Failed,
+            format!("there is no {} with the id or name {named}", kind.name),
+        )
+        .help("stead ls --unmanaged lists what there is.")),
+        several => {
+            let ids: Vec<&str> = several.iter().take(5).map(|object| object.id.as_str()).collect();
+            Err(Failure::new(
+                Exit::Failed,
+                format!("{} of kind {} are called {named}", several.len(), kind.name),
+            )
+            .help(format!("Say which one by its id: {}.", ids.join(", "))))
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! `Telling`: an apply's events on their way to people and programs: a live table on a terminal, a line
+//! for each transition elsewhere, or one JSON event a line.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::apply::event::Event;
+use crate::cli::process::output::Ui;
+use crate::cloud::client::{Client, Wait};
+use crate::cloud::http::message::Cloud;
+use crate::model::clock::{Clock, Random};
+use crate::plan::change::Plan;
+use crate::report::json::plan::apply_events;
+use crate::report::live::display::Live;
+use crate::report::live::progress_table::Board;
+use crate::report::live::transition_log::Transitions;
+use crate::report::run_report::Steps;
+use crate::report::text::phrases;
+
+/// Rows that the live table takes at most.
+const ROWS: usize = 16;
+
+/// Waits before requests that are sent again, or held back: the client tells of them while nobody else can
+/// speak, so they are taken down, and told in turn.
+pub(in crate::cli) struct Waits(Rc<RefCell<Vec<Event>>>);
+
+impl Waits {
+    /// Begins to listen to a client.
+    pub(in crate::cli) fn of<C: Cloud, K: Clock, R: Random>(client: &Client<C, K, R>) -> Self {
+        let heard = Rc::new(RefCell::new(Vec::new()));
+        let taken_down = Rc::clone(&heard);
+        client.on_wait(move |wait| {
+            let event = Event::Retrying { step: None, text: waiting(wait) };
+            taken_down.borrow_mut().push(event);
+        });
+        Self(heard)
+    }
+
+    /// Returns what was heard since the last time.
+    pub(in crate::cli) fn heard(&self) -> Vec<Event> {
+        self.0.take()
+    }
+}
+
+/// Says that a request waits, why, and for how long.
+pub(in crate::cli) fn waiting(wait: &Wait) -> String {
+    format!("{}: {}; goes on in {}", wait.request, wait.reason, phrases::took(wait.pause))
+}
+
+/// One apply's voice.
+pub(in crate::cli) struct Telling<'a, K> {
+    ui: Ui,
+    clock: &'a K,
+    start: Duration,
+    form: RefCell<Form>,
+    /// What was heard, for the reports.
+    steps: RefCell<Steps>,
+}
+
+enum Form {
+    Silent,
+    Ndjson,
+    Lines(Box<Transitions>),
+    Table(Box<Board>, Live),
+}
+
+impl<'a, K: Clock> Telling<'a, K> {
+    /// Returns the voice of an apply that is about to begin; without a plan, of a recovery.
+    /// The service's own clock may run faster than ours.
+    pub(in crate::cli) fn new(ui: Ui, (clock, speed): (&'a K, f64), plan: Option<&Plan>) -> Self {
+        let form = match plan {
+            _ if ui.ndjson => Form::Ndjson,
+            _ if ui.quiet || ui.json => Form::Silent,
+            Some(plan) if ui.live => Form::Table(Box::new(Board::new(plan).paced(speed)), Live::new()),
+            plan => {
+                let steps = plan.map_or(0, |plan| plan.steps.len());
+                Form::Lines(Box::new(Transitions::new(steps, clock.now(), ui.message_style)))
+            }
+        };
+        Self { ui, clock, start: clock.elapsed(), form: RefCell::new(form), steps: RefCell::default() }
+    }
+
+    /// Takes an event.
+    pub(in crate::cli) fn tell(&self, event: &Event) {
+        self.steps.borrow_mut().on(event);
+        match &mut *self.form.borrow_mut() {
+            Form::Silent => {}
+            Form::Ndjson => self.ui.out(&(apply_events::event(self.clock.now(), event) + "\n")),
+            Form::Lines(lines) => self.say(lines.on(self.clock.now(), event)),
+            Form::Table(board, live) => {
+                let now = self.since();
+                if let Some(line) = board.on(now, event, self.ui.message_style) {
+                    let _ = live.keep(&line);
+                }
+                live.draw(board.lines(now, ROWS, self.ui.message_style));
+            }
+        }
+    }
+
+    /// Returns what was heard of the steps so far.
+    pub(in crate::cli) fn heard(&self) -> Steps {
+        self.steps.borrow().clone()
+    }
+
+    /// Returns the time since the apply began.
+    pub(in crate::cli) fn since(&self) -> Duration {
+        self.clock.elapsed().saturating_sub(self.start)
+    }
+
+    fn say(&self, line: Option<String>) {
+        if let Some(line) = line {
+            self.ui.hint(&line);
+        }
+    }
+
+    /// Shows that time goes by: called a few times a second.
+    pub(in crate::cli) fn tick(&self) {
+        match &mut *self.form.borrow_mut() {
+            Form::Silent | Form::Ndjson => {}
+            Form::Lines(lines) => self.say(lines.heartbeat(self.clock.now())),
+            Form::Table(board, live) => {
+                live.draw(board.lines(self.since(), ROWS, self.ui.message_style));
+            }
+        }
+    }
+
+    /// Says that the first stop signal came.
+    pub(in crate::cli) fn stopping(&self) {
+        const TEXT: &str =
+            "Stopping: what runs is finished and saved, nothing new starts. Again to stop at once.";
+        match &mut *self.form.borrow_mut() {
+            Form::Table(board, live) => {
+                board.stop();
+                let _ = live.keep(TEXT);
+            }
+            _ => self.ui.say(TEXT),
+        }
+    }
+
+    /// Takes the table off the screen, and returns the time.
+    pub(in crate::cli) fn finish(&self) -> Timestamp {
+        if let Form::Table(_, live) = &mut *self.form.borrow_mut() {
+            let _ = live.clear();
+        }
+        self.clock.now()
+    }
+}

@@ -1,0 +1,104 @@
+//! Declarations that have nothing left to do in any environment: found in the ledgers, which are only
+//! read, and taken out of the files' texts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::cli::files::stack_files;
+use crate::cli::ledger::ledger_io;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::ledger_settings;
+use crate::cli::process::settings::Settings;
+use crate::cli::stack::project::Project;
+use crate::cli::stack::rewrite_files;
+use crate::config::declarations::Declarations;
+use crate::config::edit::{Edit, File, edit, entry_at};
+use crate::kinds::REGISTRY;
+use crate::ledger::state::ledger::Ledger;
+use crate::model::source::{Source, SourceId, Span};
+use crate::plan::moves::ledger_moves;
+
+/// Files without the declarations that are done.
+#[derive(Debug)]
+pub(in crate::cli) struct Pruned {
+    /// The stack's own files, as they are and without those declarations.
+    pub(in crate::cli) files: Vec<(Source, Source)>,
+    /// What was done, in words.
+    pub(in crate::cli) dropped: Vec<String>,
+    /// What is done and stands in a file that others share, in words.
+    pub(in crate::cli) kept: Vec<String>,
+}
+
+/// What the ledgers say of the declarations.
+#[derive(Debug, Default)]
+struct Verdicts {
+    done: BTreeMap<Span, String>,
+    /// Some environment still needs them.
+    open: BTreeSet<Span>,
+}
+
+/// Takes the declarations that are done out of a stack's files, in memory. One that some environment still
+/// needs stays.
+///
+/// # Errors
+/// When the stack has problems in one of its environments, a ledger cannot be read, or an entry cannot be
+/// taken out without touching anything else.
+pub(in crate::cli) async fn prune(settings: &Settings) -> Result<Pruned, Failure> {
+    let own = stack_files::read_stack(&settings.dir)?.sources;
+    let project = Project::open(&Project::in_some_environment(settings)?.settings)?;
+    let mut verdicts = Verdicts::default();
+    for environment in &project.stack.environments {
+        let settings = Settings { env: Some(environment.clone()), ..settings.clone() };
+        verdicts.hear(&Project::open(&settings)?).await?;
+    }
+    if project.stack.environments.is_empty() {
+        verdicts.hear(&project).await?;
+    }
+    let mut found: BTreeMap<SourceId, Vec<Span>> = BTreeMap::new();
+    let mut pruned = Pruned { files: Vec::new(), dropped: Vec::new(), kept: Vec::new() };
+    for (span, text) in verdicts.done {
+        if verdicts.open.contains(&span) {
+            continue;
+        }
+        if own.get(span.source).is_some() {
+            found.entry(span.source).or_default().push(span);
+            pruned.dropped.push(text);
+        } else {
+            let path = project.stack.sources.get(span.source).map_or("", |source| source.path.as_str());
+            pruned.kept.push(format!("{text}, in {path}"));
+        }
+    }
+    for (id, source) in own.iter() {
+        let spans = found.remove(&id).unwrap_or_default();
+        pruned.files.push((source.clone(), without(source, &spans)?));
+    }
+    Ok(pruned)
+}
+
+/// Returns a file without entries at these places, which stand in the file's order.
+fn without(source: &Source, spans: &[Span]) -> Result<Source, Failure> {
+    let file = File { source, registry: &REGISTRY };
+    // The last one first: those before it keep their numbers.
+    let removals: Vec<Edit> =
+        spans.iter().rev().filter_map(|span| entry_at(&file, *span)).map(Edit::Remove).collect();
+    let text = edit(&file, &removals).map_err(|refusal| rewrite_files::refused(source, refusal))?;
+    Ok(Source::new(source.path.as_str(), text))
+}
+
+impl Verdicts {
+    /// Adds what an environment's ledger says.
+    async fn hear(&mut self, project: &Project) -> Result<(), Failure> {
+        let place = ledger_settings::place(&project.settings, &project.stack, &project.directory)?;
+        let ledger = ledger_io::find_ledger(project, &place).await?.map(Ledger::for_plans);
+        // Where nothing was ever applied, there is nothing to move or to remove; objects are still to
+        // be taken over.
+        let unborn = ledger.as_ref().is_none_or(|ledger| ledger.entries.is_empty());
+        let done = ledger.map(|ledger| ledger_moves::done(&project.stack, &ledger)).unwrap_or_default();
+        let spans: BTreeSet<Span> = done.iter().map(|done| done.span).collect();
+        let Declarations { moved, imports, removed } = &project.stack.declarations;
+        let needed = moved.iter().map(|moved| moved.span).chain(removed.iter().map(|removed| removed.span));
+        let needed = needed.filter(|_| !unborn).chain(imports.iter().map(|import| import.span));
+        self.open.extend(needed.filter(|span| !spans.contains(span)));
+        self.done.extend(done.into_iter().map(|done| (done.span, done.text)));
+        Ok(())
+    }
+}

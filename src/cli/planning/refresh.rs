@@ -1,0 +1,247 @@
+//! Reading the live world for a stack, and making its plan.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use futures_util::try_join;
+
+use super::inventory;
+use crate::cli::files::stack_files;
+use crate::cli::ledger::{ledger_io, remote_stacks, stack_origin};
+use crate::cli::process::failure::Failure;
+use crate::cli::process::settings::Cloud;
+use crate::cli::secrets::deferred_secrets::{self, Known};
+use crate::cli::secrets::secret_sinks;
+use crate::cli::service::catalog_cache;
+use crate::cli::service::connection::Connection;
+use crate::cli::stack::project::Project;
+use crate::cli::stack::unknown_addresses;
+use crate::config::load::Rejected;
+use crate::config::lock;
+use crate::config::stack::{Resource, Stack};
+use crate::kinds::REGISTRY;
+use crate::ledger::state::ledger::Ledger;
+use crate::model::address::Name;
+use crate::model::catalog::Catalog;
+use crate::model::clock::{Clock, Random};
+use crate::model::snapshot::{ObjectKey, Snapshot, Wanted};
+use crate::model::source::{Source, Sources};
+use crate::plan::artifact::binding;
+use crate::plan::change::Plan;
+use crate::plan::inputs::{Inputs, Options};
+use crate::plan::pipeline;
+
+/// The live world as one command saw it.
+pub(in crate::cli) struct World {
+    /// Objects.
+    pub(in crate::cli) snapshot: Snapshot,
+    /// Names and prices; ids as pinned.
+    pub(in crate::cli) catalog: Catalog,
+    /// Secrets that stand in no file and are at hand.
+    pub(in crate::cli) known: Known,
+    /// The digest of the secrets' values under a saved plan's own key; `None` where the ledger has a key.
+    pub(in crate::cli) secrets: Option<String>,
+}
+
+/// Reads the catalog names that a stack has pinned.
+///
+/// # Errors
+/// When the file is there and is no lock file.
+pub(in crate::cli) fn pinned(path: &Path) -> Result<Option<Catalog>, Failure> {
+    let Some(text) = stack_files::read_optional(path)? else { return Ok(None) };
+    let mut sources = Sources::default();
+    let id = sources.add(Source::new(stack_files::shown(path), text.as_str()));
+    match lock::parse(id, &text) {
+        Ok(lock) => Ok(Some(lock.catalog)),
+        Err(problem) => Err(Box::new(Rejected { sources, diagnostics: vec![*problem] }).into()),
+    }
+}
+
+/// Reads what a plan needs.
+///
+/// # Errors
+/// When the service refuses a read or does not answer.
+pub(in crate::cli) async fn world(
+    connection: &Connection,
+    wanted: &Wanted,
+    tables: &BTreeSet<&str>,
+    pinned: Option<&Catalog>,
+) -> Result<World, Failure> {
+    let client = &connection.client;
+    let (snapshot, mut catalog) = try_join!(client.refresh(wanted), client.catalog(tables))?;
+    catalog_cache::keep(connection.catalogs.as_deref(), &catalog);
+    if let Some(pinned) = pinned {
+        catalog.hold(pinned);
+    }
+    Ok(World { snapshot, catalog, known: Known::default(), secrets: None })
+}
+
+/// Reads the live world and makes the plan of a stack.
+///
+/// # Errors
+/// When the plan is limited to what nothing has, or the service refuses a read or does not answer.
+pub(in crate::cli) async fn plan(
+    connection: &Connection,
+    project: &Project,
+    ledger: &Ledger,
+    options: &Options,
+    pinned: Option<&Catalog>,
+) -> Result<(Plan, World), Failure> {
+    with_inputs(connection, project, ledger, (options, pinned), pipeline::make).await
+}
+
+/// Reads the live world and hands everything that a plan is made from to a function.
+///
+/// # Errors
+/// As `plan`.
+pub(in crate::cli) async fn with_inputs<T>(
+    connection: &Connection,
+    project: &Project,
+    ledger: &Ledger,
+    (options, pinned): (&Options, Option<&Catalog>),
+    decide: impl FnOnce(&Inputs<'_>) -> T,
+) -> Result<(T, World), Failure> {
+    unknown_addresses::check(project, ledger, options)?;
+    let options = &Box::pin(with_surroundings(connection, project, ledger, options)).await?;
+    if !(options.destroy || options.only_looks || project.settings.untrusted) {
+        deferred_secrets::check_sinks(project)?;
+    }
+    let (wanted, tables) = pipeline::wanted(REGISTRY, &project.stack, ledger, options);
+    let mut world = Box::pin(world(connection, &wanted, &tables, pinned)).await?;
+    let mut whole = None;
+    if !(options.destroy || options.only_looks) {
+        world.known = deferred_secrets::known(project, ledger, &world.snapshot)?;
+        if !project.stack.awaited.is_empty() {
+            whole = Some(Box::new(project.knowing(&world.known.secrets)?));
+        }
+    }
+    let (claimed, foreign) =
+        Box::pin(byproducts(connection, project, (ledger, options), &world.snapshot)).await?;
+    let options = &Options {
+        claimed,
+        foreign,
+        lost_secrets: world.known.lost.clone(),
+        locked_secrets: world.known.locked.clone(),
+        allowed_recipients: project.settings.allowed_recipients.clone(),
+        ..options.clone()
+    };
+    let project = whole.as_deref().unwrap_or(project);
+    let settled = Box::pin(remote_stacks::settle(project, ledger, &world.snapshot)).await;
+    // What goes, or is only looked at, needs nothing from elsewhere.
+    let stack = match settled {
+        Err(_) if options.destroy || options.only_looks => Cow::Borrowed(&project.stack),
+        settled => settled?,
+    };
+    let options =
+        &Box::pin(with_owners(connection, project, (&stack, ledger, &world.snapshot), options)).await;
+    let key = options.image_key.as_ref().filter(|_| ledger.identity.key.is_none());
+    world.secrets = match key {
+        Some(key) => Some(binding::secrets_digest(&stack, key).map_err(anyhow::Error::from)?),
+        None => None,
+    };
+    let decided = decide(&Inputs {
+        registry: REGISTRY,
+        stack: &stack,
+        ledger,
+        snapshot: &world.snapshot,
+        catalog: &world.catalog,
+        pinned,
+        options,
+        now: connection.client.clock().now(),
+        nonce: connection.client.random().uuid(),
+    });
+    Ok((decided, world))
+}
+
+/// Adds whose live objects are that have the names of new ones: what another ledger owns is not proposed to be taken
+/// over. Ledgers that cannot be read tell nothing of it; whoever takes an object over is told of them.
+async fn with_owners(
+    connection: &Connection,
+    project: &Project,
+    (stack, ledger, snapshot): (&Stack, &Ledger, &Snapshot),
+    options: &Options,
+) -> Options {
+    let is_new = |resource: &&Resource| {
+        ledger.entries.get(&resource.address).is_none_or(|entry| entry.current.is_none())
+    };
+    let is_taken = |resource: &Resource| {
+        let name = resource.attributes.get("name").and_then(|setting| setting.expression.known());
+        let mut live = snapshot.of_kind(resource.kind.name);
+        name.is_some_and(|name| live.any(|object| object.attributes.get("name") == Some(name)))
+    };
+    let needless = options.destroy || options.only_looks || !options.foreign.is_empty();
+    // What is not trusted reads no other ledger.
+    let skips = needless || project.settings.untrusted;
+    if skips || !stack.resources.values().filter(is_new).any(is_taken) {
+        return options.clone();
+    }
+    let foreign = ledger_io::foreign(project, &connection.place).await.unwrap_or_default();
+    Options { foreign, ..options.clone() }
+}
+
+/// Reads what tells the byproducts of a destroy from objects of others: the volumes of claims, and what other ledgers
+/// own. Without such objects nothing is read.
+async fn byproducts(
+    connection: &Connection,
+    project: &Project,
+    (ledger, options): (&Ledger, &Options),
+    snapshot: &Snapshot,
+) -> Result<(BTreeMap<ObjectKey, ObjectKey>, BTreeMap<ObjectKey, Name>), Failure> {
+    if !options.destroy || ledger.entries.is_empty() {
+        return Ok((BTreeMap::new(), options.foreign.clone()));
+    }
+    let owned: BTreeSet<ObjectKey> = ledger
+        .entries
+        .values()
+        .flat_map(|entry| entry.current.iter().chain(&entry.deposed).map(|one| one.key(&entry.kind)))
+        .collect();
+    let may_claim = ledger
+        .entries
+        .values()
+        .any(|entry| REGISTRY.kind(&entry.kind).is_some_and(|kind| kind.claims.is_some()));
+    let claimed = if may_claim { inventory::claimed(connection, snapshot).await? } else { BTreeMap::new() };
+    let is_copy = |key: &ObjectKey| REGISTRY.kind(&key.kind).is_some_and(|kind| !kind.copy_of.is_empty());
+    let mut others = snapshot.objects.keys().filter(|key| !owned.contains(*key));
+    if !others.any(|key| is_copy(key) || claimed.contains_key(key)) {
+        return Ok((claimed, options.foreign.clone()));
+    }
+    let foreign = match ledger_io::foreign(project, &connection.place).await {
+        // Without the flag only a note depends on it.
+        Err(_) if !options.with_leftovers => options.foreign.clone(),
+        read => read?,
+    };
+    Ok((claimed, foreign))
+}
+
+/// Adds to a plan's options what this machine and the places of ledgers say.
+async fn with_surroundings(
+    connection: &Connection,
+    project: &Project,
+    ledger: &Ledger,
+    options: &Options,
+) -> Result<Options, Failure> {
+    let adopts = !options.adopt.is_empty()
+        || !options.taken_back.is_empty()
+        || !project.stack.declarations.imports.is_empty();
+    let foreign = if adopts {
+        ledger_io::foreign(project, &connection.place).await?
+    } else {
+        options.foreign.clone()
+    };
+    secret_sinks::check_named(project, &options.overwrite_secrets)?;
+    let occupied_sinks = if options.destroy {
+        BTreeMap::new()
+    } else {
+        secret_sinks::occupied(project, ledger, &options.overwrite_secrets)
+    };
+    Ok(Options {
+        foreign,
+        directory: stack_origin::here(project, ledger)?,
+        undelivered: secret_sinks::undelivered(project, ledger),
+        occupied_sinks,
+        // What a rehearsal on the built-in cloud delivers opens nothing.
+        on_runner: project.settings.ci && project.settings.cloud != Cloud::Local,
+        ..options.clone()
+    })
+}

@@ -1,0 +1,98 @@
+//! Who runs this process: `user@host`, and in CI the job too, for locks and journals.
+
+use super::settings::Variables;
+use crate::model::address::Name;
+
+/// Variables that hold the address of the running CI job, by system.
+const JOBS: &[&str] = &[
+    "CI_JOB_URL",
+    "BUILDKITE_BUILD_URL",
+    "CIRCLE_BUILD_URL",
+    "CI_PIPELINE_URL",
+    "CI_STEP_URL",
+    "BUILD_URL",
+];
+
+/// Variables that hold the commit that a CI job checked out.
+const COMMITS: &[&str] = &[
+    "GITHUB_SHA",
+    "CI_COMMIT_SHA",
+    "BUILDKITE_COMMIT",
+    "CIRCLE_SHA1",
+    "BUILD_SOURCEVERSION",
+    "GIT_COMMIT",
+];
+
+/// Returns `user@host`, as well as this machine knows, and the job's address in CI.
+pub(in crate::cli) fn am_i(variables: &Variables) -> String {
+    let user =
+        ["USER", "LOGNAME"].iter().find_map(|name| variables.get(*name)).map_or("someone", String::as_str);
+    let uname = rustix::system::uname();
+    let host = uname.nodename().to_string_lossy();
+    match job(variables) {
+        Some(job) => format!("{user}@{host} ({job})"),
+        None => format!("{user}@{host}"),
+    }
+}
+
+/// Returns the address of the CI job that this process is part of, or its number.
+fn job(variables: &Variables) -> Option<String> {
+    let set = |name: &str| variables.get(name).filter(|value| !value.is_empty());
+    if let Some(run) = set("GITHUB_RUN_ID") {
+        return Some(match (set("GITHUB_SERVER_URL"), set("GITHUB_REPOSITORY")) {
+            (Some(server), Some(repository)) => format!("{server}/{repository}/actions/runs/{run}"),
+            _ => format!("GitHub run {run}"),
+        });
+    }
+    set("CI")?;
+    JOBS.iter().find_map(|name| set(name)).cloned()
+}
+
+/// Returns the commit that the CI job says it checked out.
+pub(in crate::cli) fn commit(variables: &Variables) -> Option<Name> {
+    COMMITS.iter().filter_map(|name| variables.get(*name)).find(|text| is_commit(text)).map(Name::new)
+}
+
+/// Tells whether a text is a commit's full name.
+pub(in crate::cli) fn is_commit(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variables(given: &[(&str, &str)]) -> Variables {
+        given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_job_is_told_by_its_address() {
+        let github = variables(&[
+            ("USER", "runner"),
+            ("CI", "true"),
+            ("GITHUB_RUN_ID", "7"),
+            ("GITHUB_SERVER_URL", "https://github.com"),
+            ("GITHUB_REPOSITORY", "a/b"),
+        ]);
+        assert!(am_i(&github).starts_with("runner@"));
+        assert!(am_i(&github).ends_with(" (https://github.com/a/b/actions/runs/7)"), "{}", am_i(&github));
+        let gitlab = variables(&[("CI", "true"), ("CI_JOB_URL", "https://g/j/1")]);
+        assert!(am_i(&gitlab).ends_with(" (https://g/j/1)"));
+        assert!(!am_i(&variables(&[("USER", "ada"), ("CI_JOB_URL", "https://g/j/1")])).contains('('));
+    }
+
+    #[test]
+    fn only_a_commit_is_a_commit() {
+        let sha = "0123456789abcdef0123456789abcdef01234567";
+        let table = [
+            (&[("GITHUB_SHA", sha)][..], Some(sha)),
+            (&[("GITHUB_SHA", "main"), ("CI_COMMIT_SHA", sha)], Some(sha)),
+            (&[("GIT_COMMIT", "\u{1b}[2J")], None),
+            (&[], None),
+        ];
+        for (given, wanted) in table {
+            assert_eq!(commit(&variables(given)).as_deref(), wanted);
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! `Exit`: what the process's exit code says, and how results become one.
+
+use std::process::ExitCode;
+
+use crate::apply::event::{Outcome, StepError};
+use crate::cloud::error::{ReadError, Refusal};
+use crate::ledger::journal::error::StoreError;
+use crate::plan::change::Plan;
+
+/// How a command ended. The numbers are an interface: scripts branch on them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Exit {
+    /// Done.
+    Done,
+    /// Failed.
+    Failed,
+    /// There are changes (`plan --exit-code` only).
+    Changes,
+    /// There is drift (`drift --exit-code` only).
+    Drift,
+    /// A guard stands in the way: protection, the deletion budget, the scope of `--yes`.
+    Blocked,
+    /// The plan does not fit the live world or the configuration any more.
+    OutOfDate,
+    /// Some resources are done, some are not.
+    Partly,
+    /// The account says no: 401, 402, 403, 412.
+    Refused,
+    /// Someone else writes the ledger.
+    Locked,
+    /// The command line is wrong.
+    Usage,
+    /// Told to stop.
+    Interrupted,
+    /// What a job that ran to its end said: never 0.
+    Job(u8),
+}
+
+impl Exit {
+    /// Every exit of stead's own, in the order of the codes.
+    pub const ALL: [Self; 11] = [
+        Self::Done,
+        Self::Failed,
+        Self::Changes,
+        Self::Drift,
+        Self::Blocked,
+        Self::OutOfDate,
+        Self::Partly,
+        Self::Refused,
+        Self::Locked,
+        Self::Usage,
+        Self::Interrupted,
+    ];
+
+    /// Returns the number.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Changes => 2,
+            Self::Drift => 3,
+            Self::Blocked => 4,
+            Self::OutOfDate => 5,
+            Self::Partly => 6,
+            Self::Refused => 7,
+            Self::Locked => 8,
+            Self::Usage => 64,
+            Self::Interrupted => 130,
+            Self::Job(code) => code,
+        }
+    }
+
+    /// Returns what it means, in a few words.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Changes => "there are changes (with --exit-code)",
+            Self::Drift => "there is drift (with --exit-code)",
+            Self::Blocked => "blocked by a guard",
+            Self::OutOfDate => "the plan is out of date",
+            Self::Partly => "partly applied",
+            Self::Refused => "refused by the account",
+            Self::Locked => "someone else is writing the ledger",
+            Self::Usage => "wrong usage",
+            Self::Interrupted => "interrupted",
+            Self::Job(_) => "the job's own",
+        }
+    }
+
+    /// Returns how a command line that was not taken ends: help and version were asked for.
+    #[must_use]
+    pub fn of_usage(error: &clap::Error) -> Self {
+        if error.use_stderr() { Self::Usage } else { Self::Done }
+    }
+
+    /// Returns how a plan ends. What blocks it counts first.
+    #[must_use]
+    pub fn of_plan(plan: &Plan, exit_code: bool) -> Self {
+        let is_as_declared = plan.changes.is_empty() && !plan.has_values_not_kept();
+        match (plan.blocks.is_empty(), exit_code && !is_as_declared) {
+            (false, _) => Self::Blocked,
+            (true, true) => Self::Changes,
+            (true, false) => Self::Done,
+        }
+    }
+
+    /// Returns how a look for drift ends.
+    #[must_use]
+    pub const fn of_drift(differences: usize, exit_code: bool) -> Self {
+        if exit_code && differences > 0 { Self::Drift } else { Self::Done }
+    }
+
+    /// Returns how an apply ends.
+    ///
+    /// When nothing at all was done, the first cause speaks for itself: the account, or a plan that
+    /// no longer fits.
+    #[must_use]
+    pub fn of_outcome(outcome: &Outcome) -> Self {
+        if outcome.interrupted {
+            return Self::Interrupted;
+        }
+        let whole = outcome.failed.is_empty() && outcome.skipped.is_empty();
+        if whole && outcome.questions.is_empty() && outcome.notes.is_empty() {
+            return Self::Done;
+        }
+        if outcome.failed.iter().any(|(_, error)| matches!(error, StepError::Displaced(_))) {
+            return Self::Locked;
+        }
+        let is_not_kept = |error: &StepError| matches!(error, StepError::NotKept(_));
+        if !outcome.failed.is_empty() && outcome.failed.iter().all(|(_, error)| is_not_kept(error)) {
+            return Self::Failed;
+        }
+        if !outcome.done.is_empty() {
+            return Self::Partly;
+        }
+        let causes = || outcome.failed.iter().map(|(_, error)| Self::of_step(error));
+        match causes().next() {
+            Some(first) if causes().all(|cause| cause == first) => first,
+            _ => Self::Failed,
+        }
+    }
+
+    /// Returns how a job's run ends a command, by the run's exit code.
+    #[must_use]
+    pub fn of_job(code: i64) -> Self {
+        match u8::try_from(code) {
+            Ok(0) => Self::Done,
+            Ok(code) => Self::Job(code),
+            Err(_) => Self::Failed,
+        }
+    }
+
+    /// Returns the exit of one failed step.
+    #[must_use]
+    pub fn of_step(error: &StepError) -> Self {
+        match error {
+            StepError::Refused(refusal) | StepError::Ungranted { refusal, .. } => Self::of_refusal(refusal),
+            StepError::Moved(_) => Self::OutOfDate,
+            StepError::Displaced(_) => Self::Locked,
+            StepError::NotKept(_)
+            | StepError::Broken(_)
+            | StepError::Unsettled(_)
+            | StepError::Question(_)
+            | StepError::Ledger(_)
+            | StepError::Failed(_)
+            | StepError::Unreachable(_) => Self::Failed,
+        }
+    }
+
+    /// Returns the exit of a refusal.
+    #[must_use]
+    pub const fn of_refusal(refusal: &Refusal) -> Self {
+        match refusal.status {
+            401 | 402 | 403 | 412 => Self::Refused,
+            _ => Self::Failed,
+        }
+    }
+
+    /// Returns the exit of a read that failed.
+    #[must_use]
+    pub const fn of_read(error: &ReadError) -> Self {
+        match error {
+            ReadError::Refused { refusal, .. } => Self::of_refusal(refusal),
+            ReadError::Broken { .. }
+            | ReadError::Failed { .. }
+            | ReadError::Shifting { .. }
+            | ReadError::Untrusted { .. } => Self::Failed,
+        }
+    }
+
+    /// Returns the exit of a ledger that cannot be used.
+    #[must_use]
+    pub const fn of_store(error: &StoreError) -> Self {
+        match error {
+            StoreError::Locked { .. } | StoreError::Displaced { .. } => Self::Locked,
+            StoreError::Shared { .. }
+            | StoreError::Lax { .. }
+            | StoreError::Moved { .. }
+            | StoreError::Corrupt { .. }
+            | StoreError::Foreign { .. }
+            | StoreError::Io { .. }
+            | StoreError::Illegal(_)
+            | StoreError::Sealed(_)
+            | StoreError::Poisoned => Self::Failed,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::address::Address;
+
+    fn refusal(status: u16) -> Refusal {
+        Refusal { status, error: String::new(), message: String::new(), reason: None }
+    }
+
+    fn outcome(done: usize, failed: &[StepError], skipped: usize) -> Outcome {
+        let name = |n: usize| Address::new("vm", &format!("n{n}"));
+        Outcome {
+            done: (0..done).map(name).collect(),
+            failed: failed.iter().enumerate().map(|(n, error)| (name(100 + n), error.clone())).collect(),
+            skipped: (200..200 + skipped).map(name).collect(),
+            ..Outcome::default()
+        }
+    }
+
+    #[test]
+    fn the_numbers_are_an_interface() {
+        let codes = Exit::ALL.map(Exit::code);
+        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 8, 64, 130]);
+        let meanings: std::collections::BTreeSet<_> = Exit::ALL.map(Exit::meaning).into();
+        assert_eq!(meanings.len(), Exit::ALL.len());
+    }
+
+    #[test]
+    fn a_job_ends_the_command_as_it_ended() {
+        let codes = [0, 1, 3, 255, 256, -1].map(|code| Exit::of_job(code).code());
+        assert_eq!(codes, [0, 1, 3, 255, 1, 1]);
+    }
+
+    #[test]
+    fn outcomes_become_codes() {
+        let no = |status| StepError::Refused(refusal(status));
+        let moved = || StepError::Moved("x".into());
+        let table = [
+            (outcome(3, &[], 0), Exit::Done),
+            (outcome(0, &[], 0), Exit::Done),
+            (outcome(3, &[no(402)], 1), Exit::Partly),
+            (outcome(0, &[no(402)], 1), Exit::Refused),
+            (outcome(0, &[no(401), no(403)], 0), Exit::Refused),
+            (outcome(0, &[no(409)], 0), Exit::Failed),
+            (outcome(0, &[no(503)], 0), Exit::Failed),
+            (outcome(0, &[no(412)], 0), Exit::Refused),
+            (outcome(0, &[moved()], 2), Exit::OutOfDate),
+            (outcome(0, &[moved(), no(402)], 0), Exit::Failed),
+            (outcome(0, &[], 2), Exit::Failed),
+            (Outcome { interrupted: true, ..outcome(1, &[no(402)], 1) }, Exit::Interrupted),
+            (Outcome { questions: vec!["?".into()], ..outcome(1, &[], 0) }, Exit::Partly),
+            (Outcome { notes: vec!["?".into()], ..outcome(1, &[], 0) }, Exit::Partly),
+            (Outcome { questions: vec!["?".into()], ..outcome(0, &[], 0) }, Exit::Failed),
+            (outcome(3, &[StepError::Displaced("x".into()), no(402)], 1), Exit::Locked),
+        ];
+        for (at, (outcome, exit)) in table.into_iter().enumerate() {
+            assert_eq!(Exit::of_outcome(&outcome), exit, "row {at}");
+        }
+    }
+
+    #[test]
+    fn only_wrong_usage_is_64() {
+        use clap::Parser;
+
+        let exit = |line: &str| {
+            Exit::of_usage(&crate::cli::args::Cli::try_parse_from(line.split(' ')).unwrap_err())
+        };
+        assert_eq!(exit("stead plam"), Exit::Usage);
+        assert_eq!(exit("stead plan --nope"), Exit::Usage);
+        assert_eq!(exit("stead --help"), Exit::Done);
+        assert_eq!(exit("stead apply --help"), Exit::Done);
+        assert_eq!(exit("stead --version"), Exit::Done);
+    }
+
+    #[test]
+    fn plans_become_codes() {
+        use crate::report::tests::plans;
+
+        let changed = Plan { blocks: Vec::new(), ..plans::full() };
+        let table = [
+            (plans::empty(), true, Exit::Done),
+            (changed.clone(), false, Exit::Done),
+            (changed, true, Exit::Changes),
+            (plans::full(), true, Exit::Blocked),
+        ];
+        for (plan, exit_code, exit) in table {
+            assert_eq!(Exit::of_plan(&plan, exit_code), exit);
+        }
+    }
+
+    #[test]
+    fn failures_before_an_apply_become_codes() {
+        let read = |status| ReadError::Refused { request: "GET /x".into(), refusal: refusal(status) };
+        assert_eq!(Exit::of_read(&read(401)), Exit::Refused);
+        assert_eq!(Exit::of_read(&read(404)), Exit::Failed);
+        assert_eq!(Exit::of_store(&StoreError::Locked { holder: "a@b".into() }), Exit::Locked);
+        assert_eq!(Exit::of_store(&StoreError::Poisoned), Exit::Failed);
+        assert_eq!(Exit::of_drift(1, true), Exit::Drift);
+        assert_eq!(Exit::of_drift(1, false), Exit::Done);
+    }
+}

@@ -1,0 +1,208 @@
+//! `Failure`: why a command ends badly: the exit code, what to say, and what to do about it.
+
+use super::exit_code::Exit;
+use crate::apply::event::StepError;
+use crate::cloud::error::{ReadError, Refusal};
+use crate::cloud::http::send::has_sent_changes;
+use crate::config::load::Rejected;
+use crate::ledger::journal::error::{SealError, StoreError};
+use crate::report::views::apply_outcome::{self, Occasion};
+
+/// Why a command ends badly.
+#[derive(Debug)]
+pub(in crate::cli) struct Failure {
+    /// How the process ends.
+    pub(in crate::cli) exit: Exit,
+    /// What and why, in sentences.
+    pub(in crate::cli) message: String,
+    /// What to do about it.
+    pub(in crate::cli) help: Vec<String>,
+    /// Where the ledger went, when that is the reason.
+    pub(in crate::cli) moved: Option<String>,
+    /// The configuration's problems, when that is the reason.
+    pub(in crate::cli) rejected: Option<Box<Rejected>>,
+}
+
+impl Failure {
+    /// Returns a failure with an exit code and a message.
+    pub(in crate::cli) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self { exit, message: message.into(), help: Vec::new(), moved: None, rejected: None }
+    }
+
+    /// Refuses to write a file that is there.
+    pub(in crate::cli) fn occupied(shown: &str) -> Self {
+        Self::new(Exit::Failed, format!("{shown} is there already; nothing was written"))
+    }
+
+    /// Says that the service refused to do something once, and what is therefore as it was.
+    pub(in crate::cli) fn refused_action(what: &str, refusal: &Refusal, untouched: &str) -> Self {
+        let words = apply_outcome::refused(refusal, Occasion::Act);
+        Self::new(Exit::of_refusal(refusal), format!("{what}: {}", words.what))
+            .help(words.means)
+            .help(format!("{untouched} {}", words.next))
+    }
+
+    /// Says that the request for something that is done once did not leave.
+    pub(in crate::cli) fn unsent_action(what: &str, reason: &str) -> Self {
+        Self::new(Exit::Failed, format!("{what}: {reason}"))
+            .help("It was not sent. Check the network and --api-url, and try again.")
+    }
+
+    /// Adds what to do about it.
+    pub(in crate::cli) fn help(mut self, text: impl Into<String>) -> Self {
+        self.help.push(text.into());
+        self
+    }
+}
+
+impl From<Box<Rejected>> for Failure {
+    fn from(rejected: Box<Rejected>) -> Self {
+        Self { rejected: Some(rejected), ..Self::new(Exit::Failed, "the configuration has problems") }
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::new(Exit::Failed, format!("{error:#}"))
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let exit = Exit::of_store(&error);
+        let (undone, help, moved) = (undone(&error).map(sent), remedies(&error), destination(&error));
+        let failure = Self::new(exit, format!("{:#}", anyhow::Error::from(error)));
+        Self { help: undone.iter().chain(help).map(|text| (*text).to_owned()).collect(), moved, ..failure }
+    }
+}
+
+/// Returns what was not done because of a ledger that cannot be used. It is true of a run that has sent nothing yet.
+const fn undone(error: &StoreError) -> Option<&'static str> {
+    match error {
+        StoreError::Lax { .. } | StoreError::Shared { .. } | StoreError::Io { .. } => {
+            Some("Nothing was sent.")
+        }
+        StoreError::Corrupt { .. } | StoreError::Sealed(SealError::Unsealed) => {
+            Some("Nothing in it was acted on and nothing was sent.")
+        }
+        StoreError::Sealed(SealError::Other { .. } | SealError::Keyless) => {
+            Some("Nothing was written or sent.")
+        }
+        _ => None,
+    }
+}
+
+/// Says so, or that something was sent before.
+fn sent(undone: &'static str) -> &'static str {
+    unless(has_sent_changes(), undone)
+}
+
+const fn unless(has_sent: bool, undone: &'static str) -> &'static str {
+    if has_sent { SENT_BEFORE } else { undone }
+}
+
+/// What holds of a run that ends after it has sent requests.
+const SENT_BEFORE: &str =
+    "Requests were sent before: what they did is recorded, or found out by the next run.";
+
+/// Returns what can be done about a ledger that cannot be used.
+const fn remedies(error: &StoreError) -> &'static [&'static str] {
+    match error {
+        StoreError::Locked { .. } => &[
+            "Wait for it to end; a process that died on this machine stands in nobody's way.",
+            "stead lock status says more. If the holder is gone for good: stead lock break --reason TEXT",
+        ],
+        StoreError::Displaced { .. } => &[
+            "What was under way is recorded as open: the next apply finds out what became of it, or asks.",
+        ],
+        StoreError::Lax { .. } => &[
+            "Two could write the ledger there at the same time.",
+            "Use a place that enforces its conditions: PostgreSQL, an S3 store with conditional writes, or a directory.",
+        ],
+        StoreError::Shared { .. } => &["Check STEAD_BACKEND, what it needs to log in, and the network."],
+        StoreError::Moved { .. } => &["Set STEAD_BACKEND (or --backend) to the new place."],
+        StoreError::Corrupt { .. } => &[
+            "stead state verify shows all that is wrong, stead state repair gets back what can be got back.",
+        ],
+        StoreError::Foreign { .. } => &["Check -C and -e: a copied directory brings its ledger along."],
+        StoreError::Illegal(_) => &["Nothing was written."],
+        StoreError::Sealed(SealError::Unsealed) => &[
+            "If it had MACs before, somebody removed them: restore a copy that has them.",
+            "If it never had any: save a copy first (stead state pull -o ledger-backup.json), check what it owns, then: \
+             stead state seal",
+        ],
+        StoreError::Sealed(SealError::Other { .. }) => &[
+            "STEAD_LEDGER_KEY, or ledger_key in a profile, names the file of the key.",
+            "To replace the key by this one: stead state seal --previous-key FILE",
+        ],
+        StoreError::Sealed(SealError::Keyless) => {
+            &["STEAD_LEDGER_KEY, or ledger_key in a profile, names the file of the key."]
+        }
+        StoreError::Io { .. } => &[],
+        StoreError::Poisoned => &["The next run finds out what became of what was sent."],
+    }
+}
+
+fn destination(error: &StoreError) -> Option<String> {
+    match error {
+        StoreError::Moved { to } => Some(to.clone()),
+        _ => None,
+    }
+}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        let exit = Exit::of_read(&error);
+        let failure = Self::new(exit, error.to_string());
+        match &error {
+            ReadError::Refused { refusal, .. } | ReadError::Broken { refusal, .. } => {
+                let words = apply_outcome::refused(refusal, Occasion::Look);
+                failure.help(words.means).help(words.next)
+            }
+            ReadError::Untrusted { .. } => failure
+                .help(sent("Nothing was sent."))
+                .help("Check the service's address, and this machine's clock.")
+                .help(
+                    "If an authority of your own or a proxy signs certificates: --ca-file FILE, or STEAD_CA_FILE.",
+                ),
+            ReadError::Failed { .. } => {
+                failure.help(sent("Nothing was changed.")).help("Check the service's address, and try again.")
+            }
+            ReadError::Shifting { .. } => failure.help(sent("Nothing was changed.")).help(
+                "Somebody else makes or deletes much: try again when that is done.",
+            ),
+        }
+    }
+}
+
+impl From<StepError> for Failure {
+    fn from(error: StepError) -> Self {
+        let words = apply_outcome::in_words(&error);
+        Self::new(Exit::of_step(&error), words.what).help(words.means).help(words.next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_was_sent_is_said_of_a_run_that_has_sent_nothing() {
+        let full = std::io::Error::other("no room");
+        let error = StoreError::Io { action: "write", place: "x".to_owned(), source: full };
+        let undone = undone(&error).unwrap();
+        assert_eq!(unless(false, undone), "Nothing was sent.");
+        assert!(unless(true, undone).contains("Requests were sent before"));
+        // The rest of the advice says nothing of it.
+        let errors = [
+            error,
+            StoreError::Sealed(SealError::Unsealed),
+            StoreError::Sealed(SealError::Keyless),
+            StoreError::Shared { action: "use", place: "x".to_owned(), reason: "r".to_owned() },
+        ];
+        for error in errors {
+            let rest = remedies(&error).join(" ");
+            assert!(!rest.contains("othing was") && !rest.contains("or sent"), "{rest}");
+        }
+    }
+}

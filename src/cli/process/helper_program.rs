@@ -1,0 +1,207 @@
+//! Programs of the user's own settings: key helpers, sources and sinks of secrets. A stack can only name
+//! them. They see little of the environment, and their output and time are bounded; what is secret goes in
+//! by standard input and comes out by standard output, never by an argument.
+
+use std::io::{ErrorKind, Read, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::settings::Variables;
+use crate::cli::secrets::identity_source::AGE_IDENTITY;
+use crate::cloud::system_clock::SystemClock;
+use crate::model::clock::Clock;
+
+/// Time that one has: enough for a person to unlock a keyring.
+pub(in crate::cli) const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Bytes that are read of it.
+const MOST_BYTES: usize = 8192;
+
+/// Bytes that are handed to it, at most: what a pipe takes at once.
+const MOST_INPUT: usize = 4096;
+
+/// Longest sleep between two looks at a program that ends.
+const NAP: Duration = Duration::from_millis(5);
+
+/// Variables that it is given, where they are set: what finds programs, keyrings and agents. No
+/// variable of stead's, no CI secret, nothing that changes what other programs load.
+pub(in crate::cli) const GIVEN: &[&str] = &[
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DISPLAY",
+    "GNUPGHOME",
+    "GPG_TTY",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LOGNAME",
+    "PASSWORD_STORE_DIR",
+    "PATH",
+    "SSH_AUTH_SOCK",
+    "TERM",
+    "TMPDIR",
+    "USER",
+    "WAYLAND_DISPLAY",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+];
+
+/// A program with its arguments, and what it sees of the environment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Program {
+    /// The program, then its arguments.
+    pub words: Vec<String>,
+    /// Its whole environment.
+    pub environment: Variables,
+}
+
+impl Program {
+    /// Returns a program that sees of these variables what it may, and those that the user named.
+    pub(in crate::cli) fn new(words: &[String], named: &[String], variables: &Variables) -> Self {
+        let named = |name: &str| name != AGE_IDENTITY && named.iter().any(|known| known == name);
+        let sees = |name: &str| GIVEN.contains(&name) || named(name);
+        let environment = variables.iter().filter(|(name, _)| sees(name));
+        Self {
+            words: words.to_vec(),
+            environment: environment.map(|(name, value)| (name.clone(), value.clone())).collect(),
+        }
+    }
+
+    /// Returns the same program with a further variable.
+    pub(in crate::cli) fn with(mut self, name: &str, value: &str) -> Self {
+        self.environment.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Returns its name, for messages.
+    pub(in crate::cli) fn name(&self) -> &str {
+        self.words.first().map_or("", String::as_str)
+    }
+
+    /// Runs it and returns what it prints.
+    ///
+    /// # Errors
+    /// When it cannot be run, fails, takes too long or prints too much. What it prints is never shown.
+    pub(in crate::cli) fn ask(&self, patience: Duration) -> Result<Vec<u8>, String> {
+        self.run(None, patience)
+    }
+
+    /// Hands it a text by its standard input; what it prints goes nowhere.
+    ///
+    /// # Errors
+    /// As `ask`.
+    pub(in crate::cli) fn tell(&self, text: &str, patience: Duration) -> Result<(), String> {
+        if text.len() > MOST_INPUT {
+            return Err(format!("it is handed {MOST_INPUT} bytes at most"));
+        }
+        self.run(Some(text), patience).map(drop)
+    }
+
+    fn run(&self, input: Option<&str>, patience: Duration) -> Result<Vec<u8>, String> {
+        let (program, arguments) = self.words.split_first().ok_or("it names no program")?;
+        let child = Command::new(program)
+            .args(arguments)
+            .env_clear()
+            .envs(&self.environment)
+            // In the user's place, not in a stack's: `./key` of a stranger is not what was meant.
+            .current_dir("/")
+            .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn();
+        let mut child = child.map_err(|error| format!("it cannot be run: {error}"))?;
+        let deadline = SystemClock.elapsed() + patience;
+        let handed = hand(child.stdin.take(), input);
+        let ended = handed.and_then(|()| watch(&mut child, deadline));
+        if ended.is_err() {
+            // It may have ended by itself meanwhile.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        ended
+    }
+}
+
+/// Writes a text that the pipe takes at once. One that does not read it tells by how it ends.
+fn hand(pipe: Option<ChildStdin>, input: Option<&str>) -> Result<(), String> {
+    let (Some(mut pipe), Some(text)) = (pipe, input) else { return Ok(()) };
+    match pipe.write_all(text.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.to_string()),
+        _ => Ok(()),
+    }
+}
+
+/// Reads what a program prints until it ends well.
+fn watch(child: &mut Child, deadline: Duration) -> Result<Vec<u8>, String> {
+    let mut out = child.stdout.take().ok_or_else(|| "its output is lost".to_owned())?;
+    let mut bytes = Vec::new();
+    let mut chunk = [0; 1024];
+    let left = || {
+        let left = deadline.saturating_sub(SystemClock.elapsed());
+        if left.is_zero() { Err("it takes too long".to_owned()) } else { Ok(left) }
+    };
+    loop {
+        let mut ready = [PollFd::new(&out, PollFlags::IN)];
+        wait(&mut ready, left()?)?;
+        if ready[0].revents().is_empty() {
+            continue;
+        }
+        let count = out.read(&mut chunk).map_err(|error| error.to_string())?;
+        if count == 0 {
+            break;
+        }
+        bytes.extend_from_slice(&chunk[..count]);
+        if bytes.len() > MOST_BYTES {
+            return Err(format!("it prints more than {MOST_BYTES} bytes"));
+        }
+    }
+    loop {
+        match child.try_wait().map_err(|error| error.to_string())? {
+            Some(status) if status.success() => return Ok(bytes),
+            Some(status) => return Err(format!("it failed: {status}")),
+            None => wait(&mut [], left()?.min(NAP))?,
+        }
+    }
+}
+
+/// Waits for one of these, or for the time to pass.
+fn wait(ready: &mut [PollFd<'_>], time: Duration) -> Result<(), String> {
+    let time = Timespec::try_from(time).map_err(|error| error.to_string())?;
+    match poll(ready, Some(&time)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Program {
+        let words = ["/bin/sh", "-c", script].map(str::to_owned);
+        let given = [("PATH", "/usr/bin:/bin"), ("VAULT_TOKEN", "t"), ("STEAD_API_KEY", "canary")];
+        let variables = given.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        Program::new(&words, &["VAULT_TOKEN".to_owned()], &variables)
+    }
+
+    #[test]
+    fn the_identity_is_no_programs() {
+        let variables = [(AGE_IDENTITY.to_owned(), "canary".to_owned())].into();
+        let program = Program::new(&["true".to_owned()], &[AGE_IDENTITY.to_owned()], &variables);
+        assert!(program.environment.is_empty());
+    }
+
+    #[test]
+    fn a_text_goes_in_by_standard_input_and_nothing_comes_out() {
+        let takes =
+            shell(r#"read secret; test "$secret$VAULT_TOKEN$STEAD_API_KEY$STEAD_STACK" = hushtshop"#);
+        assert_eq!(takes.clone().with("STEAD_STACK", "shop").tell("hush", PATIENCE), Ok(()));
+        assert_eq!(takes.tell("other", PATIENCE), Err("it failed: exit status: 1".to_owned()));
+        assert_eq!(shell("true").tell("hush", PATIENCE), Ok(()), "one that does not read it");
+        assert!(shell("cat").tell(&"x".repeat(5000), PATIENCE).is_err());
+        let error = shell("cat; exit 3").tell("canary", PATIENCE).unwrap_err();
+        assert_eq!(error, "it failed: exit status: 3");
+    }
+}

@@ -1,0 +1,51 @@
+//! Stop signals: the first lets running steps finish, the second ends the process.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::{MissedTickBehavior, interval};
+
+/// Time between two redraws.
+const TICK: Duration = Duration::from_millis(200);
+
+/// How work ended under the stop signals.
+pub(in crate::cli) enum Ended<T> {
+    /// By itself, perhaps after it was asked to stop.
+    Finished(T),
+    /// A second signal came: it was dropped where it stood. The journal suffices.
+    Abandoned,
+}
+
+/// Runs work to its end; a first SIGINT or SIGTERM sets `stop` and calls `told`, a second abandons it.
+/// `tick` is called a few times a second meanwhile.
+///
+/// # Errors
+/// When the signals cannot be watched.
+pub(in crate::cli) async fn watch<T>(
+    work: impl Future<Output = T>,
+    stop: &Cell<bool>,
+    told: impl Fn(),
+    tick: impl Fn(),
+) -> std::io::Result<Ended<T>> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut ticks = interval(TICK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return Ok(Ended::Finished(done)),
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = ticks.tick() => {
+                tick();
+                continue;
+            }
+        }
+        if stop.replace(true) {
+            return Ok(Ended::Abandoned);
+        }
+        told();
+    }
+}

@@ -1,0 +1,183 @@
+//! What the terminal is: the one place that asks.
+
+#![allow(clippy::disallowed_methods, reason = "terminal and environment are looked at here, once")]
+
+use std::io::{self, IsTerminal};
+
+use super::settings::Variables;
+use crate::cli::args::ColorChoice;
+use crate::report::text::style::Style;
+
+/// Columns where nobody can tell.
+const DEFAULT_WIDTH: usize = 100;
+
+/// Rows where nobody can tell.
+const DEFAULT_ROWS: usize = 24;
+
+/// A process's streams and variables. Not `Debug`: the variables hold the key.
+#[derive(Clone)]
+pub struct Terminal {
+    /// Standard input is one.
+    pub input: bool,
+    /// Standard output is one.
+    pub output: bool,
+    /// Standard error is one.
+    pub error: bool,
+    /// Columns and rows, where known.
+    pub size: Option<(usize, usize)>,
+    /// All variables that are valid text.
+    pub variables: Variables,
+}
+
+impl Terminal {
+    /// Looks at the process's streams and environment.
+    #[must_use]
+    pub fn look() -> Self {
+        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        Self {
+            input: io::stdin().is_terminal(),
+            output: io::stdout().is_terminal(),
+            error: io::stderr().is_terminal(),
+            size: size(),
+            variables: std::env::vars_os().filter_map(text).collect(),
+        }
+    }
+
+    /// Returns how text is shown on standard output.
+    #[must_use]
+    pub fn output_style(&self, choice: ColorChoice) -> Style {
+        self.style(self.output, choice)
+    }
+
+    /// Returns how text is shown on standard error.
+    #[must_use]
+    pub fn error_style(&self, choice: ColorChoice) -> Style {
+        self.style(self.error, choice)
+    }
+
+    /// Tells whether a display that is redrawn makes sense: a real terminal, and not CI.
+    #[must_use]
+    pub fn is_live(&self, ci: bool) -> bool {
+        self.error && !ci && !self.is_dumb()
+    }
+
+    /// Returns the rows of the screen.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.size.map_or(DEFAULT_ROWS, |(_, rows)| rows)
+    }
+
+    fn style(&self, is_terminal: bool, choice: ColorChoice) -> Style {
+        let colour = match choice {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => is_terminal && !self.is_dumb() && !self.has("NO_COLOR"),
+        };
+        let width = match self.size {
+            Some((columns, _)) if is_terminal => columns,
+            _ => self.number("COLUMNS").unwrap_or(DEFAULT_WIDTH),
+        };
+        Style {
+            colour,
+            width: width.clamp(Style::NARROWEST, 1000),
+            unicode: self.is_unicode(),
+            whole_rows: !is_terminal,
+        }
+    }
+
+    fn is_dumb(&self) -> bool {
+        self.variables.get("TERM").is_some_and(|term| term == "dumb")
+    }
+
+    /// The first of the locale's variables that is set decides; none means a system that does not
+    /// use them.
+    fn is_unicode(&self) -> bool {
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+            .iter()
+            .find_map(|name| self.variables.get(*name).filter(|v| !v.is_empty()));
+        match locale {
+            Some(locale) => {
+                let locale = locale.to_lowercase();
+                locale.contains("utf-8") || locale.contains("utf8")
+            }
+            None => !self.is_dumb(),
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.variables.get(name).is_some_and(|value| !value.is_empty())
+    }
+
+    fn number(&self, name: &str) -> Option<usize> {
+        self.variables.get(name)?.parse().ok()
+    }
+}
+
+fn size() -> Option<(usize, usize)> {
+    let (columns, rows) = terminal_size::terminal_size()?;
+    Some((columns.0.into(), rows.0.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terminal(is: bool, given: &[(&str, &str)]) -> Terminal {
+        Terminal {
+            input: is,
+            output: is,
+            error: is,
+            size: is.then_some((132, 50)),
+            variables: given
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn colour_only_where_it_is_welcome() {
+        let table = [
+            (true, ColorChoice::Auto, vec![], true),
+            (false, ColorChoice::Auto, vec![], false),
+            (true, ColorChoice::Auto, vec![("NO_COLOR", "1")], false),
+            (true, ColorChoice::Auto, vec![("NO_COLOR", "")], true),
+            (true, ColorChoice::Auto, vec![("TERM", "dumb")], false),
+            (true, ColorChoice::Never, vec![], false),
+            (false, ColorChoice::Always, vec![("NO_COLOR", "1")], true),
+        ];
+        for (is, choice, given, colour) in table {
+            assert_eq!(
+                terminal(is, &given).output_style(choice).colour,
+                colour,
+                "{is} {choice:?} {given:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn width_and_signs() {
+        assert_eq!(terminal(true, &[]).output_style(ColorChoice::Auto).width, 132);
+        assert_eq!(terminal(false, &[]).output_style(ColorChoice::Auto).width, 100);
+        assert_eq!(terminal(false, &[("COLUMNS", "72")]).output_style(ColorChoice::Auto).width, 72);
+        let unicode =
+            |given: &[(&str, &str)]| terminal(true, given).output_style(ColorChoice::Auto).unicode;
+        assert!(unicode(&[]) && unicode(&[("LANG", "en_US.UTF-8")]));
+        assert!(!unicode(&[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")]) && !unicode(&[("TERM", "dumb")]));
+    }
+
+    #[test]
+    fn only_a_terminal_breaks_the_rows_of_a_table() {
+        assert!(terminal(false, &[("COLUMNS", "80")]).output_style(ColorChoice::Auto).whole_rows);
+        assert!(!terminal(true, &[]).output_style(ColorChoice::Auto).whole_rows);
+    }
+
+    #[test]
+    fn no_animation_in_ci_or_a_pipe() {
+        assert!(terminal(true, &[]).is_live(false));
+        assert!(!terminal(true, &[]).is_live(true) && !terminal(false, &[]).is_live(false));
+        assert!(!terminal(true, &[("TERM", "dumb")]).is_live(false));
+    }
+}

@@ -1,0 +1,422 @@
+//! Secrets that stand in no file, on their way into a stack: asked of the user's programs, found again in
+//! the live world, or generated, put where they are kept, and only then recorded and used.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sha2::{Digest, Sha256};
+
+use super::kept_secrets::{self, Keyring};
+use super::secret_sinks::{self, Sinks};
+use crate::cli::files::stack_files;
+use crate::cli::ledger::ledger_io::Book;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::helper_program::PATIENCE;
+use crate::cli::stack::project::Project;
+use crate::config::stack::{Awaited, SecretOrigin, SecretSink};
+use crate::ledger::journal::record::Record;
+use crate::ledger::state::entry::Generated;
+use crate::ledger::state::kept_secrets::{RotationStep, VARS};
+use crate::ledger::state::ledger::Ledger;
+use crate::model::address::{Address, Name};
+use crate::model::clock::Random;
+use crate::model::diagnostic::nearest;
+use crate::model::secret::Secret;
+use crate::model::snapshot::Snapshot;
+use crate::plan::annotate::generated_secrets;
+use crate::plan::change::{Operation, Plan, Step};
+use crate::plan::decide::checks::kept_secrets::is_withheld;
+
+/// Secrets by the paths of their variables.
+pub(in crate::cli) type Secrets = BTreeMap<Name, Secret>;
+
+/// Characters of generated secrets: none that a shell, an address or an env file takes for its own.
+const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+/// Returns the secrets of a stack that are at hand: what programs print, and what was generated before.
+///
+/// # Errors
+/// When a program is not in the user's settings, or gives no secret.
+pub(in crate::cli) fn known(
+    project: &Project,
+    ledger: &Ledger,
+    snapshot: &Snapshot,
+) -> Result<Known, Failure> {
+    let awaited = || project.stack.awaited.iter().filter(|(_, awaited)| awaited.value.is_awaited());
+    let mut known = Known::default();
+    let keyring = Keyring::new(&project.settings);
+    let generated = |(_, one): &(_, &Awaited)| matches!(one.origin, SecretOrigin::Generated { .. });
+    let mut shown = if awaited().any(|one| generated(&one)) {
+        generated_secrets::found(ledger, snapshot)
+    } else {
+        Secrets::new()
+    };
+    for (name, awaited) in awaited() {
+        let secret = match &awaited.origin {
+            SecretOrigin::Source(source) => Some(asked(project, name, source)?),
+            SecretOrigin::Generated { deliver, .. } => {
+                match generated_secrets::wanted(ledger, name, awaited) {
+                    Some(print) => {
+                        let key = &ledger.identity.key;
+                        let is_it =
+                            |secret: &Secret| secret.seal(key) == Secret::Sealed(Some(print.clone()));
+                        let at_hand = shown.remove(name).filter(is_it);
+                        let at_hand =
+                            at_hand.or_else(|| delivered(project, deliver.as_ref()).filter(is_it));
+                        match at_hand {
+                            Some(secret) => Some(secret),
+                            None => known.kept(&keyring, ledger, name)?,
+                        }
+                    }
+                    // A ledger that was rebuilt remembers none: what is in use is the one.
+                    None if !ledger.generated.contains_key(name) => delivered(project, deliver.as_ref())
+                        .filter(|secret| generated_secrets::is_shown(ledger, snapshot, secret)),
+                    None => None,
+                }
+            }
+        };
+        known.secrets.extend(secret.map(|secret| (name.clone(), secret)));
+    }
+    if !project.settings.untrusted {
+        known.lock_undelivered(&keyring, ledger)?;
+    }
+    Ok(known)
+}
+
+/// The secrets of a stack that stand in no file, as far as they are at hand.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct Known {
+    /// Their values. Those that are lost or locked count as what is in use.
+    pub(in crate::cli) secrets: Secrets,
+    /// Generated variables whose value nobody has.
+    pub(in crate::cli) lost: BTreeSet<Name>,
+    /// Addresses of secrets that the ledger keeps, and that no identity here opens.
+    pub(in crate::cli) locked: BTreeSet<Name>,
+}
+
+impl Known {
+    /// Opens a variable's value that only the ledger has. What cannot be opened counts as what is in use: it never
+    /// becomes another value.
+    fn kept(
+        &mut self,
+        keyring: &Keyring<'_>,
+        ledger: &Ledger,
+        name: &Name,
+    ) -> Result<Option<Secret>, Failure> {
+        let address = format!("{VARS}{name}");
+        let Some(kept) = ledger.secrets.values.get(address.as_str()) else {
+            self.lost.insert(name.clone());
+            return Ok(Some(Secret::withheld()));
+        };
+        let opened = keyring.open(ledger, &address, kept.wanted())?;
+        if opened.is_none() {
+            self.locked.insert(address.into());
+        }
+        Ok(Some(opened.unwrap_or_else(Secret::withheld)))
+    }
+
+    /// Lists the secrets of objects that only the ledger has, and that nothing here opens.
+    fn lock_undelivered(&mut self, keyring: &Keyring<'_>, ledger: &Ledger) -> Result<(), Failure> {
+        let undelivered = ledger.entries.iter().filter(|(_, entry)| entry.secret_lost);
+        let kept =
+            undelivered.filter_map(|(address, _)| ledger.secrets.values.get_key_value(address.as_str()));
+        for (address, kept) in kept {
+            if keyring.open(ledger, address, &kept.current)?.is_none() {
+                self.locked.insert(address.clone());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Asks the user's program for a secret.
+fn asked(project: &Project, variable: &Name, source: &Name) -> Result<Secret, Failure> {
+    let settings = &project.settings;
+    let upper = variable.to_uppercase().replace(['-', '.'], "_");
+    if settings.untrusted {
+        return Err(Failure::new(
+            Exit::Failed,
+            format!("vars.{variable}: --untrusted asks no program for a secret"),
+        )
+        .help("A stack from a stranger could name any of them, and show what it gave."));
+    }
+    let Some(program) = settings.sources.get(source) else {
+        return Err(Failure::new(
+            Exit::Usage,
+            format!("vars.{variable}: your settings name no source `{source}`"),
+        )
+        .help(format!(
+            "Write it in your settings.toml: [profiles.default.sources] {source} = [\"PROGRAM\", …];"
+        ))
+        .help(format!("or give the secret itself: STEAD_VAR_{upper}.")));
+    };
+    let wrong = |why: &str| {
+        Failure::new(
+            Exit::Failed,
+            format!("vars.{variable}: the source `{source}` ({}) gives no secret: {why}", program.name()),
+        )
+        .help("It stands in the user's settings.toml; try it in a shell: it prints the secret and nothing else.")
+    };
+    let printed = about(program.clone(), project, &format!("vars.{variable}")).ask(PATIENCE);
+    let printed = printed.map_err(|why| wrong(&why))?;
+    let text = String::from_utf8(printed).map_err(|_| wrong("what it prints is no UTF-8 text"))?;
+    let text = text.trim_end_matches(['\r', '\n']);
+    if text.is_empty() { Err(wrong("it prints nothing")) } else { Ok(Secret::new(text)) }
+}
+
+/// Tells a program what its secret is for.
+pub(in crate::cli) fn about(
+    program: crate::cli::process::helper_program::Program,
+    project: &Project,
+    address: &str,
+) -> crate::cli::process::helper_program::Program {
+    let stack = &project.stack;
+    program
+        .with("STEAD_STACK", &stack.name)
+        .with("STEAD_ENVIRONMENT", &stack.environment.name)
+        .with("STEAD_ADDRESS", address)
+}
+
+/// Returns what stands in the file that a secret was delivered to. The file is a copy: it counts only where
+/// the ledger or a live object says that it is the one in use.
+pub(in crate::cli) fn delivered(project: &Project, sink: Option<&SecretSink>) -> Option<Secret> {
+    let (path, variable) = match sink? {
+        SecretSink::File(path) => (path, None),
+        SecretSink::EnvFile { path, variable } => (path, Some(variable)),
+        SecretSink::Program(_) => return None,
+    };
+    let text = stack_files::read_optional_below(&project.directory, path.as_ref()).ok().flatten()?;
+    Some(Secret::new(match variable {
+        None => text.trim_end_matches(['\r', '\n']),
+        Some(variable) => secret_sinks::variable(&text, variable)?,
+    }))
+}
+
+/// Refuses a stack that hands secrets to programs which the user's settings do not name.
+///
+/// # Errors
+/// The first of them.
+pub(in crate::cli) fn check_sinks(project: &Project) -> Result<(), Failure> {
+    let resources = project.stack.resources.values();
+    let shown = resources.filter_map(|one| Some((one.address.to_string(), one.deliver_secret.as_ref()?)));
+    let made = project.stack.awaited.iter().filter_map(|(name, awaited)| match &awaited.origin {
+        SecretOrigin::Generated { deliver: Some(sink), .. } => Some((format!("vars.{name}"), sink)),
+        _ => None,
+    });
+    for (address, sink) in shown.chain(made) {
+        if let SecretSink::Program(name) = sink
+            && !project.settings.sinks.contains_key(name)
+        {
+            let sinks: Vec<&str> = project.settings.sinks.keys().map(Name::as_str).collect();
+            let profile = project.settings.profile.as_deref().unwrap_or("default");
+            let known = match (nearest(name, sinks.iter().copied()), &*sinks) {
+                (Some(near), _) => format!("Did you mean `{near}`?"),
+                (None, []) => format!("The profile {profile} has no sinks."),
+                (None, sinks) => format!("Those of the profile {profile} are: {}.", sinks.join(", ")),
+            };
+            return Err(Failure::new(
+                Exit::Usage,
+                format!("{address}: your settings name no sink `{name}`; nothing was applied"),
+            )
+            .help(known)
+            .help(format!(
+                "Write it in your settings.toml: [profiles.{profile}.sinks] {name} = [\"PROGRAM\", …];"
+            ))
+            .help("it takes the secret by its standard input."));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the stack with every secret that a plan's apply needs. One that does not exist yet is generated. Where the
+/// ledger keeps secrets it has the value before a sink or a request does; else the sink has it before the ledger has
+/// its fingerprint: a crash in between costs a value that nothing uses.
+///
+/// # Errors
+/// When one cannot be kept, or the ledger not be written: then nothing may be sent.
+pub(in crate::cli) async fn complete(
+    sinks: Sinks<'_>,
+    plan: &Plan,
+    known: Known,
+    random: &impl Random,
+) -> Result<Option<Project>, Failure> {
+    let Sinks { project, journal, .. } = sinks;
+    if plan.base.destroy {
+        return Ok(None);
+    }
+    kept_secrets::pin(&project.settings, plan, journal).await?;
+    check_plaintext(project, plan, &known)?;
+    let writes = |operation: &Operation| !matches!(operation, Operation::Delete { .. });
+    let sends = plan.steps.iter().any(|step| writes(&step.operation));
+    let mut secrets = known.secrets;
+    for (name, awaited) in &project.stack.awaited {
+        let SecretOrigin::Generated { length, deliver } = &awaited.origin else { continue };
+        let address = Address::new("vars", name);
+        let rotates = journal.ledger().secrets.rotating.contains(address.as_str());
+        let made = match secrets.get(name) {
+            Some(secret) if secret.expose().is_none() => continue,
+            Some(secret) => {
+                replace_legacy_fingerprint(journal, name, secret).await?;
+                let print = secret.fingerprint(&journal.ledger().identity.key);
+                // It is recorded once its sink has it.
+                let recorded = journal.ledger().generated.get(name).map(|one| one.fingerprint.clone());
+                if recorded == print || !journal.ledger().secrets.values.contains_key(address.as_str()) {
+                    continue;
+                }
+                secret.clone()
+            }
+            None if sends || rotates => {
+                let secret = generate(*length, random);
+                let record = kept_secrets::record(&journal.ledger(), address.as_str(), None, &secret)?;
+                if let Some(record) = record {
+                    journal.commit(&[record]).await?;
+                }
+                secret
+            }
+            None => continue,
+        };
+        deliver_generated(sinks, &address, deliver.as_ref(), (&made, random)).await?;
+        record_generated(journal, name, &made, *length).await?;
+        secrets.insert(name.clone(), made);
+    }
+    kept_secrets::adopt_delivered(project, journal, &secrets).await?;
+    if project.stack.awaited.is_empty() || !sends {
+        return Ok(None);
+    }
+    project.knowing(&secrets).map(Some)
+}
+
+/// Refuses an apply that would send the text of a secret that is not at hand: a saved plan may have been made where
+/// it was.
+fn check_plaintext(project: &Project, plan: &Plan, known: &Known) -> Result<(), Failure> {
+    if known.lost.is_empty() && known.locked.is_empty() {
+        return Ok(());
+    }
+    if project.stack.awaited.is_empty() {
+        // Secrets of objects alone are locked: the plan blocks what would deliver them.
+        return Ok(());
+    }
+    let whole = project.knowing(&known.secrets)?;
+    let sends = |step: &&Step| match (&step.operation, whole.stack.resources.get(&step.address)) {
+        (Operation::Create { .. }, Some(resource)) => {
+            resource.attributes.values().any(|setting| is_withheld(&setting.expression))
+        }
+        (Operation::Update { calls, .. }, Some(resource)) => calls
+            .iter()
+            .flat_map(|call| call.attributes.keys())
+            .filter_map(|name| resource.attributes.get(name))
+            .any(|setting| is_withheld(&setting.expression)),
+        _ => false,
+    };
+    match plan.steps.iter().find(sends) {
+        None => Ok(()),
+        Some(step) => {
+            let what = format!(
+                "{} needs the text of a secret that is not here; nothing was applied",
+                step.address
+            );
+            Err(Failure { exit: Exit::Blocked, ..super::identity::missing(&what) })
+        }
+    }
+}
+
+/// Delivers a generated secret to its sink, if it has one; the ledger records the delivery first.
+///
+/// # Errors
+/// When the sink does not take it, or holds what stead did not put there.
+pub(in crate::cli) async fn deliver_generated(
+    sinks: Sinks<'_>,
+    address: &Address,
+    sink: Option<&SecretSink>,
+    (secret, random): (&Secret, &impl Random),
+) -> Result<(), Failure> {
+    let Some(sink) = sink else { return Ok(()) };
+    if let Some(record) = secret_sinks::record(address, sink, secret, random) {
+        sinks.journal.commit(&[record]).await?;
+    }
+    sinks.deliver(address, sink, secret).map_err(|error| {
+        let text = format!("{address} was generated and cannot be kept: {error:#}; nothing was applied");
+        let help = if sinks.project.stack.recipients.is_some() {
+            "Correct that and apply again: the ledger keeps the value, and delivers it then."
+        } else {
+            "Mend that and apply again: another value is generated then."
+        };
+        Failure::new(Exit::Failed, text).help(help)
+    })
+}
+
+/// Records the fingerprint of a generated secret: it is where it should be.
+async fn record_generated(
+    journal: &Book,
+    name: &Name,
+    secret: &Secret,
+    length: usize,
+) -> Result<(), Failure> {
+    let print = secret.fingerprint(&journal.ledger().identity.key).unwrap_or_default();
+    let generated = Generated { fingerprint: print, length };
+    let mut records = vec![Record::Generated { variable: name.clone(), generated }];
+    let address = Name::new(format!("{VARS}{name}"));
+    let kept = journal.ledger().secrets.clone();
+    if kept.rotating.contains(&address) && !kept.values.contains_key(&address) {
+        // Nothing keeps the value before: the rotation is done with the new one.
+        records.push(Record::SecretRotation { address, step: RotationStep::Done });
+    }
+    Ok(journal.commit(&records).await?)
+}
+
+/// Replaces the short fingerprint that an earlier version recorded of a generated secret by the whole one.
+async fn replace_legacy_fingerprint(
+    journal: &Book,
+    variable: &Name,
+    secret: &Secret,
+) -> Result<(), Failure> {
+    let (recorded, key) = {
+        let ledger = journal.ledger();
+        (ledger.generated.get(variable).cloned(), ledger.identity.key.clone())
+    };
+    let Some(Generated { fingerprint, length }) = recorded else { return Ok(()) };
+    let recorded = Secret::Sealed(Some(fingerprint));
+    let is_legacy = recorded.has_legacy_fingerprint() && secret.seal(&key) == recorded;
+    if let (true, Some(fingerprint)) = (is_legacy, secret.fingerprint(&key)) {
+        let generated = Generated { fingerprint, length };
+        journal.commit(&[Record::Generated { variable: variable.clone(), generated }]).await?;
+    }
+    Ok(())
+}
+
+/// Returns a new secret, each character equally likely.
+fn generate(length: usize, random: &impl Random) -> Secret {
+    let fair = 256 - 256 % ALPHABET.len();
+    let mut text = String::with_capacity(length);
+    while text.len() < length {
+        let mut block = Sha256::new();
+        for _ in 0..4 {
+            block.update(random.uuid().as_bytes());
+        }
+        let letters = block.finalize().into_iter().map(usize::from).filter(|byte| *byte < fair);
+        text.extend(
+            letters.map(|byte| char::from(ALPHABET[byte % ALPHABET.len()])).take(length - text.len()),
+        );
+    }
+    Secret::new(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::cloud::system_clock::SystemRandom;
+
+    #[test]
+    fn generated_secrets_have_their_length_and_differ() {
+        for length in [16, 32, 33, 128] {
+            let all: BTreeSet<String> =
+                (0..50).map(|_| generate(length, &SystemRandom).expose().unwrap().to_owned()).collect();
+            assert_eq!(all.len(), 50);
+            for text in all {
+                assert!(text.len() == length && text.bytes().all(|b| b.is_ascii_alphanumeric()), "{text}");
+            }
+        }
+    }
+}

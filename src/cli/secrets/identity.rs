@@ -1,0 +1,67 @@
+//! The identities that open kept secrets: from `STEAD_AGE_IDENTITY` or the user's settings, never from a stack or an
+//! argument. A file must be the user's own and 0600; no message repeats what it holds.
+
+use super::identity_source::{AGE_IDENTITY, IdentitySource};
+use crate::cli::files::stack_files;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::helper_program::{PATIENCE, Program};
+use crate::cli::process::settings::Settings;
+use crate::ledger::age_file::Identity;
+
+/// Returns the identities; none where nothing names one.
+///
+/// # Errors
+/// When what is named cannot be read, can be read by others, or is no identity.
+pub(in crate::cli) fn find(settings: &Settings) -> Result<Vec<Identity>, Failure> {
+    let source = settings.age_identity.as_ref().filter(|_| !settings.untrusted);
+    match source {
+        None => Ok(Vec::new()),
+        Some(IdentitySource::Text(secret)) => parse(secret.expose().unwrap_or_default(), AGE_IDENTITY),
+        Some(IdentitySource::File(path)) => {
+            let bytes = stack_files::read_own_secret(path)?;
+            parse(&String::from_utf8(bytes).unwrap_or_default(), &stack_files::shown(path))
+        }
+        Some(IdentitySource::Command(words)) => {
+            let program = Program::new(words, &[], &settings.helper_env);
+            let name = format!("age_identity_command `{}`", program.name());
+            let bytes = program.ask(PATIENCE).map_err(|why| {
+                Failure::new(Exit::Failed, format!("{name} gives no identity: {why}"))
+                    .help("Run it in a shell: it prints the identity and nothing else.")
+            })?;
+            parse(&String::from_utf8(bytes).unwrap_or_default(), &name)
+        }
+    }
+}
+
+/// Returns the identities, of which there must be one.
+///
+/// # Errors
+/// As `find`, or when nothing names one.
+pub(in crate::cli) fn required(settings: &Settings) -> Result<Vec<Identity>, Failure> {
+    let found = find(settings)?;
+    if found.is_empty() {
+        return Err(missing("this needs the text of kept secrets, and no identity is set"));
+    }
+    Ok(found)
+}
+
+/// Says that there is no identity, and where one comes from.
+pub(in crate::cli) fn missing(what: &str) -> Failure {
+    Failure::new(Exit::Failed, what)
+        .help(format!(
+            "Set {AGE_IDENTITY} to the identity's file, or `age_identity` in your settings.toml."
+        ))
+        .help("No flag takes it: flags can be seen by every process.")
+}
+
+fn parse(text: &str, place: &str) -> Result<Vec<Identity>, Failure> {
+    Identity::parse_file(text).map_err(|line| {
+        let what = match line {
+            0 => format!("{place} holds no age identity"),
+            line => format!("{place}, line {line}: this is no native age identity"),
+        };
+        Failure::new(Exit::Failed, what)
+            .help("It has the form AGE-SECRET-KEY-1…; `stead secret keygen --out FILE` makes one.")
+    })
+}

@@ -1,0 +1,42 @@
+//! Where the identity that opens kept secrets comes from: the variable, else the user's settings. Pure.
+
+use std::path::PathBuf;
+
+use crate::cli::process::settings::{SettingsError, Variables};
+use crate::model::secret::Secret;
+
+/// Where an age identity comes from. Never a stack, and never an argument.
+#[derive(Debug, Clone, PartialEq)]
+pub enum IdentitySource {
+    /// The variable holds the identity itself.
+    Text(Secret),
+    /// A file of the user's own.
+    File(PathBuf),
+    /// A program of the user's settings prints it.
+    Command(Vec<String>),
+}
+
+/// The variable that names an identity, or holds it.
+pub(in crate::cli) const AGE_IDENTITY: &str = "STEAD_AGE_IDENTITY";
+
+/// Returns where the identity comes from: the variable is stronger than the settings.
+pub(in crate::cli) fn age_identity(
+    variables: &Variables,
+    file: Option<String>,
+    command: Option<Vec<String>>,
+) -> Result<Option<IdentitySource>, SettingsError> {
+    let is_key = |text: &str| text.trim_start().to_ascii_uppercase().starts_with("AGE-SECRET-KEY-");
+    if let Some(text) = variables.get(AGE_IDENTITY).filter(|text| !text.is_empty()) {
+        let source = if is_key(text) {
+            IdentitySource::Text(Secret::new(text.trim()))
+        } else {
+            IdentitySource::File(text.into())
+        };
+        return Ok(Some(source));
+    }
+    match (file, command) {
+        (Some(text), _) if is_key(&text) => Err(SettingsError::Identity),
+        (Some(path), _) => Ok(Some(IdentitySource::File(path.into()))),
+        (None, command) => Ok(command.map(IdentitySource::Command)),
+    }
+}

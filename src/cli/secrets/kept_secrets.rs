@@ -1,0 +1,242 @@
+//! Kept secrets on their way into the ledger and out of it: stored before a sink or a request has them, opened with
+//! the user's identity.
+
+use std::cell::OnceCell;
+
+use super::{deferred_secrets, identity};
+use crate::cli::command_context::Session;
+use crate::cli::ledger::ledger_io::Book;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::output::Ui;
+use crate::cli::process::settings::Settings;
+use crate::cli::stack::project::Project;
+use crate::ledger::age_file::{AgeFileError, Identity};
+use crate::ledger::journal::record::Record;
+use crate::ledger::state::kept_secrets::{KeptVersion, RotationStep, VARS};
+use crate::ledger::state::ledger::Ledger;
+use crate::model::address::{Address, Name};
+use crate::model::secret::Secret;
+use crate::plan::change::{Bookkeeping, Plan};
+
+/// The identities of a run, read once they are needed.
+pub(in crate::cli) struct Keyring<'a> {
+    settings: &'a Settings,
+    found: OnceCell<Vec<Identity>>,
+}
+
+impl<'a> Keyring<'a> {
+    /// Returns a keyring that has read nothing yet.
+    pub(in crate::cli) fn new(settings: &'a Settings) -> Self {
+        Self { settings, found: OnceCell::new() }
+    }
+
+    /// Returns the identities; none where nothing names one.
+    ///
+    /// # Errors
+    /// When what is named cannot be used.
+    pub(in crate::cli) fn identities(&self) -> Result<&[Identity], Failure> {
+        if let Some(found) = self.found.get() {
+            return Ok(found);
+        }
+        let found = identity::find(self.settings)?;
+        Ok(self.found.get_or_init(|| found))
+    }
+
+    /// Decrypts a kept value; `None` when no identity here opens it.
+    ///
+    /// # Errors
+    /// When the value is not the one that belongs there, or the identity cannot be used.
+    pub(in crate::cli) fn open(
+        &self,
+        ledger: &Ledger,
+        address: &str,
+        version: &KeptVersion,
+    ) -> Result<Option<Secret>, Failure> {
+        let identities = self.identities()?;
+        if identities.is_empty() {
+            return Ok(None);
+        }
+        match ledger.decrypt_secret(identities, address, version) {
+            Ok(secret) => Ok(Some(secret)),
+            Err(AgeFileError::NoIdentity) => Ok(None),
+            Err(error) => Err(unusable(address, &error)),
+        }
+    }
+}
+
+/// Says why a kept secret is not used.
+pub(in crate::cli) fn unusable(address: &str, error: &AgeFileError) -> Failure {
+    let failure = Failure::new(Exit::Failed, format!("the kept secret {address} is not used: {error}"));
+    if *error == AgeFileError::NoIdentity {
+        return failure
+            .help("Use the identity of a pinned recipient: `stead secret get --output json` lists them.");
+    }
+    failure
+        .help("Find out who wrote the ledger. STEAD_LEDGER_KEY lets nobody write it without the key.")
+        .help(format!(
+            "A copy of the ledger may hold the right one; or replace it: stead secret rotate {address}."
+        ))
+}
+
+/// What to say of kept secrets of a ledger whose writer nothing proves.
+const NOT_AUTHENTICATED: &str = "warning: the kept secrets are not authenticated: whoever can write the ledger can \
+                                 replace one by a value of their own. STEAD_LEDGER_KEY prevents it.";
+
+/// Warns where kept secrets are used and nothing proves who wrote them.
+pub(in crate::cli) fn warn_unauthenticated(settings: &Settings, ledger: &Ledger) {
+    if !ledger.secrets.values.is_empty() && (settings.ledger_key.is_none() || ledger.sealed.is_none()) {
+        Ui::complain(NOT_AUTHENTICATED);
+    }
+}
+
+/// Pins the recipients that a plan pins, before the first secret is encrypted.
+///
+/// # Errors
+/// When the settings do not allow one of them, or the ledger cannot be written.
+pub(in crate::cli) async fn pin(settings: &Settings, plan: &Plan, journal: &Book) -> Result<(), Failure> {
+    for bookkeeping in &plan.bookkeeping {
+        let Bookkeeping::PinRecipients(recipients) = bookkeeping else { continue };
+        check_allowed(settings, recipients.iter())?;
+        let pinned = journal.ledger().secrets.recipients.clone();
+        if pinned.is_empty() {
+            journal.commit(&[Record::SecretRecipients { recipients: recipients.clone() }]).await?;
+        } else if pinned != *recipients {
+            return Err(Failure::new(
+                Exit::OutOfDate,
+                "other recipients were pinned meanwhile; nothing was applied",
+            )
+            .help("Plan again."));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses recipients that the user's settings do not allow.
+///
+/// # Errors
+/// The first of them.
+pub(in crate::cli) fn check_allowed<'n>(
+    settings: &Settings,
+    mut recipients: impl Iterator<Item = &'n Name>,
+) -> Result<(), Failure> {
+    let Some(allowed) = &settings.allowed_recipients else { return Ok(()) };
+    match recipients.find(|name| !allowed.contains(*name)) {
+        None => Ok(()),
+        Some(name) => Err(Failure::new(
+            Exit::Blocked,
+            format!(
+                "the recipient {name} is not one of the settings' `allowed_recipients`; nothing was written"
+            ),
+        )
+        .help("Add it to your own settings.toml if it is meant.")),
+    }
+}
+
+/// Returns the record that keeps a value; `None` where the ledger keeps no secrets.
+///
+/// # Errors
+/// When the value cannot be encrypted.
+pub(in crate::cli) fn record(
+    ledger: &Ledger,
+    address: &str,
+    object: Option<&str>,
+    secret: &Secret,
+) -> Result<Option<Record>, Failure> {
+    let kept = &ledger.secrets;
+    if kept.recipients.is_empty() {
+        return Ok(None);
+    }
+    let version = kept.next_version(address);
+    let value = ledger.encrypt_secret(address, version, object, secret).map_err(|error| {
+        Failure::new(Exit::Failed, format!("the secret {address} cannot be kept: {error}"))
+    })?;
+    // While a variable's rotation is under way the value before stays.
+    let pending =
+        address.starts_with(VARS) && kept.rotating.contains(address) && kept.values.contains_key(address);
+    Ok(Some(Record::SecretKept { address: address.into(), value: Box::new(value), pending }))
+}
+
+/// Keeps what sinks hold and the ledger does not, and lists what nothing here holds.
+///
+/// # Errors
+/// When the ledger cannot be written.
+pub(in crate::cli) async fn adopt_delivered(
+    project: &Project,
+    journal: &Book,
+    known: &deferred_secrets::Secrets,
+) -> Result<(), Failure> {
+    let ledger = journal.ledger().clone();
+    if ledger.secrets.recipients.is_empty() {
+        return Ok(());
+    }
+    let (mut records, mut missing) = (Vec::new(), Vec::new());
+    for (name, secret) in known.iter().filter(|(_, secret)| secret.expose().is_some()) {
+        let address = format!("{VARS}{name}");
+        let generated = ledger.generated.contains_key(name);
+        if generated && !ledger.secrets.values.contains_key(address.as_str()) {
+            records.extend(record(&ledger, &address, None, secret)?);
+        }
+    }
+    for (address, resource) in &project.stack.resources {
+        let entry =
+            ledger.entries.get(address).filter(|entry| entry.current.is_some() && !entry.secret_lost);
+        let kept = ledger.secrets.values.contains_key(address.as_str());
+        if resource.kind.shown_once.is_none() || entry.is_none() || kept {
+            continue;
+        }
+        match deferred_secrets::delivered(project, resource.deliver_secret.as_ref()) {
+            Some(secret) => records.extend(record(&ledger, address.as_str(), None, &secret)?),
+            None if resource.kind.reveal().is_some() => {}
+            None => missing.push(address.as_str()),
+        }
+    }
+    if !records.is_empty() {
+        journal.commit(&records).await?;
+    }
+    if !missing.is_empty() {
+        Ui::complain(&format!(
+            "The ledger does not keep the secrets of {}: no sink that stead can read has them. Give each: stead secret \
+             set ADDRESS < FILE",
+            missing.join(", ")
+        ));
+    }
+    Ok(())
+}
+
+/// Ends the rotations whose new values are in use.
+///
+/// # Errors
+/// When the ledger cannot be written.
+pub(in crate::cli) async fn finish_rotations(session: &Session, journal: &Book) -> Result<(), Failure> {
+    let pending: Vec<Name> = {
+        let ledger = journal.ledger();
+        let kept = ledger.secrets.values.iter().filter(|(_, one)| one.pending.is_some());
+        kept.map(|(address, _)| address.clone()).collect()
+    };
+    let done =
+        |address: &Name| Record::SecretRotation { address: address.clone(), step: RotationStep::Done };
+    let records: Vec<Record> = pending.iter().map(done).collect();
+    if !records.is_empty() {
+        journal.commit(&records).await?;
+        for address in &pending {
+            session.ui.say(&format!("The rotation of {address} is done: the value before is dropped."));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the kept secret of an object whose sink did not take it; `None` where nothing here opens it.
+pub(in crate::cli) fn of_object(
+    keyring: &Keyring<'_>,
+    ledger: &Ledger,
+    address: &Address,
+    id: &str,
+) -> Option<Secret> {
+    let kept = ledger.secrets.values.get(address.as_str())?;
+    let current = ledger.entries.get(address)?.current.as_ref()?;
+    if current.id != id {
+        return None;
+    }
+    keyring.open(ledger, address.as_str(), &kept.current).ok().flatten()
+}

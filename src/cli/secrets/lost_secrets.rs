@@ -1,0 +1,90 @@
+//! Objects whose secret was shown once and is lost, in ledgers that have no open question about it: those of earlier
+//! versions. In: the ledger and the stack. Out: each as a question, and the record of its answer. Invariant: only what
+//! has neither a question of its own nor a copy of the secret is asked about.
+
+use super::secret_sinks;
+use crate::cli::args::Answer;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::stack::project::Project;
+use crate::kinds::REGISTRY;
+use crate::ledger::journal::record::Record;
+use crate::ledger::state::entry::{Entry, Owned};
+use crate::ledger::state::kept_secrets::RotationStep;
+use crate::ledger::state::ledger::Ledger;
+use crate::model::address::{Address, Name};
+
+/// An object whose secret is lost.
+pub(in crate::cli) struct LostSecret<'l> {
+    /// Its address.
+    pub(in crate::cli) address: &'l Address,
+    entry: &'l Entry,
+    object: &'l Owned,
+}
+
+/// Returns the objects whose secrets are wanted and lost.
+pub(in crate::cli) fn find<'l>(project: &Project, ledger: &'l Ledger) -> Vec<LostSecret<'l>> {
+    let undelivered = secret_sinks::undelivered(project, ledger);
+    let has_question =
+        |address: &Address| ledger.questions.values().any(|one| one.intent.address == *address);
+    let is_lost = |address: &Address, entry: &Entry| {
+        let kind = REGISTRY.kind(&entry.kind);
+        let is_shown_once = kind.is_some_and(|kind| kind.shown_once.is_some() && kind.reveal().is_none());
+        let is_answered = ledger.secrets.rotating.contains(address.as_str());
+        entry.secret_lost
+            && is_shown_once
+            && !is_answered
+            && secret_sinks::is_wanted(project, address)
+            && !undelivered.contains(address)
+            && !has_question(address)
+    };
+    let lost = ledger.entries.iter().filter(|(address, entry)| is_lost(address, entry));
+    lost.filter_map(|(address, entry)| Some(LostSecret { address, entry, object: entry.current.as_ref()? }))
+        .collect()
+}
+
+impl<'l> LostSecret<'l> {
+    /// Returns the kind of the object.
+    pub(in crate::cli) fn kind(&self) -> &'l Name {
+        &self.entry.kind
+    }
+
+    /// Returns the object's id.
+    pub(in crate::cli) fn id(&self) -> &'l Name {
+        &self.object.id
+    }
+
+    /// Returns what is asked.
+    pub(in crate::cli) fn text(&self) -> String {
+        format!("{}: the secret of {} was shown once and is lost", self.address, self.object.id)
+    }
+
+    /// Returns the answers, as the words after `stead resolve ADDRESS`.
+    pub(in crate::cli) fn answers(&self) -> Vec<String> {
+        vec![format!("surplus {}", self.object.id), format!("adopt {}", self.object.id)]
+    }
+
+    /// Returns the record of an answer: another object takes its place, or it is kept without a delivery.
+    ///
+    /// # Errors
+    /// When the answer is none of the two, or names another object.
+    pub(in crate::cli) fn record(&self, answer: &Answer) -> Result<Record, Failure> {
+        match answer {
+            Answer::Surplus { id } if *id == self.object.id => Ok(Record::SecretRotation {
+                address: Name::new(self.address.as_str()),
+                step: RotationStep::Begin,
+            }),
+            Answer::Adopt { id } if *id == self.object.id => Ok(Record::Applied {
+                address: self.address.clone(),
+                entry: Box::new(Entry {
+                    current: None,
+                    deposed: Vec::new(),
+                    secret_lost: false,
+                    ..self.entry.clone()
+                }),
+            }),
+            _ => Err(Failure::new(Exit::Failed, format!("that is no answer about {}", self.address))
+                .help(format!("Its answers are: {}.", self.answers().join(", ")))),
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Secrets: where they come from, where they are delivered, and how they are kept out of sight.
+
+pub(super) mod deferred_secrets;
+pub(super) mod identity;
+pub(super) mod identity_source;
+pub(super) mod kept_secrets;
+pub(super) mod lost_secrets;
+pub(super) mod prompt;
+pub(super) mod redaction;
+pub(super) mod secret_sinks;
+pub(super) mod sink_checks;

@@ -1,0 +1,72 @@
+//! Secret variables that nobody gave a value: a person who is there is asked for them, once, before anything else is
+//! done. What is typed is not shown, and held for this run alone.
+
+use crate::cli::command_context::Session;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::no_echo;
+use crate::cli::process::settings::Settings;
+use crate::config::load::Rejected;
+use crate::model::address::Name;
+use crate::model::diagnostic::Severity;
+use crate::model::secret::Secret;
+
+/// Opens what needs the stack; where all that it lacks is secrets, with what a person types for them.
+///
+/// # Errors
+/// As `open`, or when what is typed cannot be read or is nothing.
+pub(in crate::cli) fn opened<T>(
+    session: &Session,
+    open: impl Fn(&Settings) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let failure = match open(&session.settings) {
+        Err(failure) if session.ui.interactive => failure,
+        opened => return opened,
+    };
+    let lacking = failure.rejected.as_deref().and_then(lacking);
+    let Some(names) = lacking else { return Err(failure) };
+    let mut settings = session.settings.clone();
+    for name in names {
+        settings.env_vars.insert(name.clone(), typed(&name)?);
+    }
+    open(&settings)
+}
+
+/// Returns the secrets that a stack lacks; `None` when something else is wrong with it, too.
+fn lacking(rejected: &Rejected) -> Option<Vec<Name>> {
+    let errors = rejected.diagnostics.iter().filter(|problem| problem.severity == Severity::Error);
+    errors.map(|problem| problem.asks.clone()).collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())
+}
+
+fn typed(name: &Name) -> Result<Secret, Failure> {
+    let question = format!("Value of vars.{name} (it is not shown): ");
+    let text = no_echo::ask(&question, &format!("the value of vars.{name}"))?;
+    if text.is_empty() {
+        return Err(Failure::new(Exit::Usage, format!("nothing was typed for vars.{name}")).help(
+            "Nothing was sent. STEAD_VAR_NAME, or a file that --var-file names, gives it beforehand.",
+        ));
+    }
+    Ok(Secret::new(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::diagnostic::Diagnostic;
+    use crate::model::source::Sources;
+
+    #[test]
+    fn nobody_is_asked_while_something_else_is_wrong() {
+        let names =
+            |diagnostics: Vec<Diagnostic>| lacking(&Rejected { sources: Sources::default(), diagnostics });
+        let lacks = |name: &str| Diagnostic::error("S0251", "a variable has no value").asks(name.into());
+        let other = Diagnostic::error("S0201", "there is no resource of this name");
+        let warning = Diagnostic::warning("S0255", "a secret is written in a file of the stack");
+        assert_eq!(
+            names(vec![lacks("a"), warning.clone(), lacks("b")]),
+            Some(vec!["a".into(), "b".into()])
+        );
+        assert_eq!(names(vec![lacks("a"), other]), None);
+        assert_eq!(names(vec![warning]), None);
+    }
+}

@@ -1,0 +1,30 @@
+//! Live attributes as they may be shown: the service shows a secret as any other text.
+
+use crate::kinds::REGISTRY;
+use crate::ledger::state::entry::Entry;
+use crate::ledger::state::ledger::Ledger;
+use crate::model::address::Name;
+use crate::model::secret::FingerprintKey;
+use crate::model::snapshot::Object;
+use crate::model::value::{Attributes, Value};
+use crate::plan::diff::compare;
+
+/// Returns what was last applied to an object, and what is live, without the text of what the ledger has as a
+/// secret or somebody else may have as one.
+pub(in crate::cli) fn shielded(ledger: Option<&Ledger>, object: &Object) -> (Attributes, Attributes) {
+    let owns = |entry: &&Entry| {
+        let mut owned = entry.current.iter().chain(&entry.deposed);
+        entry.kind == object.kind && owned.any(|owned| owned.key(&entry.kind) == object.key())
+    };
+    let entry = ledger.and_then(|ledger| ledger.entries.values().find(owns));
+    let applied = entry.map(|entry| entry.applied.clone()).unwrap_or_default();
+    let key = ledger.map_or(&FingerprintKey::NONE, |ledger| &ledger.identity.key);
+    let kind = REGISTRY.kind(&object.kind);
+    let seal = |(name, live): (&Name, &Value)| {
+        let attribute = kind.and_then(|kind| kind.attribute(name));
+        let seal = |attribute| compare::shielded(attribute, [applied.get(name), None], live, key);
+        (name.clone(), attribute.map_or_else(|| live.clone(), seal))
+    };
+    let live = object.attributes.iter().map(seal).collect();
+    (applied, live)
+}

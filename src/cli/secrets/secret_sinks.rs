@@ -1,0 +1,338 @@
+//! Delivers secrets to the sinks that their blocks name.
+//!
+//! A file is changed only where it holds nothing, or what the ledger recorded as delivered there; the record
+//! is made before the file is written. Everything else is left alone until `--overwrite-secret` names it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::apply::context::Undelivered;
+use crate::cli::files::stack_files;
+use crate::cli::ledger::ledger_io::Book;
+use crate::cli::ledger::recovery_file::Rescue;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::helper_program::PATIENCE;
+use crate::cli::secrets::deferred_secrets;
+use crate::cli::stack::project::Project;
+use crate::config::sinks::target_of;
+use crate::config::stack::{SecretSink, SinkUse};
+use crate::ledger::journal::record::Record;
+use crate::ledger::state::entry::{Delivery, Entry};
+use crate::ledger::state::ledger::Ledger;
+use crate::model::address::{Address, Name};
+use crate::model::clock::Random;
+use crate::model::diagnostic::nearest;
+use crate::model::secret::Secret;
+
+/// Where the secrets of one apply are delivered.
+#[derive(Clone, Copy)]
+pub(in crate::cli) struct Sinks<'a> {
+    /// The stack.
+    pub(in crate::cli) project: &'a Project,
+    /// The ledger, which knows what was delivered.
+    pub(in crate::cli) journal: &'a Book,
+    /// Secrets whose sinks may hold anything.
+    pub(in crate::cli) overwrite: &'a BTreeSet<Name>,
+}
+
+/// Returns the delivery of a stack's secrets; a resource without a sink takes nothing. What its sink
+/// does not take is kept in a private file, and where is told.
+pub(in crate::cli) fn to_sinks<'a>(
+    sinks: Sinks<'a>,
+    rescue: &'a Rescue,
+) -> impl Fn(&Address, &str, &Secret) -> Result<(), Undelivered> + 'a {
+    move |address, id, secret| {
+        let Some(sink) = sink_of(sinks.project, address) else { return Ok(()) };
+        sinks.deliver(address, sink, secret).map_err(|error| Undelivered {
+            reason: format!("{error:#}"),
+            // The ledger has it by now: a second copy in plain text is one too many.
+            kept: if sinks.project.stack.recipients.is_some() {
+                Some("the ledger, encrypted".to_owned())
+            } else {
+                secret
+                    .expose()
+                    .and_then(|text| rescue.keep_secret((address, id), text).ok())
+                    .map(|path| stack_files::shown(&path))
+            },
+        })?;
+        // Its sink has it: a second copy is one too many.
+        rescue.drop_secret((address, id));
+        Ok(())
+    }
+}
+
+/// Returns what makes the record of a delivery that is about to begin.
+pub(in crate::cli) fn records<'a>(
+    project: &'a Project,
+    random: &'a impl Random,
+) -> impl Fn(&Address, &Secret) -> Option<Record> + 'a {
+    move |address, secret| record(address, sink_of(project, address)?, secret, random)
+}
+
+/// Returns the record of a delivery that is about to begin; `None` for a sink that is no file.
+pub(in crate::cli) fn record(
+    address: &Address,
+    sink: &SecretSink,
+    secret: &Secret,
+    random: &impl Random,
+) -> Option<Record> {
+    let target = target_of(sink)?.key();
+    let delivery = Delivery::new(Name::new(address.as_str()), secret, random)?;
+    Some(Record::Delivered { target, delivery })
+}
+
+fn sink_of<'a>(project: &'a Project, address: &Address) -> Option<&'a SecretSink> {
+    project.stack.resources.get(address)?.deliver_secret.as_ref()
+}
+
+/// Tells whether the secret of a resource goes anywhere: to its sink, or into the ledger.
+pub(in crate::cli) fn is_wanted(project: &Project, address: &Address) -> bool {
+    project.stack.recipients.is_some() || sink_of(project, address).is_some()
+}
+
+/// Returns what finds secrets again that their sinks did not take; none of a resource without a sink.
+pub(in crate::cli) fn kept<'a>(
+    project: &'a Project,
+    rescue: &'a Rescue,
+) -> impl Fn(&Address, &str) -> Option<Secret> + 'a {
+    move |address, id| {
+        project.stack.resources.get(address)?.deliver_secret.as_ref()?;
+        rescue.kept_secret((address, id))
+    }
+}
+
+/// Returns the resources whose secrets did not reach their sinks and are kept on this machine.
+pub(in crate::cli) fn undelivered(project: &Project, ledger: &Ledger) -> BTreeSet<Address> {
+    let rescue = Rescue::new(project.settings.state.as_deref(), ledger.identity.lineage);
+    let kept = kept(project, &rescue);
+    let is_kept = |(address, entry): &(&Address, &Entry)| {
+        let in_ledger = || ledger.secrets.values.contains_key(address.as_str());
+        let rescued = || entry.current.as_ref().is_some_and(|own| kept(address, &own.id).is_some());
+        entry.secret_lost && (in_ledger() || rescued())
+    };
+    ledger.entries.iter().filter(is_kept).map(|(address, _)| address.clone()).collect()
+}
+
+/// Returns the sinks that hold what nobody delivered there, by the addresses of their secrets, and what they
+/// hold. A stack that is not trusted has no file looked at.
+pub(in crate::cli) fn occupied(
+    project: &Project,
+    ledger: &Ledger,
+    overwrite: &BTreeSet<Name>,
+) -> BTreeMap<Name, String> {
+    if project.settings.untrusted {
+        return BTreeMap::new();
+    }
+    let all = project.stack.sinks.iter().filter(|one| !overwrite.contains(&one.address));
+    all.filter_map(|one| Some((one.address.clone(), why_occupied(project, ledger, one)?))).collect()
+}
+
+fn why_occupied(project: &Project, ledger: &Ledger, one: &SinkUse) -> Option<String> {
+    let (SecretSink::File(path) | SecretSink::EnvFile { path, .. }) = &one.sink else { return None };
+    let unusable =
+        |why: &str| Some(format!("The secret of {} cannot be delivered to {path}: {why}.", one.address));
+    let text = match stack_files::read_optional_below(&project.directory, Path::new(path)) {
+        Ok(text) => text?,
+        Err(error) => return unusable(&error.to_string()),
+    };
+    foreign_content(ledger, &one.address, &one.sink, &text).map(|what| {
+        format!(
+            "The secret of {} would replace {what} in {path}, which no apply of this stack put there.",
+            one.address
+        )
+    })
+}
+
+/// Refuses to overwrite a sink of a secret that the stack does not deliver.
+///
+/// # Errors
+/// The first of them.
+pub(in crate::cli) fn check_named(project: &Project, overwrite: &BTreeSet<Name>) -> Result<(), Failure> {
+    let known = || project.stack.sinks.iter().map(|one| one.address.as_str());
+    let Some(name) = overwrite.iter().find(|name| !known().any(|known| known == name.as_str())) else {
+        return Ok(());
+    };
+    let help = match nearest(name, known()) {
+        Some(near) => format!("Did you mean {near}?"),
+        None => format!("It delivers those of: {}.", known().collect::<Vec<_>>().join(", ")),
+    };
+    Err(Failure::new(Exit::Usage, format!("--overwrite-secret: the stack delivers no secret of {name}"))
+        .help(help))
+}
+
+fn remedy(address: &str) -> String {
+    format!("Move it elsewhere; or let it be replaced: --overwrite-secret {address}.")
+}
+
+/// Returns what a sink's file holds that was not delivered there; `None` when nothing of it is lost.
+fn foreign_content(ledger: &Ledger, address: &str, sink: &SecretSink, text: &str) -> Option<&'static str> {
+    let target = target_of(sink)?.key();
+    // A ledger of before there were records of deliveries knows its generated secrets by their fingerprints.
+    let generated = address.strip_prefix("vars.").and_then(|name| ledger.generated.get(name));
+    let is_ours = |content: &str| {
+        let content = Secret::new(content);
+        let print = content.fingerprint(&ledger.identity.key);
+        ledger.delivered_there(&target, &content)
+            || generated.is_some_and(|known| print.as_ref() == Some(&known.fingerprint))
+    };
+    match sink {
+        SecretSink::EnvFile { variable, .. } => {
+            lines_of(text, variable).any(|line| !is_ours(line.value)).then_some("a line")
+        }
+        _ if text.is_empty() || is_ours(text.strip_suffix('\n').unwrap_or(text)) => None,
+        _ => Some("content"),
+    }
+}
+
+impl Sinks<'_> {
+    /// Delivers a secret to its sink; durable on return.
+    ///
+    /// # Errors
+    /// When the file cannot be written or holds something else, or the program does not take it. No error
+    /// holds the secret.
+    pub(in crate::cli) fn deliver(
+        &self,
+        address: &Address,
+        sink: &SecretSink,
+        secret: &Secret,
+    ) -> anyhow::Result<()> {
+        let project = self.project;
+        let text = secret.expose().ok_or_else(|| anyhow::anyhow!("the secret is sealed"))?;
+        let (path, variable) = match sink {
+            SecretSink::File(path) => (path, None),
+            SecretSink::EnvFile { path, variable } => (path, Some(variable)),
+            SecretSink::Program(name) => {
+                let program = project.settings.sinks.get(name);
+                let program =
+                    program.ok_or_else(|| anyhow::anyhow!("the settings name no sink `{name}`"))?;
+                let told = deferred_secrets::about(program.clone(), project, address.as_str())
+                    .tell(text, PATIENCE);
+                return told
+                    .map_err(|why| anyhow::anyhow!("the sink `{name}` ({}): {why}", program.name()));
+            }
+        };
+        stack_files::change_private_below(&project.directory, Path::new(path), |old| {
+            let old = old.unwrap_or_default();
+            let ledger = self.journal.ledger();
+            let foreign = foreign_content(&ledger, address.as_str(), sink, old);
+            if let Some(what) = foreign.filter(|_| !self.overwrite.contains(address.as_str())) {
+                anyhow::bail!(
+                    "{path} holds {what} that stead did not put there. {}",
+                    remedy(address.as_str())
+                );
+            }
+            match variable {
+                None => Ok(format!("{text}\n")),
+                Some(variable) => with_variable(old, variable, text),
+            }
+        })
+    }
+}
+
+/// A line of an env file that gives a variable its value.
+struct EnvLine<'t> {
+    /// The whole line, with its end.
+    whole: &'t str,
+    /// The value, without quotes.
+    value: &'t str,
+}
+
+/// Returns the lines of an env file that give a variable its value.
+fn lines_of<'t>(text: &'t str, variable: &str) -> impl Iterator<Item = EnvLine<'t>> {
+    text.split_inclusive('\n').filter_map(move |whole| {
+        let line = whole.trim_end_matches(['\r', '\n']);
+        let (name, value) = line.split_once('=')?;
+        let name = name.trim();
+        let name = name.strip_prefix("export").filter(|rest| rest.starts_with([' ', '\t'])).unwrap_or(name);
+        (name.trim() == variable).then(|| {
+            let value =
+                value.strip_prefix('\'').and_then(|value| value.strip_suffix('\'')).unwrap_or(value);
+            EnvLine { whole, value }
+        })
+    })
+}
+
+/// Returns the value that the last line of an env file gives a variable.
+pub(in crate::cli) fn variable<'t>(text: &'t str, variable: &str) -> Option<&'t str> {
+    lines_of(text, variable).last().map(|line| line.value)
+}
+
+/// Returns an env file's text with one variable set: its last line is replaced where it stands, others of it go,
+/// everything else stays byte for byte.
+fn with_variable(old: &str, variable: &str, value: &str) -> anyhow::Result<String> {
+    anyhow::ensure!(
+        !value.contains(['\n', '\r', '\'']),
+        "an env file cannot hold a value with a line break or a quote"
+    );
+    let assignment = format!("{variable}='{value}'");
+    let ours: Vec<*const u8> = lines_of(old, variable).map(|line| line.whole.as_ptr()).collect();
+    let mut text = String::with_capacity(old.len() + variable.len() + value.len() + 4);
+    for line in old.split_inclusive('\n') {
+        if ours.last() == Some(&line.as_ptr()) {
+            let end = &line[line.trim_end_matches(['\r', '\n']).len()..];
+            text += &assignment;
+            text += if end.is_empty() { "\n" } else { end };
+        } else if !ours.contains(&line.as_ptr()) {
+            text.push_str(line);
+        }
+    }
+    if ours.is_empty() {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text += &assignment;
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cloud::system_clock::SystemRandom;
+    use crate::ledger::state::entry::Identity;
+
+    #[test]
+    fn sets_one_variable_and_keeps_the_rest() {
+        assert_eq!(with_variable("", "A", "x").unwrap(), "A='x'\n");
+        assert_eq!(with_variable("# c\nA=old\nB=1", "A", "x").unwrap(), "# c\nA='x'\nB=1");
+        assert_eq!(with_variable("B=1", "A", "x").unwrap(), "B=1\nA='x'\n");
+        assert_eq!(
+            with_variable("export A=0\r\n\r\n A = 1\r\nB\r\n", "A", "x").unwrap(),
+            "\r\nA='x'\r\nB\r\n"
+        );
+        assert!(with_variable("", "A", "x\ny").is_err());
+        assert_eq!(variable("# A=0\nA=old\nB=1\nA='x=1'\n", "A"), Some("x=1"));
+        assert_eq!((variable("B=1\n", "B"), variable("B=1\n", "A")), (Some("1"), None));
+        assert_eq!((variable("export A=1", "A"), variable("exportA=1", "A")), (Some("1"), None));
+    }
+
+    #[test]
+    fn only_what_was_delivered_there_is_replaced() {
+        let mut ledger = Ledger::new(Identity::fresh("shop", "prod", &SystemRandom));
+        let address = Address::new("api_key", "ci");
+        let file = SecretSink::File("./Key".to_owned());
+        let line = SecretSink::EnvFile { path: ".env".to_owned(), variable: "KEY".into() };
+        for (sink, text) in [(&file, "one\n"), (&line, "A=1\nKEY='one'\n")] {
+            let foreign = |ledger: &Ledger, text: &str| foreign_content(ledger, "api_key.ci", sink, text);
+            assert!(foreign(&ledger, text).is_some());
+            let known = record(&address, sink, &Secret::new("one"), &SystemRandom).unwrap();
+            ledger.record(&known).unwrap();
+            assert_eq!(foreign(&ledger, text), None);
+            assert_eq!(foreign(&ledger, ""), None);
+            for other in
+                [text.replace("one", "two"), format!("{text}{text}KEY=x"), text.replace("one", "one ")]
+            {
+                assert!(foreign(&ledger, &other).is_some(), "{other}");
+            }
+            // A crash before the second one was written leaves the first.
+            let next = record(&address, sink, &Secret::new("three"), &SystemRandom).unwrap();
+            ledger.record(&next).unwrap();
+            assert_eq!(foreign(&ledger, text), None);
+        }
+        let elsewhere = SecretSink::File("other".to_owned());
+        assert!(foreign_content(&ledger, "api_key.ci", &elsewhere, "one\n").is_some());
+        assert_eq!(foreign_content(&ledger, "api_key.ci", &line, "KEYS=1\nA='KEY=2'\n"), None);
+    }
+}

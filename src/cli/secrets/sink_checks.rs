@@ -1,0 +1,68 @@
+//! What is checked of a stack's secret sinks besides one environment's configuration: that no other environment
+//! delivers to the same file, and that git does not commit what is delivered.
+
+use std::collections::BTreeSet;
+use std::path::{Component, PathBuf};
+
+use crate::cli::files::git_ignored;
+use crate::cli::files::stack_files::{self, Below, Shared, Trust};
+use crate::config::load::{self, Giving, Request};
+use crate::config::sinks::{not_ignored, shared_with, target_of};
+use crate::config::stack::{SecretSink, SinkUse, Stack};
+use crate::kinds::REGISTRY;
+use crate::model::address::Name;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::source::Sources;
+
+/// Returns the sinks that another environment of the stack has as well. An environment that cannot be resolved
+/// has none: nothing is applied in it, either.
+pub(in crate::cli) fn across_environments(
+    stack: &Stack,
+    files: &Sources,
+    request: &Request,
+    below: &Below,
+) -> Vec<Diagnostic> {
+    let own = &stack.environment.name;
+    if !stack.sinks.iter().any(|one| target_of(&one.sink).is_some()) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for other in stack.environments.iter().filter(|name| *name != own) {
+        let secrets = match request.secrets {
+            Giving::Withheld => Giving::Withheld,
+            Giving::Spared | Giving::Needed => Giving::Spared,
+        };
+        let request =
+            Request { environment: Some(other.clone()), secrets, expression: None, ..request.clone() };
+        if let Ok((there, _)) = load::load(REGISTRY, files.clone(), &request, below) {
+            found.extend(shared_with(&stack.sinks, own, other, &there.sinks));
+        }
+    }
+    let mut told = BTreeSet::new();
+    // A sink that several environments share is told of once.
+    found.retain(|problem| told.insert(problem.span()));
+    found
+}
+
+/// Returns the sinks that git would commit. A stack that is not trusted has no file looked at.
+pub(in crate::cli) fn not_ignored_by_git(stack: &Stack, below: &Below) -> Vec<Diagnostic> {
+    if below.trust == Trust::None {
+        return Vec::new();
+    }
+    let shared = Shared::of(&below.root, false);
+    if !stack_files::exists(&shared.root.join(".git")) {
+        return Vec::new();
+    }
+    let Ok(mut ignore_files) = git_ignored::IgnoreFiles::open(&shared.root) else { return Vec::new() };
+    let mut warning = |one: &SinkUse| {
+        let (SecretSink::File(path) | SecretSink::EnvFile { path, .. }) = &one.sink else { return None };
+        let line = git_ignored::line_for(&shared.place, path);
+        let place: PathBuf = shared.place.iter().map(Name::as_str).collect();
+        let file: PathBuf =
+            place.join(path).components().filter(|part| *part != Component::CurDir).collect();
+        // What cannot be read ignores nothing.
+        let is_ignored = ignore_files.ignores(&file).unwrap_or(false);
+        (!is_ignored).then(|| not_ignored(one, ".gitignore at the repository's root", &line))
+    };
+    stack.sinks.iter().filter_map(&mut warning).collect()
+}

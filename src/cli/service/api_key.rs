@@ -1,0 +1,116 @@
+//! Which key is used: the environment's, what the user's program prints, or the stored one, in the file or the
+//! system's keychain.
+
+use super::credentials::{self, Kept, Place};
+use super::{key_command, keychain};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::settings::Settings;
+use crate::cloud::http::https_transport::origin;
+use crate::model::secret::Secret;
+
+/// Where a key comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) enum Origin {
+    /// `STEAD_API_KEY`.
+    Variable,
+    /// `STEAD_READONLY_API_KEY`.
+    ReadOnly,
+    /// The program of the profile.
+    Program,
+    /// The file of stored keys.
+    Stored,
+    /// The system's keychain.
+    Keychain,
+}
+
+/// Returns the key for the service at an address.
+///
+/// # Errors
+/// When there is none, or where it should come from cannot be used.
+pub(in crate::cli) fn find(settings: &Settings, url: &str) -> Result<Secret, Failure> {
+    found(settings, url).map(|(key, _)| key)
+}
+
+impl Origin {
+    /// Returns it for people.
+    pub(in crate::cli) const fn words(self) -> &'static str {
+        match self {
+            Self::Variable => "STEAD_API_KEY",
+            Self::ReadOnly => "STEAD_READONLY_API_KEY",
+            Self::Program => "key_command of the profile",
+            Self::Stored => "the file of stored keys",
+            Self::Keychain => "the system's keychain",
+        }
+    }
+
+    /// Returns it for programs.
+    pub(in crate::cli) const fn word(self) -> &'static str {
+        match self {
+            Self::Variable | Self::ReadOnly => "variable",
+            Self::Program => "key_command",
+            Self::Stored => "file",
+            Self::Keychain => "keychain",
+        }
+    }
+}
+
+/// Returns the key for a stack that is not trusted: the one that can only read. Whatever such a stack could make
+/// this program do with a key, it can do no more than that.
+fn read_only(settings: &Settings) -> Result<Secret, Failure> {
+    if settings.api_key.is_some() {
+        return Err(Failure::new(
+            Exit::Usage,
+            "--untrusted refuses to run where STEAD_API_KEY is set: that key may be able to write",
+        )
+        .help("Unset it, and set STEAD_READONLY_API_KEY to a key that can only read."));
+    }
+    if settings.age_identity.is_some() {
+        return Err(Failure::new(
+            Exit::Usage,
+            "--untrusted refuses to run where an age identity is set: it opens kept secrets",
+        )
+        .help("Unset STEAD_AGE_IDENTITY, or choose a profile without `age_identity`: a plan needs none."));
+    }
+    settings.readonly_key.clone().ok_or_else(|| {
+        Failure::new(Exit::Refused, "--untrusted needs STEAD_READONLY_API_KEY: a key that can only read")
+            .help("It takes no stored key, and runs no program that prints one.")
+    })
+}
+
+/// Returns the key for the service at an address, and where it comes from.
+///
+/// # Errors
+/// When there is none, or where it should come from cannot be used.
+pub(in crate::cli) fn found(settings: &Settings, url: &str) -> Result<(Secret, Origin), Failure> {
+    if settings.untrusted {
+        return read_only(settings).map(|key| (key, Origin::ReadOnly));
+    }
+    if let Some(key) = &settings.api_key {
+        return Ok((key.clone(), Origin::Variable));
+    }
+    if let Some(words) = &settings.key_command {
+        return key_command::run(words, &settings.helper_env).map(|key| (key, Origin::Program));
+    }
+    let wrong = |error: crate::cloud::http::https_transport::SetupError| {
+        Failure::new(Exit::Usage, error.to_string())
+    };
+    let origin = origin(url).map_err(wrong)?;
+    let place = Place { origin: &origin, profile: settings.profile.as_ref() };
+    let stored = match &settings.config_dir {
+        Some(directory) => credentials::find(directory, place)?,
+        None => None,
+    };
+    match stored {
+        Some(Kept::Here(key)) => Ok((key, Origin::Stored)),
+        Some(Kept::Keychain) => {
+            keychain::find(place, &settings.helper_env).map(|key| (key, Origin::Keychain))
+        }
+        None => {
+            let profile = settings.profile.as_ref().map(|name| format!(" -p {name}")).unwrap_or_default();
+            Err(Failure::new(Exit::Refused, format!("there is no API key for {origin}"))
+                .help(format!("Store one with stead login{profile}, or set STEAD_API_KEY."))
+                .help("No flag takes it: flags can be seen by every process."))
+        }
+    }
+}

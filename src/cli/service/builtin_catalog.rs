@@ -1,0 +1,53 @@
+//! The catalog's names that are known without a service: those of the built-in cloud, as it answers.
+
+use serde_json::Value;
+
+use crate::editor::stack_schema::Slugs;
+use crate::emulator::world::{Request, Setup, Tier, Time, World, handle};
+use crate::model::schema::{CatalogShape, CatalogTable, Method, Registry};
+
+/// Any key does: it opens a world that is gone with this call.
+const KEY: &str = "sk_slugs";
+
+/// Returns the names in each catalog table, in the catalog's order.
+pub(in crate::cli) fn of_the_built_in_cloud(registry: &Registry) -> Slugs {
+    let setup = Setup { seed: 0, api_key: KEY.to_owned(), tier: Tier::Standard };
+    let mut world = World::new(&setup, Time::UNIX_EPOCH);
+    let mut slugs = Slugs::new();
+    let lists = registry.catalogs.iter().filter(|table| table.shape == CatalogShape::List);
+    for table in lists {
+        slugs.insert(table.name, names(&mut world, table));
+    }
+    slugs
+}
+
+fn names(world: &mut World, table: &CatalogTable) -> Vec<String> {
+    let request = Request {
+        method: Method::Get,
+        path: table.path.to_owned(),
+        query: vec![("limit".to_owned(), "100".to_owned())],
+        api_key: Some(KEY.to_owned()),
+        project: None,
+        body: Vec::new(),
+    };
+    let answer = handle(world, &request, Time::UNIX_EPOCH);
+    let document: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let records = document["data"].as_array().map(Vec::as_slice).unwrap_or_default();
+    records.iter().filter_map(|record| Some(record[table.named_by].as_str()?.to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::REGISTRY;
+
+    #[test]
+    fn every_list_has_names() {
+        let slugs = of_the_built_in_cloud(&REGISTRY);
+        for (table, names) in &slugs {
+            assert!(!names.is_empty(), "{table}");
+        }
+        assert!(slugs["database"].iter().any(|name| name == "pg-1c-2g"));
+        assert!(slugs["vm"].iter().any(|name| name == "std-1c-2g"));
+    }
+}

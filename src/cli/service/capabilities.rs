@@ -1,0 +1,142 @@
+//! What `doctor --api` learned of a service, kept by profile beside the user's state, and used by later
+//! commands. It only tunes: without it everything works, and what is damaged counts as nothing.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::cli::files::stack_files;
+use crate::cli::process::settings::Settings;
+use crate::cloud::http::https_transport::origin;
+use crate::cloud::probe::Learned;
+use crate::model::address::Name;
+
+/// The form of the file.
+const SCHEMA_VERSION: u32 = 1;
+
+/// What was learned, of whom, and when.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::cli) struct Note {
+    schema_version: u32,
+    origin: String,
+    profile: Option<Name>,
+    at: Timestamp,
+    learned: Learned,
+}
+
+impl Note {
+    /// Returns what is used from now on.
+    pub(in crate::cli) fn learned(&self) -> &Learned {
+        &self.learned
+    }
+
+    /// Returns it as a sentence.
+    pub(in crate::cli) fn in_words(&self) -> String {
+        let all = in_words(&self.learned);
+        let what = if all.is_empty() { "nothing special".to_owned() } else { all.join(", ") };
+        format!("Of {} on {}: {what}.", self.origin, self.at.strftime("%Y-%m-%d"))
+    }
+}
+
+/// Returns what was learned, each in a few words.
+pub(in crate::cli) fn in_words(learned: &Learned) -> Vec<String> {
+    let pages = learned.page_limit.map(|rows| format!("pages of {rows} rows"));
+    let rate = learned.rate.map(|rate| format!("{rate} requests a second"));
+    let list = learned.list_key.as_ref().map(|key| format!("lists under {key}"));
+    let object = learned.object_key.as_ref().map(|key| format!("objects under {key}"));
+    [pages, rate, list, object].into_iter().flatten().collect()
+}
+
+/// Returns what was learned of the service at an address; `None` when nothing was.
+///
+/// # Errors
+/// When the file is there, and is none.
+pub(in crate::cli) fn read(settings: &Settings, url: &str) -> anyhow::Result<Option<Note>> {
+    let Some((path, origin)) = place(settings, url) else { return Ok(None) };
+    let Some(text) = stack_files::read_optional(&path)? else { return Ok(None) };
+    let note: Note = serde_json::from_str(&text)
+        .map_err(|error| anyhow::anyhow!("{} is damaged: {error}", stack_files::shown(&path)))?;
+    // Two names can make one file's name; what is kept is one service's.
+    let fits =
+        note.schema_version == SCHEMA_VERSION && note.origin == origin && note.profile == settings.profile;
+    Ok(fits.then_some(note))
+}
+
+/// Keeps what was learned of the service at an address; returns where, or `None` for a user without a home.
+///
+/// # Errors
+/// When it cannot be written.
+pub(in crate::cli) fn write(
+    settings: &Settings,
+    url: &str,
+    learned: &Learned,
+    at: Timestamp,
+) -> anyhow::Result<Option<PathBuf>> {
+    let Some((path, origin)) = place(settings, url) else { return Ok(None) };
+    let profile = settings.profile.clone();
+    let note = Note { schema_version: SCHEMA_VERSION, origin, profile, at, learned: learned.clone() };
+    if let Some(folder) = path.parent() {
+        stack_files::make_private_directory(folder)?;
+    }
+    stack_files::write_state(&path, serde_json::to_string(&note)?.as_bytes())?;
+    Ok(Some(path))
+}
+
+/// Forgets what was learned of the service at an address; tells whether it is gone.
+pub(in crate::cli) fn forget(settings: &Settings, url: &str) -> bool {
+    place(settings, url).is_some_and(|(path, _)| {
+        stack_files::remove(&path);
+        !stack_files::exists(&path)
+    })
+}
+
+/// Returns the file, and the service's origin.
+fn place(settings: &Settings, url: &str) -> Option<(PathBuf, String)> {
+    let origin = origin(url).ok()?;
+    let profile = settings.profile.as_deref().unwrap_or("-");
+    Some((file(settings.state.as_deref()?, profile, &origin), origin))
+}
+
+fn file(state: &Path, profile: &str, origin: &str) -> PathBuf {
+    let plain = |text: &str| -> String {
+        text.chars()
+            .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
+            .take(100)
+            .collect()
+    };
+    state.join("services").join(format!("{}.{}.json", plain(origin), plain(profile)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_files_name_holds_nothing_that_leads_elsewhere() {
+        let path = file(Path::new("/s"), "../x/é", "https://api.example.com:8443");
+        assert_eq!(path, Path::new("/s/services/https___api_example_com_8443.___x__.json"));
+    }
+
+    #[test]
+    fn what_was_learned_reads_as_a_sentence() {
+        let note = |page_limit, rate| Note {
+            schema_version: 1,
+            origin: "https://h".into(),
+            profile: None,
+            at: "2026-11-21T12:00:00Z".parse().unwrap(),
+            learned: Learned { page_limit, rate, ..Learned::default() },
+        };
+        let told = note(Some(50), Some(30)).in_words();
+        assert_eq!(told, "Of https://h on 2026-11-21: pages of 50 rows, 30 requests a second.");
+        assert_eq!(note(None, None).in_words(), "Of https://h on 2026-11-21: nothing special.");
+    }
+
+    #[test]
+    fn the_golden_service_profiles_are_read_and_written_as_before() {
+        let golden = include_str!("../../../tests/golden/files/service-profile.json").trim_end();
+        let notes: Vec<Note> = serde_json::from_str(golden).unwrap();
+        assert_eq!(serde_json::to_string(&notes).unwrap(), golden);
+    }
+}

@@ -1,0 +1,50 @@
+//! The catalog tables that commands read last, kept by service in the user's state directory: the editor offers all
+//! of their names, and asks no service. Nothing depends on the file; what is damaged counts as nothing.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::files::stack_files;
+use crate::cli::process::settings::{Cloud, Settings};
+use crate::cloud::http::https_transport::origin;
+use crate::model::catalog::Catalog;
+
+/// The directory in the user's state directory.
+const FOLDER: &str = "offers";
+
+/// Returns the file of a service's tables; `None` for a user without a home, and where nothing may be written.
+pub(in crate::cli) fn file(settings: &Settings) -> Option<PathBuf> {
+    let service = match &settings.cloud {
+        Cloud::At(url) => origin(url).ok()?,
+        Cloud::Local | Cloud::Unset => "local".to_owned(),
+    };
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let name: String = service.chars().map(plain).take(100).collect();
+    let folder = settings.state.as_deref().filter(|_| !settings.untrusted)?.join(FOLDER);
+    Some(folder.join(format!("{name}.json")))
+}
+
+/// Returns the tables that were read last.
+pub(in crate::cli) fn read(path: &Path) -> Option<Catalog> {
+    let text = stack_files::read_optional(path).ok()??;
+    serde_json::from_str(&text).ok()
+}
+
+/// Keeps tables, in the place of those of the same names. That it cannot is no failure of the command.
+pub(in crate::cli) fn keep(path: Option<&Path>, read_now: &Catalog) {
+    let Some(path) = path.filter(|_| !read_now.tables.is_empty()) else { return };
+    let mut all = read(path).unwrap_or_default();
+    let tables = read_now.tables.iter().map(|(name, records)| (name.clone(), records.clone()));
+    let before = all.tables.clone();
+    all.tables.extend(tables);
+    if all.tables == before {
+        return;
+    }
+    all.read_at = read_now.read_at;
+    let write = || -> anyhow::Result<()> {
+        if let Some(folder) = path.parent() {
+            stack_files::make_private_directory(folder)?;
+        }
+        stack_files::write_state(path, serde_json::to_string(&all)?.as_bytes())
+    };
+    let _ = write();
+}

@@ -1,0 +1,231 @@
+//! `Connection`: the client of the cloud that was asked for, and where its ledger is kept.
+//!
+//! The embedded cloud and a real account never share a ledger or pinned ids.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use super::rate_limit_file::LimiterFile;
+use super::{api_key, capabilities, catalog_cache, embedded_cloud};
+use crate::apply::context::Bounds;
+use crate::cli::files::stack_files;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::ledger_settings;
+use crate::cli::process::settings::{Cloud, Settings};
+use crate::cloud::client::Client;
+use crate::cloud::http::https_transport::{HttpCloud, Options, Roots};
+use crate::cloud::http::rate_limit::SharedSlots;
+use crate::cloud::read::account::Account;
+use crate::cloud::system_clock::{SystemClock, SystemRandom};
+use crate::config::stack::Stack;
+use crate::emulator::server::Running;
+use crate::kinds::REGISTRY;
+use crate::ledger::stores::location::Place;
+use crate::model::secret::Secret;
+
+/// The transport of every command.
+pub(in crate::cli) type Http = HttpCloud;
+/// The clock of every command.
+pub(in crate::cli) type Time = SystemClock;
+/// The chance of every command.
+pub(in crate::cli) type Chance = SystemRandom;
+
+/// The bounds of the embedded cloud: it runs in this process, so nothing is under way after a crash.
+pub(in crate::cli) const LOCAL_BOUNDS: Bounds = Bounds {
+    effect: Duration::from_secs(1),
+    listing: Duration::from_secs(1),
+    sending: Duration::from_mins(2),
+};
+
+/// A way to the service, for a stack.
+pub(in crate::cli) struct Connection {
+    /// The client.
+    pub(in crate::cli) client: Client<Http, Time, Chance>,
+    /// Where the stack's ledger is kept.
+    pub(in crate::cli) place: Place,
+    /// The file of pinned catalog names.
+    pub(in crate::cli) lock_file: PathBuf,
+    /// The file of the catalog tables that were read last.
+    pub(in crate::cli) catalogs: Option<PathBuf>,
+    /// How many times as fast as ours the service's clock runs.
+    pub(in crate::cli) speed: f64,
+    /// Timing assumptions that hold here.
+    pub(in crate::cli) bounds: Bounds,
+    /// The embedded cloud, while this process runs it.
+    _emulator: Option<Running>,
+}
+
+/// A way to the service, whatever the stack.
+pub(in crate::cli) struct Link {
+    /// The client.
+    pub(in crate::cli) client: Client<Http, Time, Chance>,
+    /// The file of pinned catalog names.
+    pub(in crate::cli) lock_file: PathBuf,
+    /// The file of the catalog tables that were read last.
+    pub(in crate::cli) catalogs: Option<PathBuf>,
+    /// How many times as fast as ours the service's clock runs.
+    speed: f64,
+    /// Timing assumptions that hold here.
+    pub(in crate::cli) bounds: Bounds,
+    /// The embedded cloud, while this process runs it.
+    emulator: Option<Running>,
+}
+
+impl Link {
+    /// Connects to the cloud that was asked for. Its public tables need no key: then none is looked for.
+    ///
+    /// # Errors
+    /// When no address or key is set, or the embedded cloud cannot start.
+    pub(in crate::cli) fn open(
+        settings: &Settings,
+        directory: &Path,
+        public: bool,
+    ) -> Result<Self, Failure> {
+        let find = |url: &str| if public { Ok(None) } else { api_key::find(settings, url).map(Some) };
+        Self::with(settings, directory, settings.untrusted, find)
+    }
+
+    /// Does the same with a key that was found already, for a command that only looks: its transport sends
+    /// nothing but GETs.
+    ///
+    /// # Errors
+    /// When no address is set, or the embedded cloud cannot start.
+    pub(in crate::cli) fn looking(
+        settings: &Settings,
+        directory: &Path,
+        key: Option<Secret>,
+    ) -> Result<Self, Failure> {
+        Self::with(settings, directory, true, |_| Ok(key))
+    }
+
+    fn with(
+        settings: &Settings,
+        directory: &Path,
+        only_looks: bool,
+        key: impl FnOnce(&str) -> Result<Option<Secret>, Failure>,
+    ) -> Result<Self, Failure> {
+        let looks = only_looks.then_some(REGISTRY);
+        if settings.cloud == Cloud::Local {
+            let (mut options, emulator, speed) =
+                embedded_cloud::open(&embedded_cloud::directory(directory), settings.state.as_deref())?;
+            options.only_looks = looks;
+            return Ok(Self {
+                client: client(&options, LOCAL_BOUNDS)?,
+                lock_file: directory.join(".stead/local/stead.lock"),
+                catalogs: catalog_cache::file(settings),
+                speed,
+                bounds: LOCAL_BOUNDS,
+                emulator,
+            });
+        }
+        let Cloud::At(url) = &settings.cloud else {
+            return Err(Failure::new(Exit::Usage, "no cloud is named")
+                .help("Set STEAD_API_URL (or --api-url) and STEAD_API_KEY for an account,")
+                .help("or say --cloud local for the one in this program."));
+        };
+        let key = key(url)?;
+        let known = key.clone();
+        let mut options = options(settings, url, key.as_ref())?;
+        options.only_looks = looks;
+        let client = client(&options, Bounds::default())?;
+        share_limits(&client, settings, url, known.as_ref());
+        if let Some(key) = known.as_ref().and_then(Secret::expose) {
+            client.learn_secret(key);
+        }
+        // What is damaged is told by the doctor; here it counts as nothing.
+        let note = if settings.untrusted { Ok(None) } else { capabilities::read(settings, url) };
+        if let Ok(Some(note)) = note {
+            client.goes_by(note.learned());
+        }
+        Ok(Self {
+            client,
+            lock_file: directory.join("stead.lock"),
+            catalogs: catalog_cache::file(settings),
+            speed: 1.0,
+            bounds: Bounds::default(),
+            emulator: None,
+        })
+    }
+}
+
+impl Connection {
+    /// Connects to the cloud that was asked for.
+    ///
+    /// # Errors
+    /// When no address or key is set, or the embedded cloud cannot start.
+    pub(in crate::cli) fn open(
+        settings: &Settings,
+        stack: &Stack,
+        directory: &Path,
+    ) -> Result<Self, Failure> {
+        let place = ledger_settings::place(settings, stack, directory)?;
+        if settings.cloud == Cloud::Local && settings.untrusted {
+            return Err(Failure::new(
+                Exit::Usage,
+                "the built-in cloud writes its data, and --untrusted writes nothing",
+            )
+            .help("Serve it from another directory with stead emulator, and name it by STEAD_API_URL."));
+        }
+        let Link { client, lock_file, catalogs, speed, bounds, emulator } =
+            Link::open(settings, directory, false)?;
+        // The service may repeat what an earlier run sent it.
+        let settings = stack.resources.values().flat_map(|resource| resource.attributes.values());
+        for setting in settings.chain(stack.named.values()) {
+            setting.expression.each_value(&mut |value| {
+                value.each_secret(&mut |secret| client.learn_secret(secret));
+            });
+        }
+        Ok(Self { client, place, lock_file, catalogs, speed, bounds, _emulator: emulator })
+    }
+}
+
+/// Asks the service at an address what it tells of a key.
+///
+/// # Errors
+/// When it refuses the key or does not answer.
+pub(in crate::cli) async fn account(
+    settings: &Settings,
+    url: &str,
+    key: &Secret,
+) -> Result<Account, Failure> {
+    let client = client(&options(settings, url, Some(key))?, Bounds::default())?;
+    share_limits(&client, settings, url, Some(key));
+    client.learn_secret(key.expose().unwrap_or_default());
+    Ok(client.account(key.expose().unwrap_or_default()).await?)
+}
+
+fn options(settings: &Settings, url: &str, key: Option<&Secret>) -> Result<Options, Failure> {
+    let key = key.and_then(Secret::expose).map(SecretString::from);
+    let mut options = Options::new(url, key);
+    if let Some(path) = &settings.ca_file {
+        let pem = stack_files::read_bytes(path)?;
+        options.roots = Roots::parse(&pem).map_err(|why| {
+            Failure::new(Exit::Usage, format!("{} cannot be trusted: {why}", stack_files::shown(path)))
+        })?;
+    }
+    options.only_looks = settings.untrusted.then_some(REGISTRY);
+    Ok(options)
+}
+
+/// Shares the limiters with other commands of this user; one that must write nothing keeps its own.
+fn share_limits(client: &Client<Http, Time, Chance>, settings: &Settings, url: &str, key: Option<&Secret>) {
+    if settings.untrusted {
+        return;
+    }
+    let open = |key: Option<&Secret>| {
+        let file = LimiterFile::open(settings.state.as_deref(), url, key, &SystemRandom);
+        file.map(|file| Box::new(file) as Box<dyn SharedSlots>)
+    };
+    let keyed = key.and_then(|key| open(Some(key)));
+    client.share_limits(keyed, open(None));
+}
+
+fn client(options: &Options, bounds: Bounds) -> Result<Client<Http, Time, Chance>, Failure> {
+    let http = HttpCloud::new(options).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
+    let client = Client::new(http, SystemClock, SystemRandom, REGISTRY);
+    client.expect_lag(bounds.listing);
+    Ok(client)
+}

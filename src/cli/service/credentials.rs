@@ -1,0 +1,364 @@
+//! Stored API keys: one file that only its owner can read, each key bound to one origin. Of a key in the system's
+//! keychain the file says that it is there.
+
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+
+use crate::cli::files::stack_files;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::process::profile::DEFAULT;
+use crate::cli::process::settings::Variables;
+use crate::ledger::stores::file::dir_handle::{Folder, read_bounded};
+use crate::model::address::Name;
+use crate::model::secret::Secret;
+
+/// The file's name in the user's directory.
+const FILE: &str = "credentials.json";
+
+/// The form of the file.
+const SCHEMA_VERSION: u32 = 1;
+
+/// Largest file of keys.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Longest key.
+const LONGEST_KEY: usize = 4096;
+
+/// The file. Not `Debug`: it holds keys.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    schema_version: u32,
+    keys: Vec<StoredKey>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredKey {
+    /// The only place that it is sent to: scheme, host and port.
+    origin: String,
+    /// The profile that it was stored for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    profile: Option<Name>,
+    /// The key; `None` when it is in the keychain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+    /// It is in the system's keychain.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    keychain: bool,
+}
+
+/// Where a stored key is.
+#[derive(Debug)]
+pub(in crate::cli) enum Kept {
+    /// In the file.
+    Here(Secret),
+    /// In the system's keychain.
+    Keychain,
+}
+
+impl StoredKey {
+    fn kept(self) -> Kept {
+        self.key.map_or(Kept::Keychain, |key| Kept::Here(Secret::new(key)))
+    }
+}
+
+/// Whose key: it is sent to this origin and no other, and used by this profile and no other.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cli) struct Place<'a> {
+    /// Scheme, host and port.
+    pub(in crate::cli) origin: &'a str,
+    /// The profile; `None` without one.
+    pub(in crate::cli) profile: Option<&'a Name>,
+}
+
+impl Place<'_> {
+    fn holds(&self, stored: &StoredKey) -> bool {
+        stored.origin == self.origin && unnamed(stored.profile.as_ref()) == unnamed(self.profile)
+    }
+}
+
+/// Returns a profile that was named. The default one is none: a key stays its key when the settings begin to
+/// have a block for it, or cease to.
+pub(in crate::cli) fn unnamed(profile: Option<&Name>) -> Option<&Name> {
+    profile.filter(|name| *name != DEFAULT)
+}
+
+/// Returns the user's directory: `STEAD_CONFIG_DIR`, else the platform's place for settings.
+pub(in crate::cli) fn directory(variables: &Variables) -> Option<PathBuf> {
+    let path = |name: &str| {
+        let path = variables.get(name).map(PathBuf::from)?;
+        // A relative one would lead into whatever directory the command is run in: a stack's.
+        path.is_absolute().then_some(path)
+    };
+    path("STEAD_CONFIG_DIR")
+        .or_else(|| path("XDG_CONFIG_HOME").map(|path| path.join("stead")))
+        .or_else(|| path("HOME").map(|path| path.join(".config/stead")))
+}
+
+/// Tells whether a text can be a key: what a header can hold, without blanks.
+pub(in crate::cli) fn is_key(text: &str) -> bool {
+    (1..=LONGEST_KEY).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// Returns the key that is stored for a place, or that the keychain has it.
+///
+/// # Errors
+/// When the file is one that others can read or change, is damaged, or is a link.
+pub(in crate::cli) fn find(directory: &Path, place: Place<'_>) -> Result<Option<Kept>, Failure> {
+    let Some(stored) = load(directory)? else { return Ok(None) };
+    Ok(stored.keys.into_iter().find(|stored| place.holds(stored)).map(StoredKey::kept))
+}
+
+/// Stores a key for a place, over an older one; `None`: the keychain has it. Returns the file's path.
+///
+/// # Errors
+/// As `find`, or when it cannot be written.
+pub(in crate::cli) fn store(
+    directory: &Path,
+    place: Place<'_>,
+    key: Option<&str>,
+) -> Result<PathBuf, Failure> {
+    let mut stored =
+        load(directory)?.unwrap_or(Stored { schema_version: SCHEMA_VERSION, keys: Vec::new() });
+    stored.keys.retain(|stored| !place.holds(stored));
+    stored.keys.push(StoredKey {
+        origin: place.origin.to_owned(),
+        profile: place.profile.cloned(),
+        key: key.map(str::to_owned),
+        keychain: key.is_none(),
+    });
+    save(directory, &stored)
+}
+
+/// Forgets the key that is stored for a place; false when there was none.
+///
+/// # Errors
+/// As `store`.
+pub(in crate::cli) fn forget(directory: &Path, place: Place<'_>) -> Result<bool, Failure> {
+    let Some(mut stored) = load(directory)? else { return Ok(false) };
+    let before = stored.keys.len();
+    stored.keys.retain(|stored| !place.holds(stored));
+    if stored.keys.len() == before {
+        return Ok(false);
+    }
+    save(directory, &stored).map(|_| true)
+}
+
+/// Returns the path of the file of keys in the user's directory.
+pub(in crate::cli) fn path(directory: &Path) -> PathBuf {
+    directory.join(FILE)
+}
+
+/// Returns the origins that keys are stored for by this profile; none without a file.
+///
+/// # Errors
+/// As `find`.
+pub(in crate::cli) fn origins(directory: &Path, profile: Option<&Name>) -> Result<Vec<String>, Failure> {
+    let stored = load(directory)?;
+    let keys = stored.into_iter().flat_map(|stored| stored.keys);
+    Ok(keys.filter(|key| unnamed(key.profile.as_ref()) == unnamed(profile)).map(|key| key.origin).collect())
+}
+
+fn save(directory: &Path, stored: &Stored) -> Result<PathBuf, Failure> {
+    let path = directory.join(FILE);
+    let text = serde_json::to_vec_pretty(stored).map_err(anyhow::Error::from)?;
+    let written = Folder::make(directory)
+        .and_then(|folder| folder.replace(FILE, 0o600, |file| file.write_all(&text)));
+    written.map_err(|error| unusable(&path, &error.to_string(), "Nothing was stored."))?;
+    Ok(path)
+}
+
+fn load(directory: &Path) -> Result<Option<Stored>, Failure> {
+    let path = directory.join(FILE);
+    let remedy = "Repair it, or remove it and run `stead login` again.";
+    let opened = Folder::ours(directory).and_then(|folder| folder.open(FILE, OFlags::RDONLY));
+    let file = match opened {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unusable(&path, &error.to_string(), remedy)),
+    };
+    let data = file.metadata().map_err(|error| unusable(&path, &error.to_string(), remedy))?;
+    if data.uid() != rustix::process::geteuid().as_raw() {
+        return Err(unusable(&path, "it belongs to another user", remedy));
+    }
+    if data.mode() & 0o077 != 0 {
+        let remedy = format!(
+            "Others may have read the key: make a new one, then chmod 600 {} and log in again.",
+            stack_files::shown(&path)
+        );
+        return Err(unusable(&path, "other users can read or write it", &remedy));
+    }
+    let bytes =
+        read_bounded(file, MOST_BYTES).map_err(|error| unusable(&path, &error.to_string(), remedy))?;
+    // What is wrong with it could quote a key.
+    let stored: Stored =
+        serde_json::from_slice(&bytes).map_err(|_| unusable(&path, "it is damaged", remedy))?;
+    if stored.keys.iter().any(|stored| stored.key.is_none() != stored.keychain) {
+        return Err(unusable(&path, "it is damaged", remedy));
+    }
+    if stored.schema_version != SCHEMA_VERSION {
+        return Err(unusable(&path, "it was written by a newer version", "Use that version."));
+    }
+    Ok(Some(stored))
+}
+
+fn unusable(path: &Path, why: &str, remedy: &str) -> Failure {
+    Failure::new(
+        Exit::Failed,
+        format!("the stored keys in {} cannot be used: {why}", stack_files::shown(path)),
+    )
+    .help(remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods, reason = "the tests lay out files")]
+
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    const HERE: Place<'static> = Place { origin: "https://api.example.com", profile: None };
+
+    fn found(directory: &Path, place: Place<'_>) -> Option<String> {
+        find(directory, place).unwrap().map(|kept| match kept {
+            Kept::Here(key) => key.expose().unwrap().to_owned(),
+            Kept::Keychain => "(keychain)".to_owned(),
+        })
+    }
+
+    #[test]
+    fn a_key_belongs_to_one_origin_and_one_profile() {
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("stead");
+        assert_eq!(found(&directory, HERE), None);
+        assert!(!directory.exists(), "looking makes nothing");
+        let work = Name::new("work");
+        let there = Place { profile: Some(&work), ..HERE };
+        store(&directory, HERE, Some("first")).unwrap();
+        let path = store(&directory, HERE, Some("second")).unwrap();
+        store(&directory, there, Some("third")).unwrap();
+        assert_eq!(found(&directory, HERE).as_deref(), Some("second"));
+        assert_eq!(found(&directory, there).as_deref(), Some("third"));
+        for origin in [
+            "https://api.example.com:8443",
+            "http://api.example.com",
+            "https://example.com",
+            "https://api.example.com.evil.test",
+            "https://x.api.example.com",
+        ] {
+            assert_eq!(found(&directory, Place { origin, profile: None }), None, "{origin}");
+        }
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
+        assert!(forget(&directory, HERE).unwrap() && !forget(&directory, HERE).unwrap());
+        assert_eq!((found(&directory, HERE), found(&directory, there).is_some()), (None, true));
+        store(&directory, there, None).unwrap();
+        assert_eq!(found(&directory, there).as_deref(), Some("(keychain)"));
+        assert!(!fs::read_to_string(&path).unwrap().contains("third"), "it is in one place");
+        let text = fs::read_to_string(&path).unwrap().replace("true", "false");
+        fs::write(&path, text).unwrap();
+        assert!(find(&directory, there).unwrap_err().message.contains("it is damaged"));
+    }
+
+    #[test]
+    fn the_default_profile_is_the_same_with_and_without_a_block_of_settings() {
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("stead");
+        let default = Name::new("default");
+        let named = Place { profile: Some(&default), ..HERE };
+        store(&directory, HERE, Some("first")).unwrap();
+        assert_eq!(found(&directory, named).as_deref(), Some("first"));
+        store(&directory, named, Some("second")).unwrap();
+        assert_eq!(found(&directory, HERE).as_deref(), Some("second"), "one key, not two");
+        assert_eq!(origins(&directory, Some(&default)).unwrap(), [HERE.origin]);
+        assert!(forget(&directory, HERE).unwrap() && !forget(&directory, named).unwrap());
+    }
+
+    #[test]
+    fn a_file_that_others_can_reach_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("stead");
+        let path = store(&directory, HERE, Some("canary")).unwrap();
+        let refused = |why: &str| {
+            let error = find(&directory, HERE).unwrap_err();
+            assert!(error.message.contains(why), "{}", error.message);
+            assert!(!format!("{error:?}").contains("canary") && !error.help.is_empty());
+        };
+        for mode in [0o644, 0o640, 0o604, 0o620, 0o602, 0o666, 0o610] {
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            refused("other users can read or write it");
+        }
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        fs::set_permissions(&directory, Permissions::from_mode(0o777)).unwrap();
+        refused("everyone can write there");
+        fs::set_permissions(&directory, Permissions::from_mode(0o700)).unwrap();
+        fs::write(&path, "{\"canary\": 1}").unwrap();
+        refused("it is damaged");
+        let elsewhere = root.path().join("elsewhere");
+        fs::rename(&path, &elsewhere).unwrap();
+        symlink(&elsewhere, &path).unwrap();
+        refused("symbolic link");
+        fs::remove_file(&path).unwrap();
+        fs::rename(&directory, root.path().join("aside")).unwrap();
+        symlink(root.path().join("aside"), &directory).unwrap();
+        refused("it is a link");
+    }
+
+    /// Root may give files away; other users cannot, and then there is nothing to try.
+    #[test]
+    fn another_users_file_is_refused() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("stead");
+        let path = store(&directory, HERE, Some("canary")).unwrap();
+        std::os::unix::fs::chown(&path, Some(12_345), None).unwrap();
+        assert!(find(&directory, HERE).unwrap_err().message.contains("another user"));
+    }
+
+    #[test]
+    fn the_users_directory() {
+        let at = |given: &[(&str, &str)]| {
+            let given = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            directory(&given.collect()).map(|path| path.display().to_string())
+        };
+        assert_eq!(at(&[("HOME", "/home/ada")]).unwrap(), "/home/ada/.config/stead");
+        assert_eq!(at(&[("HOME", "/home/ada"), ("XDG_CONFIG_HOME", "/x")]).unwrap(), "/x/stead");
+        assert_eq!(at(&[("STEAD_CONFIG_DIR", "/c"), ("XDG_CONFIG_HOME", "/x")]).unwrap(), "/c");
+        assert_eq!(at(&[("STEAD_CONFIG_DIR", "here")]), None, "relative to a stack it is a stack's");
+        assert_eq!(at(&[]), None);
+    }
+
+    #[test]
+    fn what_can_be_a_key() {
+        assert!(is_key("sk_live-1.2"));
+        for bad in ["", "a b", "a\nb", "ü", "a\u{7f}", &"a".repeat(5000)] {
+            assert!(!is_key(bad), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_golden_file_of_keys_is_read_and_written_as_before() {
+        let golden = include_str!("../../../tests/golden/files/credentials.json");
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("stead");
+        let work = Name::new("work");
+        store(&directory, HERE, Some("sk_1")).unwrap();
+        let path = store(&directory, Place { profile: Some(&work), ..HERE }, None).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), golden);
+        fs::write(&path, golden).unwrap();
+        assert_eq!(found(&directory, HERE).as_deref(), Some("sk_1"));
+        assert_eq!(
+            found(&directory, Place { profile: Some(&work), ..HERE }).as_deref(),
+            Some("(keychain)")
+        );
+    }
+}

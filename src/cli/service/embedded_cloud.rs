@@ -1,0 +1,180 @@
+//! The embedded cloud of `--cloud local`: this process runs it, or one that `stead emulator` already
+//! serves from the same data.
+//!
+//! Where a served one listens stands in a note in the user's own state directory, never in a repository, whose
+//! author could send requests elsewhere with it. The note counts only while somebody holds the data's lock, and
+//! whoever takes the lock removes it first: so it is of the process that holds the lock.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::cli::files::stack_files::{self, Shared};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cloud::http::https_transport::Options;
+use crate::emulator::server::{self, Running, ServeError};
+use crate::emulator::store::StoreError;
+use crate::model::hex::hex;
+
+/// The directory of what stead keeps beside a stack, or at a repository's root.
+const STEAD: &str = ".stead";
+
+/// The name of the cloud's data in it.
+const DATA: &str = "cloud.db";
+
+/// The directory of notes in the user's state directory.
+const NOTES: &str = "emulators";
+
+/// How many times as fast as life the embedded cloud runs: a database takes seconds.
+pub(in crate::cli) const SPEED: f64 = 20.0;
+
+/// How long a command waits before it tries again to open the data of the embedded cloud, and how often it does.
+const PAUSE: Duration = Duration::from_millis(100);
+const ATTEMPTS: u32 = 100;
+
+/// Where a served emulator can be reached, for commands that use the same data.
+#[derive(Debug, Serialize, Deserialize)]
+struct Note {
+    address: SocketAddr,
+    api_key: String,
+    /// How fast its clock ran when it began.
+    #[serde(default)]
+    speed: Option<f64>,
+}
+
+/// Returns the directory of the embedded cloud's data: one for the repository, so that its stacks live in one cloud;
+/// or the stack's own, where its data is there already or no repository is around it.
+pub(in crate::cli) fn directory(stack: &Path) -> PathBuf {
+    let own = stack.join(STEAD);
+    if stack_files::exists(&own.join(DATA)) {
+        return own;
+    }
+    let root = Shared::of(stack, false).root;
+    if stack_files::exists(&root.join(".git")) { root.join(STEAD) } else { own }
+}
+
+/// Returns the way to the embedded cloud whose data is in `folder`, the cloud itself when this process runs it, and
+/// how many times as fast as ours its clock runs.
+///
+/// # Errors
+/// When its data cannot be used, or another command uses it for long.
+pub(in crate::cli) fn open(
+    folder: &Path,
+    state: Option<&Path>,
+) -> Result<(Options, Option<Running>, f64), Failure> {
+    stack_files::make_private_directory(folder)?;
+    let options = server::Options { speed: Some(SPEED), ..server::Options::default() };
+    let mut attempts = ATTEMPTS;
+    loop {
+        let error = match spawn(&options, folder, state) {
+            Ok(running) => {
+                let key = SecretString::from(running.api_key.clone());
+                return Ok((Options::new(running.base_url(), Some(key)), Some(running), SPEED));
+            }
+            Err(error) if is_locked(&error) => error,
+            Err(error) => return Err(failure(&error)),
+        };
+        if let Some(note) = served(folder, state) {
+            let url = format!("http://{}", note.address);
+            let speed = note.speed.unwrap_or(SPEED);
+            return Ok((Options::new(url, Some(SecretString::from(note.api_key))), None, speed));
+        }
+        if attempts == 0 {
+            return Err(failure(&error));
+        }
+        attempts -= 1;
+        // A command of another stack of the repository runs the cloud: most end soon.
+        pause();
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "nothing runs yet that could go on meanwhile")]
+fn pause() {
+    std::thread::sleep(PAUSE);
+}
+
+/// Starts an emulator on the data in `folder`.
+///
+/// # Errors
+/// When its data or address cannot be used.
+pub(in crate::cli) fn start(
+    options: &server::Options,
+    folder: &Path,
+    state: Option<&Path>,
+) -> Result<Running, Failure> {
+    stack_files::make_private_directory(folder)?;
+    spawn(options, folder, state).map_err(|error| failure(&error))
+}
+
+fn spawn(options: &server::Options, folder: &Path, state: Option<&Path>) -> Result<Running, ServeError> {
+    let options = server::Options { data: Some(folder.join(DATA)), ..options.clone() };
+    let running = server::spawn(options)?;
+    // The lock is ours: what an emulator left that was killed is nobody's address, or somebody else's by now.
+    take_note(folder, state);
+    Ok(running)
+}
+
+fn failure(error: &ServeError) -> Failure {
+    Failure::new(Exit::Failed, error.to_string())
+}
+
+fn is_locked(error: &ServeError) -> bool {
+    matches!(error, ServeError::Store(StoreError::Locked { .. }))
+}
+
+/// Leaves a note where the served emulator can be reached.
+///
+/// # Errors
+/// When it cannot be written.
+pub(in crate::cli) fn leave_note(
+    folder: &Path,
+    state: Option<&Path>,
+    running: &Running,
+    speed: Option<f64>,
+) -> anyhow::Result<()> {
+    let Some(path) = note(folder, state) else {
+        anyhow::bail!("there is no directory for it: HOME is not set")
+    };
+    let note = Note { address: running.address, api_key: running.api_key.clone(), speed };
+    if let Some(notes) = path.parent() {
+        stack_files::make_private_directory(notes)?;
+    }
+    stack_files::write_state(&path, serde_json::to_string(&note)?.as_bytes())
+}
+
+/// Takes the note away.
+pub(in crate::cli) fn take_note(folder: &Path, state: Option<&Path>) {
+    if let Some(path) = note(folder, state) {
+        stack_files::remove(&path);
+    }
+}
+
+/// Returns the file of a note: of the data's real directory, by whatever path it is named.
+fn note(folder: &Path, state: Option<&Path>) -> Option<PathBuf> {
+    let full = stack_files::real_path(folder)?;
+    let digest = hex(&Sha256::digest(full.as_os_str().as_encoded_bytes()));
+    Some(state?.join(NOTES).join(format!("{digest}.json")))
+}
+
+/// Returns the note of the emulator that holds the data. One that others could write counts as none.
+fn served(folder: &Path, state: Option<&Path>) -> Option<Note> {
+    let bytes = stack_files::read_own_secret(&note(folder, state)?).ok()?;
+    serde_json::from_slice::<Note>(&bytes).ok().filter(|note| note.address.ip().is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_golden_addresses_of_emulators_are_read_and_written_as_before() {
+        let golden = include_str!("../../../tests/golden/files/emulator-address.json").trim_end();
+        let notes: Vec<Note> = serde_json::from_str(golden).unwrap();
+        assert_eq!(serde_json::to_string(&notes).unwrap(), golden);
+    }
+}

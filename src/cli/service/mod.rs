@@ -1,0 +1,12 @@
+//! The connection to the service: credentials, keys, the embedded cloud, and what was learned of the service.
+
+pub(super) mod api_key;
+pub(super) mod builtin_catalog;
+pub(super) mod capabilities;
+pub(super) mod catalog_cache;
+pub(super) mod connection;
+pub(super) mod credentials;
+pub(super) mod embedded_cloud;
+pub(super) mod key_command;
+pub(super) mod keychain;
+pub(super) mod rate_limit_file;

@@ -1,0 +1,95 @@
+//! What commands that change files share: reading one, saying why it stays as it is, showing the change
+//! and asking.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::command_context::Session;
+use crate::cli::files::stack_files;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::config::edit::Refusal;
+use crate::config::load::Rejected;
+use crate::config::text;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::source::{Source, SourceId, Sources};
+use crate::report::views::edits;
+
+/// A file's new text.
+#[derive(Debug)]
+pub(in crate::cli) struct Rewrite {
+    /// Where it is.
+    pub(in crate::cli) path: PathBuf,
+    /// The file as it is.
+    pub(in crate::cli) before: Source,
+    /// Its new text.
+    pub(in crate::cli) after: String,
+}
+
+/// Reads one file of a stack.
+///
+/// # Errors
+/// When it cannot be read or is no text.
+pub(in crate::cli) fn read(path: &Path) -> Result<Source, Failure> {
+    decoded(&stack_files::shown(path), stack_files::read_text(path)?)
+}
+
+/// Reads standard input as a file of that name.
+///
+/// # Errors
+/// When it cannot be read or is no text.
+pub(in crate::cli) fn read_standard_input(name: &str) -> Result<Source, Failure> {
+    decoded(name, stack_files::read_standard_input()?)
+}
+
+fn decoded(name: &str, bytes: Vec<u8>) -> Result<Source, Failure> {
+    match text::decode(SourceId(0), bytes) {
+        Ok(text) => Ok(Source::new(name, text)),
+        Err(unreadable) => {
+            let source = Source::new(name, unreadable.shown);
+            Err(rejected(&source, vec![unreadable.diagnostic]))
+        }
+    }
+}
+
+/// Returns the failure of problems in one file.
+pub(in crate::cli) fn rejected(source: &Source, diagnostics: Vec<Diagnostic>) -> Failure {
+    let mut sources = Sources::default();
+    sources.add(source.clone());
+    Box::new(Rejected { sources, diagnostics }).into()
+}
+
+/// Returns the failure of an edit that is not made.
+pub(in crate::cli) fn refused(source: &Source, refusal: Refusal) -> Failure {
+    rejected(source, vec![*refusal.0])
+}
+
+/// Shows changes, asks, and writes them; tells whether they were written.
+///
+/// # Errors
+/// When nobody is there to answer, or a file cannot be written.
+pub(in crate::cli) async fn write(
+    session: &Session,
+    rewrites: &[Rewrite],
+    yes: bool,
+) -> Result<bool, Failure> {
+    for rewrite in rewrites {
+        let Rewrite { before, after, .. } = rewrite;
+        let style = session.ui.message_style;
+        session.ui.say(edits::file(&before.path, &before.text, after, style).trim_end());
+    }
+    if !session.sure(yes, "Write this?").await? {
+        return Ok(false);
+    }
+    for rewrite in rewrites {
+        // Someone may have edited it meanwhile.
+        let now = read(&rewrite.path)?;
+        if now.text != rewrite.before.text {
+            return Err(Failure::new(
+                Exit::OutOfDate,
+                format!("{} changed meanwhile; it was left alone", now.path),
+            ));
+        }
+        stack_files::rewrite(&rewrite.path, rewrite.after.as_bytes())?;
+    }
+    Ok(true)
+}

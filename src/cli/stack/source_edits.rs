@@ -1,0 +1,129 @@
+//! Edits of a stack's own files and of its modules': made in memory, read back, shown, agreed on, written.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::project::Begun;
+use crate::cli::command_context::Session;
+use crate::cli::files::overlay_fs::Overlaid;
+use crate::cli::files::stack_files;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::config::edit::{Edit, File, edit};
+use crate::config::load::{self, Rejected};
+use crate::config::stack::Stack;
+use crate::kinds::REGISTRY;
+use crate::model::source::{Source, SourceId, Sources};
+use crate::report::{self, json};
+
+/// How long the smallest difference is looked for: with ten thousand changes a larger one shows as much.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Files with edits that are not written yet.
+pub(in crate::cli) struct Edits<'a> {
+    pub(in crate::cli) begun: &'a Begun,
+    texts: Vec<(SourceId, Source)>,
+    /// Those of modules, with their paths from the root.
+    shared: BTreeMap<SourceId, PathBuf>,
+}
+
+impl<'a> Edits<'a> {
+    /// Starts with the files as they are.
+    pub(in crate::cli) fn new(begun: &'a Begun) -> Self {
+        let texts = begun.files.iter().map(|(id, source)| (id, source.clone())).collect();
+        Self { begun, texts, shared: BTreeMap::new() }
+    }
+
+    /// Adds a file of a module, by its path from the root.
+    pub(in crate::cli) fn add(&mut self, file: SourceId, path: PathBuf) {
+        if let Some(source) = self.begun.project.stack.sources.get(file) {
+            self.texts.push((file, source.clone()));
+            self.shared.insert(file, path);
+        }
+    }
+
+    /// Edits one file.
+    ///
+    /// # Errors
+    /// When the edit cannot be made without touching anything else.
+    pub(in crate::cli) fn make(&mut self, file: SourceId, edits: &[Edit]) -> Result<(), Failure> {
+        let Some((_, source)) = self.texts.iter_mut().find(|(id, _)| *id == file) else { return Ok(()) };
+        let made = edit(&File { source, registry: &REGISTRY }, edits);
+        let text = made.map_err(|refusal| {
+            let mut sources = Sources::default();
+            sources.add(source.clone());
+            Failure::from(Box::new(Rejected { sources, diagnostics: vec![*refusal.0] }))
+        })?;
+        *source = Source::new(source.path.clone(), text);
+        Ok(())
+    }
+
+    /// Reads the edited files as a stack.
+    ///
+    /// # Errors
+    /// When they have problems that they did not have before.
+    pub(in crate::cli) fn read(&self) -> Result<Stack, Failure> {
+        let edited = self.texts.iter().filter_map(|(id, source)| {
+            self.shared.get(id).map(|path| (path.clone(), source.text.to_string()))
+        });
+        let files = Overlaid { disk: self.begun.project.files(), edited: edited.collect() };
+        Ok(load::load(REGISTRY, self.sources(), &self.begun.request, &files)?.0)
+    }
+
+    /// Returns the stack's own files as they are edited.
+    pub(in crate::cli) fn sources(&self) -> Sources {
+        let mut sources = Sources::default();
+        for (_, source) in self.texts.iter().filter(|(id, _)| !self.shared.contains_key(id)) {
+            sources.add(source.clone());
+        }
+        sources
+    }
+
+    /// Shows the edits, asks, and writes them.
+    ///
+    /// # Errors
+    /// When nobody is there to say yes, a file changed meanwhile, or cannot be written.
+    pub(in crate::cli) async fn settle(&self, session: &Session, yes: bool) -> Result<bool, Failure> {
+        let old = |id: SourceId| {
+            let read =
+                || self.begun.project.stack.sources.get(id).filter(|_| self.shared.contains_key(&id));
+            self.begun.files.get(id).or_else(read)
+        };
+        let edited: Vec<(SourceId, &Source, &Source)> = self
+            .texts
+            .iter()
+            .filter_map(|(id, new)| Some((*id, old(*id)?, new)))
+            .filter(|(_, old, new)| old.text != new.text)
+            .collect();
+        let diffs: Vec<(String, String)> = edited.iter().map(|(_, old, new)| diff(old, new)).collect();
+        if session.ui.json {
+            session.ui.out(&json::edits(&diffs));
+        } else {
+            session.ui.out(&diffs.iter().map(|(_, diff)| diff.as_str()).collect::<String>());
+        }
+        if !session.sure(yes, "Write this?").await? {
+            return Ok(false);
+        }
+        for (id, old, new) in edited {
+            let path = session.settings.dir.join(&old.path);
+            let own = !self.shared.contains_key(&id) && stack_files::exists(&path);
+            let path = if own { path } else { old.path.clone().into() };
+            if stack_files::read_optional(&path)?.as_deref() != Some(&*old.text) {
+                return Err(Failure::new(
+                    Exit::Failed,
+                    format!("{} changed meanwhile", stack_files::shown(&path)),
+                )
+                .help("Run the command again."));
+            }
+            stack_files::write_public(&path, new.text.as_bytes())?;
+        }
+        Ok(true)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a limit of patience: nothing is decided by what it reads")]
+fn diff(old: &Source, new: &Source) -> (String, String) {
+    let until = Instant::now().checked_add(PATIENCE);
+    (old.path.clone(), report::views::edits::unified(&old.path, &old.text, &new.text, until))
+}

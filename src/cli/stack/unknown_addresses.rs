@@ -1,0 +1,73 @@
+//! Addresses of the command line that nothing has: one answer of every command.
+
+use super::project::Project;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::ledger::state::ledger::Ledger;
+use crate::model::address::{Address, Name};
+use crate::model::diagnostic::nearest;
+use crate::plan::inputs::Options;
+
+/// How many addresses a suggestion is looked for among.
+const MOST_CANDIDATES: usize = 2000;
+
+/// Returns the failure of an address that nothing in the stack has.
+pub(in crate::cli) fn unknown<'a>(address: &str, known: impl IntoIterator<Item = &'a str>) -> Failure {
+    let text = format!("no resource {address} in this stack");
+    match nearest(address, known.into_iter().take(MOST_CANDIDATES)) {
+        Some(near) => Failure::new(Exit::Usage, format!("{text}; did you mean {near}?")),
+        None => Failure::new(Exit::Usage, text)
+            .help("stead graph shows what there is. What this environment leaves out is not there."),
+    }
+}
+
+/// Refuses a plan that is to be limited to, or kept from, what nothing has. A module counts, and so does
+/// what only the ledger has.
+///
+/// # Errors
+/// When nothing is at an address.
+pub(in crate::cli) fn check(project: &Project, ledger: &Ledger, options: &Options) -> Result<(), Failure> {
+    let known = || {
+        let modules = project.stack.modules.keys().map(Name::as_str);
+        let declared = project.stack.resources.keys().map(Address::as_str);
+        declared.chain(ledger.entries.keys().map(Address::as_str)).chain(modules)
+    };
+    let resources = || project.stack.resources.keys().chain(ledger.entries.keys());
+    let wanted =
+        options.targets.iter().chain(&options.excluded).chain(&options.replace).chain(&options.delete_data);
+    for address in wanted.chain(options.adopt.keys()) {
+        if !resources().any(|known| known.is_within(address)) {
+            return Err(unknown(address.as_str(), known()));
+        }
+    }
+    for address in &options.taken_back {
+        if !resources().any(|known| known.is_within(address)) {
+            return Err(unknown(address.as_str(), known()));
+        }
+        let is_there =
+            ledger.kept.keys().chain(ledger.entries.keys()).any(|known| known.is_within(address));
+        if !is_there {
+            let text = format!("the ledger remembers no object of {address} that was let go of");
+            let help =
+                format!("Say which one: --adopt {address}=ID. stead ls --unmanaged lists what there is.");
+            return Err(Failure::new(Exit::Usage, text).help(help));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_meant_is_guessed() {
+        let known = ["vm.web.a", "vpc.main"];
+        let failure = unknown("vm.wbe.a", known);
+        assert_eq!(failure.exit, Exit::Usage);
+        assert_eq!(failure.message, "no resource vm.wbe.a in this stack; did you mean vm.web.a?");
+        let failure = unknown("database.x", known);
+        assert_eq!(failure.message, "no resource database.x in this stack");
+        assert!(failure.help[0].contains("stead graph"), "{:?}", failure.help);
+    }
+}

@@ -1,0 +1,233 @@
+//! What is wanted against what is there. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rust_decimal::Decimal;
+
+use super::run::Missed;
+use crate::apply::event::Outcome;
+use crate::cli::stack::project::Project;
+use crate::config::load::Rejected;
+use crate::config::test_file::{ApplyWanted, Monthly, PlanWanted, Said, Test};
+use crate::kinds::REGISTRY;
+use crate::model::address::Name;
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::snapshot::Snapshot;
+use crate::model::value::Value;
+use crate::plan::change::{Block, Plan, RulingVerdict};
+use crate::report::text::phrases;
+
+/// The code of a block that a policy sets.
+const POLICY: &str = "policy";
+
+/// Most differing names that one message lists, and most of all that were wanted or found.
+const MOST_NAMES: usize = 20;
+const MOST_OF_ALL: usize = 5;
+
+/// How the files are called that hold what a test gives, before their endings.
+pub(super) const GIVEN: &str = "given.vars";
+pub(super) const GIVEN_APPLIED: &str = "given.applied.vars";
+
+/// Returns what a test says to a stack that has problems.
+pub(super) fn rejected(test: &Test, rejected: &Rejected) -> Vec<Missed> {
+    if let Some(wanted) = test.plan.as_ref().and_then(|plan| plan.problems.as_ref()) {
+        return problems(wanted, &rejected.diagnostics).into_iter().collect();
+    }
+    let first = rejected.diagnostics.iter().map(|problem| told(problem, rejected)).next();
+    let span = test.plan.as_ref().map_or(test.span, |plan| plan.span);
+    let count = rejected.diagnostics.len();
+    let many = match count {
+        1 => "a problem".to_owned(),
+        _ => format!("{count} problems, first"),
+    };
+    let text = format!("expected a plan; the stack has {many}: {}", first.unwrap_or_default());
+    vec![Missed::new(span, text)]
+}
+
+fn told(problem: &Diagnostic, rejected: &Rejected) -> String {
+    let place = problem.span().and_then(|span| rejected.sources.place(span));
+    // What a test gives is read as a file, and is none that anybody could open.
+    let given = place.as_ref().and_then(|place| Some((&place.file, place.file.rsplit_once('.')?.0)));
+    let given = given.filter(|(_, name)| [GIVEN, GIVEN_APPLIED].contains(name));
+    let at = match (&place, given) {
+        (_, Some((_, name))) => format!(" in the test's {name}"),
+        (Some(place), None) => format!(" at {}:{}:{}", place.file, place.line, place.column),
+        (None, None) => String::new(),
+    };
+    let said = [&problem.detail, &problem.help].into_iter().flatten();
+    let said = said.map(|text| text.trim_end_matches('.')).collect::<Vec<_>>().join(": ");
+    let said = given.map_or(said.clone(), |(file, name)| said.replace(file.as_str(), name));
+    let colon = if said.is_empty() { "" } else { ": " };
+    format!("{} {}{at}{colon}{said}", problem.code, problem.summary)
+}
+
+fn problems(wanted: &Said<Vec<Name>>, found: &[Diagnostic]) -> Option<Missed> {
+    let found: Vec<Name> = found.iter().map(|problem| Name::new(problem.code)).collect();
+    differing("problems", wanted, &found)
+}
+
+/// Returns what differs between names that are wanted, in any order, and those that are there.
+fn differing(what: &str, wanted: &Said<Vec<Name>>, found: &[Name]) -> Option<Missed> {
+    let (want, have): (BTreeSet<&Name>, BTreeSet<&Name>) =
+        (wanted.value.iter().collect(), found.iter().collect());
+    let list = |names: &BTreeSet<&Name>, most: usize| match names.len() {
+        0 => "none".to_owned(),
+        n if n > most => format!("{n} of them"),
+        _ => names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", "),
+    };
+    let only = |a: &BTreeSet<&Name>, b: &BTreeSet<&Name>, word: &str| {
+        let names: BTreeSet<&Name> = a.difference(b).copied().collect();
+        if names.is_empty() { String::new() } else { format!("; {word}: {}", list(&names, MOST_NAMES)) }
+    };
+    (want != have).then(|| {
+        let (missing, besides) = (only(&want, &have, "missing"), only(&have, &want, "not expected"));
+        Missed::new(
+            wanted.span,
+            format!(
+                "{what}: expected {}, got {}{missing}{besides}",
+                list(&want, MOST_OF_ALL),
+                list(&have, MOST_OF_ALL)
+            ),
+        )
+    })
+}
+
+/// Holds a plan against what is wanted. What blocks it and was not expected is told in any case.
+pub(super) fn plan(test: &Test, project: &Project, plan: &Plan) -> Vec<Missed> {
+    let nothing = PlanWanted::nothing(test.span);
+    let wanted = test.plan.as_ref().unwrap_or(&nothing);
+    let mut missed = Vec::new();
+    missed.extend(wanted.problems.as_ref().and_then(|wanted| problems(wanted, &project.warnings)));
+    let mut by_action: BTreeMap<&str, Vec<Name>> = BTreeMap::new();
+    for change in &plan.changes {
+        by_action
+            .entry(phrases::action(change.action))
+            .or_default()
+            .push(Name::new(change.address.as_str()));
+    }
+    for (action, wanted) in &wanted.actions {
+        let found = by_action.get(action).map_or(&[][..], Vec::as_slice);
+        missed.extend(differing(action, wanted, found));
+    }
+    for (action, wanted) in &wanted.count {
+        let found = match action.as_str() {
+            "unchanged" => plan.unchanged,
+            action => by_action.get(action).map_or(0, Vec::len),
+        };
+        missed.extend(counted(action, wanted, found));
+    }
+    missed.extend(wanted.monthly.as_ref().and_then(|wanted| monthly(wanted, plan.cost.monthly_after)));
+    missed.extend(verdicts(wanted, project, plan));
+    missed.extend(blocks(wanted, plan));
+    missed
+}
+
+fn counted(what: &str, wanted: &Said<i64>, found: usize) -> Option<Missed> {
+    let differs = usize::try_from(wanted.value).ok() != Some(found);
+    differs.then(|| Missed::new(wanted.span, format!("{what}: expected {}, got {found}", wanted.value)))
+}
+
+fn monthly(wanted: &Said<Monthly>, found: Decimal) -> Option<Missed> {
+    let amount = |text: &Name| text.parse::<Decimal>().unwrap_or_default();
+    let (fits, text) = match &wanted.value {
+        Monthly::Exactly(text) => (amount(text) == found, text.to_string()),
+        Monthly::Within(min, max) => {
+            let fits = min.as_ref().is_none_or(|min| found >= amount(min))
+                && max.as_ref().is_none_or(|max| found <= amount(max));
+            let bound =
+                |word: &str, bound: &Option<Name>| bound.as_ref().map(|bound| format!("{word} {bound}"));
+            let bounds: Vec<String> =
+                [bound("at least", min), bound("at most", max)].into_iter().flatten().collect();
+            (fits, bounds.join(" and "))
+        }
+    };
+    (!fits).then(|| Missed::new(wanted.span, format!("monthly: expected {text}, got {found}")))
+}
+
+fn verdicts(wanted: &PlanWanted, project: &Project, plan: &Plan) -> Vec<Missed> {
+    let known = || project.stack.policies.iter().map(|policy| policy.name.as_str());
+    let one = |(name, wanted): (&Name, &Said<Name>)| {
+        if !known().any(|known| known == name.as_str()) {
+            let near =
+                nearest(name, known()).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            return Some(Missed::new(wanted.span, format!("policy: the stack has no policy {name}{near}")));
+        }
+        let rulings = plan.policy.iter().filter(|ruling| ruling.name == *name);
+        let found = match rulings.map(|ruling| ruling.verdict).max() {
+            None | Some(RulingVerdict::Pass) => "pass",
+            Some(RulingVerdict::Unknown) => "unknown",
+            Some(RulingVerdict::Overridden | RulingVerdict::Deny) => "deny",
+        };
+        let text = format!("policy {name}: expected {}, got {found}", wanted.value);
+        (wanted.value != found).then(|| Missed::new(wanted.span, text))
+    };
+    wanted.policy.iter().filter_map(one).collect()
+}
+
+fn blocks(wanted: &PlanWanted, plan: &Plan) -> Option<Missed> {
+    if let Some(wanted) = &wanted.blocks {
+        let found: Vec<Name> = plan.blocks.iter().map(|block| block.code.clone()).collect();
+        return differing("blocks", wanted, &found);
+    }
+    let denied = wanted.policy.values().any(|said| said.value == "deny");
+    let expected = |block: &&Block| block.only_freezes() || denied && block.code == POLICY;
+    let block = plan.blocks.iter().find(|block| !expected(block))?;
+    let address = block.address.as_ref().map(|address| format!(" {address}")).unwrap_or_default();
+    let text = format!("expected nothing to block the plan; {}{address}: {}", block.code, block.text);
+    Some(Missed::new(wanted.span, text))
+}
+
+/// Says what went wrong in an apply.
+pub(super) fn failures(outcome: &Outcome) -> Vec<String> {
+    let failed = outcome.failed.iter().map(|(address, error)| format!("{address} failed: {error}"));
+    let skipped = outcome.skipped.iter().map(|address| format!("{address} was skipped"));
+    let asked = outcome.questions.iter().map(|question| format!("a question is open: {question}"));
+    failed.chain(skipped).chain(asked).collect()
+}
+
+/// Holds an apply against what is wanted.
+pub(super) fn outcome(wanted: &ApplyWanted, outcome: &Outcome) -> Vec<Missed> {
+    let mut missed: Vec<Missed> =
+        failures(outcome).into_iter().map(|text| Missed::new(wanted.span, text)).collect();
+    for (name, wanted) in &wanted.outputs {
+        let text = match outcome.outputs.get(name) {
+            Some(found) if same(&wanted.value, found) => continue,
+            Some(found) => format!("output {name}: expected {}, got {found}", wanted.value),
+            None => {
+                let near = nearest(name, outcome.outputs.keys().map(Name::as_str));
+                let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+                format!("output {name}: expected {}, got none{near}", wanted.value)
+            }
+        };
+        missed.push(Missed::new(wanted.span, text));
+    }
+    missed
+}
+
+/// Tells whether two values read alike: `2` and `"2"` are no difference to a test.
+fn same(wanted: &Value, found: &Value) -> bool {
+    wanted == found || wanted.to_string() == found.to_string()
+}
+
+/// Holds the world after an apply against what is wanted; the plan that follows is empty.
+pub(super) fn after(wanted: &ApplyWanted, plan: &Plan, snapshot: &Snapshot) -> Vec<Missed> {
+    let mut missed = Vec::new();
+    for (kind, wanted) in &wanted.objects {
+        if REGISTRY.kind(kind).is_none() {
+            let near = nearest(kind, REGISTRY.kinds.iter().map(|kind| kind.name));
+            let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            missed.push(Missed::new(wanted.span, format!("objects: there is no kind {kind}{near}")));
+            continue;
+        }
+        let found = snapshot.objects.keys().filter(|key| key.kind == *kind).count();
+        missed.extend(counted(kind, wanted, found));
+    }
+    if !plan.changes.is_empty() {
+        let told = plan.changes.iter().take(MOST_NAMES);
+        let told: Vec<String> =
+            told.map(|change| format!("{} {}", phrases::action(change.action), change.address)).collect();
+        let text = format!("expected an empty plan after the apply; got {}", told.join(", "));
+        missed.push(Missed::new(wanted.span, text));
+    }
+    missed
+}

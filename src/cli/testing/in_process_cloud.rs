@@ -1,0 +1,90 @@
+//! The emulator's world as the service that a client talks to, without a socket between them.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+
+use super::virtual_time::VirtualTime;
+use crate::cli::files::stack_files;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cloud::http::message::{Answer, Cloud, ExchangeError, Request, Upload};
+use crate::emulator::control::read_export;
+use crate::emulator::seed::{Seed, seed_objects, seed_shop};
+use crate::emulator::world::{self, Setup, Tier, World, handle};
+use crate::model::clock::Clock;
+use crate::model::schema::Method;
+
+/// The key of the account of every test.
+const KEY: &str = "sk_test";
+
+/// A world, and the time in it.
+#[derive(Clone)]
+pub(super) struct Emulated {
+    world: Rc<RefCell<World>>,
+    time: VirtualTime,
+}
+
+impl Emulated {
+    /// Returns a new world. Files of seeds are found from a directory.
+    ///
+    /// # Errors
+    /// When the seed is none, or cannot be planted.
+    pub(super) fn new(time: &VirtualTime, seed: Option<&str>, directory: &Path) -> Result<Self, Failure> {
+        let setup = Setup { seed: 1, api_key: KEY.to_owned(), tier: Tier::Standard };
+        let now = time.now();
+        let mut world = World::new(&setup, now);
+        let planted = match seed.map(str::parse::<Seed>) {
+            None => Ok(()),
+            Some(Err(error)) => Err(error.to_string()),
+            Some(Ok(Seed::Shop)) => seed_shop(&mut world, KEY, now),
+            Some(Ok(Seed::Objects(count))) => seed_objects(&mut world, KEY, count, now),
+            Some(Ok(Seed::File(path))) => {
+                let export = stack_files::read_bytes(&directory.join(path))?;
+                let imported = read_export(&export).and_then(|export| world.import(export));
+                world.set_key(KEY, Tier::Standard);
+                imported
+            }
+        };
+        planted.map_err(|why| Failure::new(Exit::Failed, format!("the world cannot be made: {why}")))?;
+        time.not_before(world.latest());
+        Ok(Self { world: Rc::new(RefCell::new(world)), time: time.clone() })
+    }
+
+    fn answer(&self, request: &world::Request) -> Answer {
+        let now = self.time.now();
+        let response = handle(&mut self.world.borrow_mut(), request, now);
+        let date = now.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+        let (status, body) = (response.status, response.body);
+        Answer { status, retry_after: None, limit: None, remaining: None, date: Some(date.into()), body }
+    }
+}
+
+impl Cloud for Emulated {
+    async fn exchange(&self, request: &Request) -> Result<Answer, ExchangeError> {
+        let query = request.query.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        Ok(self.answer(&world::Request {
+            method: request.method,
+            path: request.path.clone(),
+            query: query.collect(),
+            api_key: Some(KEY.to_owned()),
+            project: request.project.as_ref().map(ToString::to_string),
+            body: request.body.as_ref().map(|body| body.to_string().into_bytes()).unwrap_or_default(),
+        }))
+    }
+
+    async fn upload(&self, upload: &Upload) -> Result<Answer, ExchangeError> {
+        let nowhere = || ExchangeError::Held { reason: "the address is not the emulator's".to_owned() };
+        let (address, query) = upload.url.expose().split_once('?').ok_or_else(nowhere)?;
+        let path = address.find("/uploads/").map(|at| &address[at..]).ok_or_else(nowhere)?;
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        Ok(self.answer(&world::Request {
+            method: Method::Put,
+            path: path.to_owned(),
+            query: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            api_key: None,
+            project: None,
+            body: upload.leaving().collect::<Vec<_>>().concat(),
+        }))
+    }
+}
