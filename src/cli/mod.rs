@@ -5,7 +5,6 @@ pub mod args;
 pub mod artifacts;
 mod command_context;
 mod commands;
-mod completion_candidates;
 pub mod dispatch;
 mod files;
 mod forge;

@@ -54,8 +54,8 @@ pub fn refused(facts: &Facts) -> Option<String> {
 pub fn pipeline(system: System, facts: &Facts) -> (String, String) {
     let slug = slug(facts);
     let (file, text) = match system {
-        System::GitHub => (format!(".github/workflows/{slug}.yml"), include_str!("../recipes/github.yml")),
-        System::GitLab => (format!(".gitlab/{slug}.yml"), include_str!("../recipes/gitlab.yml")),
+        System::GitHub => (format!(".github/workflows/{slug}.yml"), include_str!("recipes/github.yml")),
+        System::GitLab => (format!(".gitlab/{slug}.yml"), include_str!("recipes/gitlab.yml")),
     };
     let folder = if facts.directory.is_empty() { String::new() } else { format!("{}/", facts.directory) };
     let below = if system == System::GitLab { "**/*" } else { "**" };
@@ -117,7 +117,7 @@ fn applies(facts: &Facts, slug: &str, paths: &str) -> String {
             ("BRANCH", facts.branch.clone()),
             ("PATHS", paths.to_owned()),
         ];
-        filled(include_str!("../recipes/gitlab-apply.yml"), &lines, &words)
+        filled(include_str!("recipes/gitlab-apply.yml"), &lines, &words)
     });
     jobs.collect::<Vec<_>>().join("\n")
 }
@@ -129,7 +129,7 @@ pub fn hook(directory: &str) -> String {
     let quoted = format!("'{}'", directory.replace('\'', r"'\''"));
     let comment = directory.chars().map(|c| if c.is_control() { '_' } else { c }).collect::<String>();
     let words = [("DIRECTORY_SHOWN", comment), ("DIRECTORY", quoted)];
-    filled(include_str!("../recipes/pre-commit"), &[], &words)
+    filled(include_str!("recipes/pre-commit"), &[], &words)
 }
 
 /// Returns a path as a pattern: what would be read as one stands for whatever is there.

@@ -20,10 +20,10 @@ const NAME: &str = "STACK_NAME";
 #[must_use]
 pub fn files(template: Template, format: Format, stack: &str) -> Vec<File> {
     let (path, text) = match (template, format) {
-        (Template::Minimal, Format::Yaml) => ("stead.yaml", include_str!("../scaffold/minimal.yaml")),
-        (Template::Minimal, Format::Kdl) => ("stead.kdl", include_str!("../scaffold/minimal.kdl")),
-        (Template::Shop, Format::Yaml) => ("stead.yaml", include_str!("../scaffold/shop.yaml")),
-        (Template::Shop, Format::Kdl) => ("stead.kdl", include_str!("../scaffold/shop.kdl")),
+        (Template::Minimal, Format::Yaml) => ("stead.yaml", include_str!("scaffold/minimal.yaml")),
+        (Template::Minimal, Format::Kdl) => ("stead.kdl", include_str!("scaffold/minimal.kdl")),
+        (Template::Shop, Format::Yaml) => ("stead.yaml", include_str!("scaffold/shop.yaml")),
+        (Template::Shop, Format::Kdl) => ("stead.kdl", include_str!("scaffold/shop.kdl")),
     };
     vec![(path, text.replace(NAME, stack)), (".gitignore", GITIGNORE.to_owned())]
 }

@@ -8,7 +8,7 @@ use clap::CommandFactory;
 use crate::cli::actions::registry;
 use crate::cli::args::{Cli, Complete};
 use crate::cli::command_context::Session;
-use crate::cli::completion_candidates::{self, Place, Wants};
+use crate::cli::commands::completion_candidates::{self, Place, Wants};
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::settings::Settings;

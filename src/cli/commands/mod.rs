@@ -7,6 +7,7 @@ pub(super) mod apply;
 pub(super) mod catalog;
 pub(super) mod ci;
 pub(super) mod complete;
+pub(super) mod completion_candidates;
 pub(super) mod completions;
 pub(super) mod convert;
 pub(super) mod cost;

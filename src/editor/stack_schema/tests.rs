@@ -52,7 +52,7 @@ fn below(folder: &Path, into: &mut Vec<PathBuf>) {
 fn examples() -> Vec<(String, Value)> {
     let mut paths = Vec::new();
     below(&root().join("examples"), &mut paths);
-    below(&root().join("src/cli/scaffold"), &mut paths);
+    below(&root().join("src/cli/artifacts/scaffold"), &mut paths);
     paths.retain(|path| !is_test_file(&path.file_name().unwrap().to_string_lossy()));
     let read = |path: PathBuf| {
         let text = fs::read_to_string(&path).unwrap().replace("STACK_NAME", "first");

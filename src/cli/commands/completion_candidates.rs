@@ -5,20 +5,20 @@ use clap::{Arg, Command};
 
 /// What is being written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(in crate::cli) struct Place {
     /// The commands so far, without the program: `do`, `reboot`.
-    pub(super) path: Vec<String>,
+    pub(in crate::cli) path: Vec<String>,
     /// What can stand here and is known already, each with what it is for.
-    pub(super) words: Vec<(String, String)>,
+    pub(in crate::cli) words: Vec<(String, String)>,
     /// What else can: told by the stack.
-    pub(super) wants: Wants,
+    pub(in crate::cli) wants: Wants,
     /// Flags with values that stand anywhere on the line.
-    pub(super) given: Vec<(String, String)>,
+    pub(in crate::cli) given: Vec<(String, String)>,
 }
 
 /// What can stand in a place, besides what the command line declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wants {
+pub(in crate::cli) enum Wants {
     /// Nothing.
     Nothing,
     /// An address of the stack, perhaps with an attribute.
@@ -36,7 +36,7 @@ pub(super) enum Wants {
 }
 
 /// Returns what can stand at a word of a line. `words` begins with the program.
-pub(super) fn place(command: &Command, words: &[String], at: usize) -> Place {
+pub(in crate::cli) fn place(command: &Command, words: &[String], at: usize) -> Place {
     let mut walk =
         Walk { command, path: Vec::new(), positions: 0, awaits: None, given: Vec::new(), only: false };
     for word in words.iter().take(at).skip(1) {
@@ -181,8 +181,8 @@ fn first_line(text: Option<&clap::builder::StyledStr>) -> String {
 mod tests {
     use clap::CommandFactory;
 
-    use super::super::args::Cli;
     use super::*;
+    use crate::cli::args::Cli;
 
     fn at(line: &str) -> Place {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
