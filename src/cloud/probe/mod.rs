@@ -13,7 +13,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
+pub use self::observations::Evidence;
 pub use crate::cloud::capabilities::{LARGEST_PAGE, Learned, USUAL_PAGE};
-pub use crate::cloud::probe::observations::Evidence;
 pub use finding::{Finding, Verdict};
 pub use run::findings;

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::timeline::after;
+use super::engine::status_timeline::after;
 use super::{Request, Setup, Tier, Time, World, handle};
 use crate::model::schema::Method;
 

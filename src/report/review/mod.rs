@@ -17,7 +17,7 @@ mod sarif;
 mod tfjson;
 mod view;
 
-pub use crate::report::review::finding::Problems;
+pub use self::finding::Problems;
 pub use comment::{head_of, plan_failed, with_head};
 pub use format::Format;
 pub use markdown::{fingerprint_of, marked, marker_of};

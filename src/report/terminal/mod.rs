@@ -7,5 +7,5 @@ mod plan;
 mod summary;
 mod verbose_steps;
 
-pub use crate::report::terminal::verbose_steps::beneath;
+pub use self::verbose_steps::beneath;
 pub use plan::{Facts, plan};

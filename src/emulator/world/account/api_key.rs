@@ -1,0 +1,240 @@
+//! `api_key`: keys that let programs in, each with a role, an expiry and a rate of its own.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::project_member::ProjectMember;
+use super::role::{self, Uses};
+use crate::emulator::chance;
+use crate::emulator::world::Time;
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::status_timeline::{Timeline, after};
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply, done, success};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::account::{Tier, digest};
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+const COLLECTION: &str = "/api/v1/api-keys";
+const ITEM: &str = "/api/v1/api-keys/{id}";
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, COLLECTION, Access::Account, |call| call.list::<ApiKey>()),
+    Route::new(Method::Post, COLLECTION, Access::Account, create),
+    Route::new(Method::Get, ITEM, Access::Account, read),
+    Route::new(Method::Delete, ITEM, Access::Account, delete),
+];
+
+/// The name of the account's first key.
+const FIRST: &str = "first key of the account";
+
+const LONGEST_NAME: usize = 128;
+/// Characters of a key that are shown for good.
+const PREFIX: usize = 8;
+/// Seconds within which a further use of a key is not noted: each note is a row to store.
+const NOTED: i64 = 60;
+
+/// A key, by its digest: the key itself is in no export.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct ApiKey {
+    pub(in crate::emulator::world) name: String,
+    pub(in crate::emulator::world) digest: String,
+    pub(in crate::emulator::world) key_prefix: String,
+    pub(in crate::emulator::world) is_active: bool,
+    pub(in crate::emulator::world) rate_limit_tier: Tier,
+    pub(in crate::emulator::world) expires_at: Option<Time>,
+    pub(in crate::emulator::world) last_used_at: Option<Time>,
+    pub(in crate::emulator::world) role_id: Option<Uuid>,
+    pub(in crate::emulator::world) created_by: Uuid,
+}
+
+impl ApiKey {
+    fn is_valid(&self, now: Time) -> bool {
+        self.is_active && self.expires_at.is_none_or(|end| end > now)
+    }
+}
+
+/// Keys by digest, and the roles that they have.
+#[derive(Default)]
+pub(in crate::emulator::world) struct Ring {
+    digests: HashMap<String, Uuid>,
+    pub(in crate::emulator::world) roles: Uses,
+}
+
+impl Body for ApiKey {
+    const KIND: &'static str = "api_key";
+    const TITLE: &'static str = "API key";
+    type Index = Ring;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.api_keys
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.api_keys
+    }
+
+    fn index(index: &mut Ring, record: &Record<Self>, present: bool) {
+        if let Some(role) = record.body.role_id {
+            index.roles.note(role, present);
+        }
+        if present {
+            index.digests.insert(record.body.digest.clone(), record.id);
+        } else {
+            index.digests.remove(&record.body.digest);
+        }
+    }
+
+    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+        let key = &record.body;
+        let members = view.world.project_members.index().of_subject(record.id);
+        let members: Vec<_> = members.filter_map(|id| view.world.project_members.get(id)).collect();
+        fields.put("id", &record.id);
+        fields.put("name", &key.name);
+        fields.put("key_prefix", &key.key_prefix);
+        fields.put("is_active", &key.is_valid(view.now));
+        fields.put("account_id", &view.world.account.id);
+        fields.put("scope", if members.is_empty() { "account" } else { "project" });
+        fields.put("rate_limit_tier", &key.rate_limit_tier);
+        if let Some(end) = key.expires_at {
+            fields.put("expires_at", &end);
+        }
+        fields.put("last_used_at", &key.last_used_at);
+        view.world.show_role(key.role_id, fields);
+        fields.array("project_accesses", members, |fields, member| {
+            ProjectMember::access(member, view, fields);
+        });
+        fields.put("created_by", &key.created_by);
+        fields.put("created_at", &record.created_at);
+    }
+}
+
+impl World {
+    /// Returns the key that was made with this secret, when it is valid.
+    pub(in crate::emulator::world) fn made_key(&self, secret: &str, now: Time) -> Option<Uuid> {
+        let id = self.api_keys.index().digests.get(&digest(secret)).copied()?;
+        self.api_keys.get(id).filter(|record| record.body.is_valid(now)).map(|record| record.id)
+    }
+
+    /// Notes that a key was used.
+    pub(in crate::emulator::world) fn note_use(&mut self, key: Uuid, now: Time) {
+        let last = self.api_keys.get(key).and_then(|record| record.body.last_used_at);
+        if last.is_none_or(|last| after(last, NOTED) <= now) {
+            self.api_keys.amend(key, |record| record.body.last_used_at = Some(now));
+        }
+    }
+
+    /// Returns the id of the account's first key: that of no other object, whatever else there is.
+    pub(in crate::emulator::world) fn first_key(&self) -> Uuid {
+        chance::id(!self.account.seed, 0)
+    }
+
+    /// Shows the account's first key as every other key is shown, in place of an earlier one: its owner made it with
+    /// the account.
+    pub fn record_first_key(&mut self, secret: &str, tier: Tier) {
+        let (id, digest) = (self.first_key(), digest(secret));
+        if self.api_keys.get(id).is_some_and(|known| known.body.digest == digest) {
+            return;
+        }
+        let born = self.projects.get(self.account.default_project).map(|project| project.created_at);
+        let born = born.unwrap_or(self.account.latest);
+        let body = ApiKey {
+            name: FIRST.to_owned(),
+            digest,
+            key_prefix: secret.chars().take(PREFIX).collect(),
+            is_active: true,
+            rate_limit_tier: tier,
+            expires_at: None,
+            last_used_at: None,
+            role_id: Some(role::owner()),
+            created_by: self.account.id,
+        };
+        let timeline = Timeline::settled(born, "active");
+        self.record_key(Record { id, project: None, created_at: born, updated_at: born, timeline, body });
+    }
+
+    /// Takes down a key in place of one that has its id.
+    pub(in crate::emulator::world) fn record_key(&mut self, key: Record<ApiKey>) {
+        self.api_keys.remove(key.id);
+        self.api_keys.insert(key);
+    }
+
+    /// Returns a secret that follows from nothing that is ever shown.
+    fn fresh_secret(&mut self) -> String {
+        const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+        format!("sk_{}", chance::text(self.fresh_id(), 2, ALPHABET, 40))
+    }
+}
+
+/// Reads the tier; support grants the high one, and here a setting of the account.
+fn tier(call: &Call<'_>) -> Result<Tier, Refusal> {
+    let word = call.body.optional("rate_limit_tier", |field| field.one_of(&["standard", "high"]))?;
+    match word {
+        Some("high") if !call.world.account.high_tier => Err(Refusal::new(
+            403,
+            "Forbidden",
+            "access denied: rate_limit_tier high needs the approval of support; use standard",
+        )),
+        Some("high") => Ok(Tier::High),
+        _ => Ok(Tier::Standard),
+    }
+}
+
+fn expiry(call: &Call<'_>) -> Result<Option<Time>, Refusal> {
+    let Some(text) = call.body.optional("expires_at", |field| field.text(1, 64))? else { return Ok(None) };
+    let wrong = "expires_at must be an RFC 3339 time such as 2026-12-31T12:00:00Z";
+    let time: Time = text.parse().map_err(|_| Refusal::bad(wrong))?;
+    if time <= call.now {
+        return Err(Refusal::bad("expires_at must lie in the future"));
+    }
+    Ok(Some(time))
+}
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let name = call.body.required("name", |field| field.text(1, LONGEST_NAME))?.to_owned();
+    let expires_at = expiry(call)?;
+    let role_id = call.role(call.grant.account())?;
+    let rate_limit_tier = tier(call)?;
+    let secret = call.world.fresh_secret();
+    let (now, created_by) = (call.now, call.caller());
+    let body = ApiKey {
+        name,
+        digest: digest(&secret),
+        key_prefix: secret.chars().take(PREFIX).collect(),
+        is_active: true,
+        rate_limit_tier,
+        expires_at,
+        last_used_at: None,
+        role_id,
+        created_by,
+    };
+    let id = call.world.create(None, now, Timeline::settled(now, "active"), body);
+    let record = call.named::<ApiKey>(id)?;
+    let view = View { world: call.world, now, detail: true };
+    Ok(success(201, "API key created: this is the only time that its secret is shown", |fields| {
+        fields.object("data", |fields| {
+            ApiKey::show(record, view, fields);
+            fields.put("secret", &secret);
+        });
+    }))
+}
+
+fn read(call: &mut Call<'_>) -> Reply {
+    let id = call.find::<ApiKey>()?.id;
+    call.show::<ApiKey>(200, id, "")
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let record = call.find::<ApiKey>()?;
+    let (id, digest) = (record.id, record.body.digest.clone());
+    // Whoever deletes the key in use is locked out, as everywhere.
+    call.world.account.keys.retain(|key| key.digest != digest);
+    call.world.end_memberships(id);
+    call.world.api_keys.remove(id);
+    Ok(done("API key deleted"))
+}

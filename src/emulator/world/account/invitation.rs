@@ -1,0 +1,176 @@
+//! `invitation`, and the account's members: the owner, and whoever accepted. (All of it assumed by the
+//! contract.)
+//!
+//! Nobody accepts by the API: a person does, by a link. Here `mutate` sets the status `accepted`, and the
+//! invitation is a member from then on, under the same id.
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::role::{self, Uses};
+use crate::emulator::world::Time;
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::status_timeline::{Timeline, after};
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply, done, listing};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+const COLLECTION: &str = "/api/v1/invitations";
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, COLLECTION, Access::Account, |call| call.list::<Invitation>()),
+    Route::new(Method::Post, COLLECTION, Access::Account, create),
+    Route::new(Method::Delete, "/api/v1/invitations/{id}", Access::Account, delete),
+    Route::new(Method::Get, "/api/v1/members", Access::Account, members),
+    Route::new(Method::Delete, "/api/v1/members/{id}", Access::Account, delete_member),
+];
+
+/// Seconds for which an invitation is open.
+const OPEN: i64 = 7 * 24 * 3_600;
+const OWNER: &str = "owner@example.com";
+
+/// An invitation of a person to the account.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct Invitation {
+    pub(in crate::emulator::world) email: String,
+    pub(in crate::emulator::world) role_id: Uuid,
+}
+
+impl Record<Invitation> {
+    fn is_accepted(&self) -> bool {
+        self.status(Time::MAX) == "accepted"
+    }
+}
+
+/// Invitations by address without regard to the case of its letters, those that were accepted by age, and the roles that they give.
+#[derive(Default)]
+pub(in crate::emulator::world) struct Guests {
+    emails: HashMap<String, BTreeSet<(Time, Uuid)>>,
+    accepted: BTreeSet<(Time, Uuid)>,
+    pub(in crate::emulator::world) roles: Uses,
+}
+
+impl Body for Invitation {
+    const KIND: &'static str = "invitation";
+    const TITLE: &'static str = "invitation";
+    type Index = Guests;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.invitations
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.invitations
+    }
+
+    fn index(index: &mut Guests, record: &Record<Self>, present: bool) {
+        index.roles.note(record.body.role_id, present);
+        let place = (record.created_at, record.id);
+        let same = index.emails.entry(record.body.email.to_lowercase()).or_default();
+        if present {
+            same.insert(place);
+            if record.is_accepted() {
+                index.accepted.insert(place);
+            }
+            return;
+        }
+        index.accepted.remove(&place);
+        same.remove(&place);
+        if same.is_empty() {
+            index.emails.remove(&record.body.email.to_lowercase());
+        }
+    }
+
+    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+        fields.put("id", &record.id);
+        fields.put("email", &record.body.email);
+        fields.put("status", record.status(view.now));
+        view.world.show_role(Some(record.body.role_id), fields);
+        fields.put("expires_at", &after(record.created_at, OPEN));
+        fields.put("created_at", &record.created_at);
+    }
+}
+
+impl World {
+    /// Tells whether a person belongs to the account.
+    pub(in crate::emulator::world) fn is_member(&self, id: Uuid) -> bool {
+        id == self.account.id || self.invitations.get(id).is_some_and(Record::is_accepted)
+    }
+}
+
+/// Reads an address.
+fn email(field: Field<'_>) -> Result<String, Refusal> {
+    let text = field.text(3, 254)?;
+    let well = text.split_once('@').is_some_and(|(name, host)| {
+        let host_is = host.split('.').count() > 1 && host.split('.').all(|label| !label.is_empty());
+        !name.is_empty() && host_is && !host.contains('@')
+    });
+    if !well || text.chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
+        return Err(Refusal::bad("email must be an address such as someone@example.com"));
+    }
+    Ok(text.to_owned())
+}
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let email = call.body.required("email", email)?;
+    let role_id = call.required_role(call.grant.account())?;
+    let world = &*call.world;
+    let same = world.invitations.index().emails.get(&email.to_lowercase()).into_iter().flatten();
+    for record in same.filter_map(|(_, id)| world.invitations.get(*id)) {
+        // One who did not answer may be asked again; one who did is there.
+        if record.is_accepted() {
+            return Err(Refusal::conflict(format!("{email} is a member already")));
+        }
+    }
+    let now = call.now;
+    let timeline = Timeline::new(now, &[(0, "pending"), (OPEN, "expired")]);
+    let id = call.world.create(None, now, timeline, Invitation { email, role_id });
+    call.show::<Invitation>(201, id, "invitation sent")
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let record = call.find::<Invitation>()?;
+    let id = record.id;
+    if record.is_accepted() {
+        return Err(Refusal::conflict("the invitation was accepted: delete the member instead"));
+    }
+    call.world.invitations.remove(id);
+    Ok(done("invitation deleted"))
+}
+
+fn members(call: &mut Call<'_>) -> Reply {
+    let (offset, limit) = call.window()?;
+    let world = &*call.world;
+    let accepted = &world.invitations.index().accepted;
+    let guests = accepted.iter().rev().filter_map(|(_, id)| world.invitations.get(*id)).map(Some);
+    // The owner was there first, and lists begin with the youngest.
+    let page = guests.chain([None]).skip(offset).take(limit);
+    let since = world.projects.get(world.default_project()).map(|project| project.created_at);
+    Ok(listing(accepted.len() + 1, page, |fields, guest| {
+        let email = guest.map_or(OWNER, |guest| &guest.body.email);
+        fields.put("id", &guest.map_or(world.account.id, |guest| guest.id));
+        fields.put("email", email);
+        world.show_role(Some(guest.map_or(role::owner(), |guest| guest.body.role_id)), fields);
+        fields.put("created_at", &guest.map(|guest| guest.created_at).or(since));
+    }))
+}
+
+fn delete_member(call: &mut Call<'_>) -> Reply {
+    let id = Uuid::try_parse(call.param(0)).unwrap_or_default();
+    if id == call.world.account.id {
+        return Err(Refusal::new(403, "Forbidden", "access denied: the owner of the account stays"));
+    }
+    if !call.world.is_member(id) {
+        return Err(Refusal::unknown("member"));
+    }
+    call.world.end_memberships(id);
+    call.world.invitations.remove(id);
+    Ok(done("member removed"))
+}

@@ -1,0 +1,133 @@
+//! `project`: the account's folders. (All of it assumed by the contract.)
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::permission::Need;
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, "/api/v1/projects", Access::Account, list),
+    Route::new(Method::Post, "/api/v1/projects", Access::Account, create),
+    Route::new(Method::Get, "/api/v1/projects/{id}", Access::Account, read),
+    Route::new(Method::Patch, "/api/v1/projects/{id}", Access::Account, patch),
+    Route::new(Method::Delete, "/api/v1/projects/{id}", Access::Account, delete),
+];
+
+/// A folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct Project {
+    pub(in crate::emulator::world) name: String,
+    pub(in crate::emulator::world) description: String,
+    pub(in crate::emulator::world) is_default: bool,
+}
+
+impl Project {
+    pub(in crate::emulator::world) fn default_of_account() -> Self {
+        Self { name: "default".to_owned(), description: String::new(), is_default: true }
+    }
+}
+
+impl Body for Project {
+    const KIND: &'static str = "project";
+    const TITLE: &'static str = "project";
+    type Index = ();
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.projects
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.projects
+    }
+
+    fn index((): &mut (), _: &Record<Self>, _: bool) {}
+
+    fn show(record: &Record<Self>, _: View<'_>, fields: &mut Fields<'_>) {
+        fields.put("id", &record.id);
+        fields.put("name", &record.body.name);
+        fields.put("description", &record.body.description);
+        fields.put("is_default", &record.body.is_default);
+        fields.put("created_at", &record.created_at);
+        fields.put("updated_at", &record.updated_at);
+    }
+}
+
+const DESCRIPTION: usize = 65_535;
+
+fn list(call: &mut Call<'_>) -> Reply {
+    let all = Need::named("projects:read").is_some_and(|need| call.grant.account().holds(need));
+    let Some(projects) = call.grant.projects().filter(|_| !all) else { return call.list::<Project>() };
+    let mut records: Vec<_> = projects.keys().filter_map(|id| call.world.projects.get(*id)).collect();
+    records.sort_by_key(|record| std::cmp::Reverse((record.created_at, record.id)));
+    let view = View { world: call.world, now: call.now, detail: false };
+    call.list_of(&records, |fields, record| Project::show(record, view, fields))
+}
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let name = call.body.required("name", Field::name)?;
+    let description = call.body.optional("description", |field| field.text(0, DESCRIPTION))?;
+    let body = Project { name, description: description.unwrap_or_default().to_owned(), is_default: false };
+    let now = call.now;
+    let id = call.world.create(None, now, Timeline::settled(now, "active"), body);
+    call.show::<Project>(201, id, "project created")
+}
+
+fn read(call: &mut Call<'_>) -> Reply {
+    let id = call.find::<Project>()?.id;
+    call.show::<Project>(200, id, "")
+}
+
+fn patch(call: &mut Call<'_>) -> Reply {
+    let id = call.find::<Project>()?.id;
+    let name = call.body.optional("name", Field::name)?;
+    let description = call.body.optional("description", |field| field.text(0, DESCRIPTION))?;
+    let description = description.map(str::to_owned);
+    call.update::<Project>(id, |record| {
+        record.body.name = name.unwrap_or_else(|| record.body.name.clone());
+        record.body.description = description.unwrap_or_else(|| record.body.description.clone());
+    });
+    call.show::<Project>(200, id, "project updated")
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let project = call.find::<Project>()?;
+    let id = project.id;
+    if project.body.is_default {
+        return Err(Refusal::bad("the account's default project cannot be deleted"));
+    }
+    if call.world.holds_anything(id) {
+        return Err(Refusal::conflict("the project still holds resources: delete them first"));
+    }
+    call.world.dissolve(id);
+    call.world.remove_scheduled(id);
+    call.world.projects.remove(id);
+    Ok(done("project deleted"))
+}
+
+impl World {
+    fn holds_anything(&self, project: Uuid) -> bool {
+        let project = Some(project);
+        let counts = [
+            self.vpcs.len(project),
+            self.vms.len(project),
+            self.volumes.len(project),
+            self.snapshots.len(project),
+            self.backup_schedules.len(project),
+            self.databases.len(project),
+            self.clusters.len(project),
+            self.apps.len(project),
+            self.functions.len(project),
+        ];
+        counts.iter().any(|count| *count > 0) || project.is_some_and(|id| self.keeps_backups(id))
+    }
+}

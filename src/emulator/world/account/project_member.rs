@@ -1,0 +1,199 @@
+//! `project_member`: keys and people with a role in one project. (All of it assumed by the contract.)
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::api_key::ApiKey;
+use super::project::Project;
+use super::role::Uses;
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply, done, listing};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+const COLLECTION: &str = "/api/v1/projects/{id}/members";
+const ITEM: &str = "/api/v1/projects/{id}/members/{member}";
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, COLLECTION, Access::Account, list),
+    Route::new(Method::Post, COLLECTION, Access::Account, create),
+    Route::new(Method::Patch, ITEM, Access::Account, patch),
+    Route::new(Method::Delete, ITEM, Access::Account, delete),
+];
+
+/// Who is a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "type", content = "id")]
+pub(in crate::emulator::world) enum Subject {
+    ApiKey(Uuid),
+    Member(Uuid),
+}
+
+impl Subject {
+    fn id(self) -> Uuid {
+        match self {
+            Self::ApiKey(id) | Self::Member(id) => id,
+        }
+    }
+}
+
+/// A role in one project.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct ProjectMember {
+    pub(in crate::emulator::world) subject: Subject,
+    pub(in crate::emulator::world) role_id: Uuid,
+}
+
+/// The memberships of each key and person, and their roles.
+#[derive(Default)]
+pub(in crate::emulator::world) struct Memberships {
+    subjects: BTreeSet<(Uuid, Uuid)>,
+    pub(in crate::emulator::world) roles: Uses,
+}
+
+impl Memberships {
+    pub(in crate::emulator::world) fn of_subject(&self, subject: Uuid) -> impl Iterator<Item = Uuid> {
+        self.subjects.range((subject, Uuid::nil())..=(subject, Uuid::max())).map(|(_, member)| *member)
+    }
+}
+
+impl Body for ProjectMember {
+    const KIND: &'static str = "project_member";
+    const TITLE: &'static str = "project member";
+    type Index = Memberships;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.project_members
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.project_members
+    }
+
+    fn index(index: &mut Memberships, record: &Record<Self>, present: bool) {
+        let key = (record.body.subject.id(), record.id);
+        index.roles.note(record.body.role_id, present);
+        if present {
+            index.subjects.insert(key);
+        } else {
+            index.subjects.remove(&key);
+        }
+    }
+
+    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+        let (key, member) = match record.body.subject {
+            Subject::ApiKey(id) => (Some(id), None),
+            Subject::Member(id) => (None, Some(id)),
+        };
+        fields.put("id", &record.id);
+        fields.put("api_key_id", &key);
+        fields.put("member_id", &member);
+        Self::access(record, view, fields);
+        fields.put("created_at", &record.created_at);
+        fields.put("updated_at", &record.updated_at);
+    }
+}
+
+impl ProjectMember {
+    /// Writes which project a membership opens, and with which role.
+    pub(in crate::emulator::world) fn access(
+        record: &Record<Self>,
+        view: View<'_>,
+        fields: &mut Fields<'_>,
+    ) {
+        let project = record.project.and_then(|id| view.world.projects.get(id));
+        fields.put("project_id", &record.project);
+        fields.put("project_name", &project.map(|project| &project.body.name));
+        view.world.show_role(Some(record.body.role_id), fields);
+    }
+}
+
+impl World {
+    /// Ends all memberships of a key or a person.
+    pub(in crate::emulator::world) fn end_memberships(&mut self, subject: Uuid) {
+        let ended: Vec<_> = self.project_members.index().of_subject(subject).collect();
+        for id in ended {
+            self.project_members.remove(id);
+        }
+    }
+
+    /// Ends all memberships of a project.
+    pub(in crate::emulator::world) fn dissolve(&mut self, project: Uuid) {
+        let all = self.project_members.page(Some(project), 0, usize::MAX);
+        let ended: Vec<_> = all.map(|record| record.id).collect();
+        for id in ended {
+            self.project_members.remove(id);
+        }
+    }
+}
+
+fn list(call: &mut Call<'_>) -> Reply {
+    let project = Some(call.find::<Project>()?.id);
+    let (offset, limit) = call.window()?;
+    let table = &call.world.project_members;
+    let view = View { world: call.world, now: call.now, detail: false };
+    let page = table.page(project, offset, limit);
+    Ok(listing(table.len(project), page, |fields, record| ProjectMember::show(record, view, fields)))
+}
+
+/// Reads who is to be a member.
+fn subject(call: &Call<'_>) -> Result<Subject, Refusal> {
+    let key = call.body.optional("api_key_id", Field::uuid)?;
+    let member = call.body.optional("member_id", Field::uuid)?;
+    match (key, member) {
+        (Some(id), None) => call.named::<ApiKey>(id).map(|_| Subject::ApiKey(id)),
+        (None, Some(id)) if call.world.is_member(id) => Ok(Subject::Member(id)),
+        (None, Some(_)) => Err(Refusal::unknown("member")),
+        (Some(_), Some(_)) => Err(Refusal::bad("leave api_key_id or member_id out: a membership has one")),
+        (None, None) => Err(Refusal::bad("one of api_key_id and member_id is required")),
+    }
+}
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let project = call.find::<Project>()?.id;
+    let subject = subject(call)?;
+    let role_id = call.required_role(call.grant.about(project))?;
+    let world = &*call.world;
+    let mut theirs = world.project_members.index().of_subject(subject.id());
+    if theirs.any(|id| world.project_members.get(id).is_some_and(|record| record.project == Some(project)))
+    {
+        return Err(Refusal::conflict("it is a member of the project already: change its role instead"));
+    }
+    drop(theirs);
+    let now = call.now;
+    let body = ProjectMember { subject, role_id };
+    let id = call.world.create(Some(project), now, Timeline::settled(now, "active"), body);
+    call.show::<ProjectMember>(201, id, "project member added")
+}
+
+/// Finds the membership that the path means.
+fn find<'c>(call: &'c Call<'_>) -> Result<&'c Record<ProjectMember>, Refusal> {
+    let project = call.find::<Project>()?.id;
+    let id = Uuid::try_parse(call.param(1)).ok();
+    let found = id.and_then(|id| call.world.project_members.get(id));
+    found
+        .filter(|record| record.project == Some(project))
+        .ok_or_else(|| Refusal::unknown(ProjectMember::TITLE))
+}
+
+fn patch(call: &mut Call<'_>) -> Reply {
+    let record = find(call)?;
+    let (id, project) = (record.id, record.project.unwrap_or_default());
+    let role_id = call.required_role(call.grant.about(project))?;
+    call.update::<ProjectMember>(id, |record| record.body.role_id = role_id);
+    call.show::<ProjectMember>(200, id, "project member updated")
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let id = find(call)?.id;
+    call.world.project_members.remove(id);
+    Ok(done("project member removed"))
+}

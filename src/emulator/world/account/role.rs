@@ -1,0 +1,326 @@
+//! `role`: named sets of permissions; four of them are built in. (All of it assumed by the contract.)
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::emulator::world::Time;
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::request_body::{Body as Input, Field};
+use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply, done, listing, success};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::grant::Grant;
+use crate::emulator::world::state::permission::{self, Need, Permissions};
+use crate::emulator::world::state::world::World;
+use crate::model::diagnostic::nearest;
+use crate::model::schema::Method;
+
+const COLLECTION: &str = "/api/v1/roles";
+const ITEM: &str = "/api/v1/roles/{id}";
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, COLLECTION, Access::Account, list),
+    Route::new(Method::Post, COLLECTION, Access::Account, create),
+    Route::new(Method::Get, ITEM, Access::Account, read),
+    Route::new(Method::Patch, ITEM, Access::Account, patch),
+    Route::new(Method::Delete, ITEM, Access::Account, delete),
+];
+
+const MOST_PERMISSIONS: usize = 256;
+
+/// A set of permissions with a name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct Role {
+    pub(in crate::emulator::world) name: String,
+    /// It stays when the name changes.
+    pub(in crate::emulator::world) slug: String,
+    pub(in crate::emulator::world) permissions: Vec<String>,
+}
+
+/// A role that every account has.
+struct BuiltIn {
+    id: Uuid,
+    name: &'static str,
+    slug: &'static str,
+    holds: fn(Need) -> bool,
+}
+
+const fn built_in(id: u128, name: &'static str, slug: &'static str, holds: fn(Need) -> bool) -> BuiltIn {
+    // Version 4 and the RFC's variant, so that the ids have the shape of all others.
+    BuiltIn { id: Uuid::from_u128(0x4c1d_07a2_93be_4e58_8d20_0000_0000_0000 | id), name, slug, holds }
+}
+
+/// Youngest first, as lists have it.
+static BUILT_IN: [BuiltIn; 4] = [
+    built_in(4, "Viewer", "viewer", |need| need == need.reading()),
+    built_in(3, "Developer", "developer", |need| {
+        need == need.reading() || need.of_projects() || need.name() == "ssh_keys:write"
+    }),
+    built_in(2, "Admin", "admin", |need| need.name() != "billing:write"),
+    built_in(1, "Owner", "owner", |_| true),
+];
+
+impl BuiltIn {
+    fn find(id: Uuid) -> Option<&'static Self> {
+        BUILT_IN.iter().find(|role| role.id == id)
+    }
+
+    fn permissions(&self) -> Permissions {
+        permission::all().filter(|need| (self.holds)(*need)).collect()
+    }
+}
+
+/// Returns the role of the account's owner.
+pub(in crate::emulator::world) fn owner() -> Uuid {
+    BUILT_IN.last().map(|role| role.id).unwrap_or_default()
+}
+
+/// How many records have each role.
+#[derive(Default)]
+pub(in crate::emulator::world) struct Uses(HashMap<Uuid, usize>);
+
+impl Uses {
+    pub(in crate::emulator::world) fn note(&mut self, role: Uuid, present: bool) {
+        let count = self.0.entry(role).or_default();
+        *count = if present { *count + 1 } else { count.saturating_sub(1) };
+        if *count == 0 {
+            self.0.remove(&role);
+        }
+    }
+
+    fn any(&self, role: Uuid) -> bool {
+        self.0.contains_key(&role)
+    }
+}
+
+/// Custom roles by slug.
+#[derive(Default)]
+pub(in crate::emulator::world) struct BySlug(HashMap<String, Uuid>);
+
+impl Body for Role {
+    const KIND: &'static str = "role";
+    const TITLE: &'static str = "role";
+    type Index = BySlug;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.roles
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.roles
+    }
+
+    fn index(index: &mut BySlug, record: &Record<Self>, present: bool) {
+        if present {
+            index.0.insert(record.body.slug.clone(), record.id);
+        } else {
+            index.0.remove(&record.body.slug);
+        }
+    }
+
+    fn show(record: &Record<Self>, _: View<'_>, fields: &mut Fields<'_>) {
+        let Role { name, slug, permissions } = &record.body;
+        let times = (record.created_at, record.updated_at);
+        show(fields, record.id, (name, slug), permissions, (false, times));
+    }
+}
+
+fn show(
+    fields: &mut Fields<'_>,
+    id: Uuid,
+    (name, slug): (&str, &str),
+    permissions: &[String],
+    (built_in, times): (bool, (Time, Time)),
+) {
+    fields.put("id", &id);
+    fields.put("name", name);
+    fields.put("slug", slug);
+    fields.put("permissions", permissions);
+    fields.put("is_builtin", &built_in);
+    fields.put("created_at", &times.0);
+    fields.put("updated_at", &times.1);
+}
+
+/// Writes a built-in role, which is as old as the account.
+fn show_built_in(fields: &mut Fields<'_>, role: &BuiltIn, view: View<'_>) {
+    let default = view.world.projects.get(view.world.default_project());
+    let since = default.map_or(view.now, |project| project.created_at);
+    let names = role.permissions().names();
+    show(fields, role.id, (role.name, role.slug), &names, (true, (since, since)));
+}
+
+impl World {
+    /// Returns what a role permits.
+    pub(in crate::emulator::world) fn permissions_of(&self, role: Uuid) -> Permissions {
+        if let Some(role) = BuiltIn::find(role) {
+            return role.permissions();
+        }
+        let custom = self.roles.get(role).map(|record| &record.body.permissions);
+        custom.into_iter().flatten().filter_map(|name| Need::named(name)).collect()
+    }
+
+    /// Writes `role_id`, `role_name` and `role_slug`.
+    pub(in crate::emulator::world) fn show_role(&self, role: Option<Uuid>, fields: &mut Fields<'_>) {
+        let built_in = role.and_then(BuiltIn::find).map(|role| (role.name, role.slug));
+        let custom = role.and_then(|role| self.roles.get(role));
+        let custom = custom.map(|record| (record.body.name.as_str(), record.body.slug.as_str()));
+        let (name, slug) = built_in.or(custom).unzip();
+        fields.put("role_id", &role);
+        fields.put("role_name", &name);
+        fields.put("role_slug", &slug);
+    }
+}
+
+impl Call<'_> {
+    /// Reads the role that a body names; the caller must hold what it permits.
+    pub(in crate::emulator::world) fn role(&self, held: Permissions) -> Result<Option<Uuid>, Refusal> {
+        let Some(id) = self.body.optional("role_id", Field::uuid)? else { return Ok(None) };
+        if BuiltIn::find(id).is_none() {
+            self.named::<Role>(id)?;
+        }
+        Grant::hand_on(held, self.world.permissions_of(id))?;
+        Ok(Some(id))
+    }
+
+    /// Reads the role that a body must name.
+    pub(in crate::emulator::world) fn required_role(&self, held: Permissions) -> Result<Uuid, Refusal> {
+        self.role(held)?.ok_or_else(|| Refusal::bad("role_id is required"))
+    }
+}
+
+fn list(call: &mut Call<'_>) -> Reply {
+    let (offset, limit) = call.window()?;
+    let custom = call.world.roles.len(None);
+    let view = View { world: call.world, now: call.now, detail: false };
+    let records: Vec<_> = call.world.roles.page(None, offset, limit).collect();
+    let rest = BUILT_IN.iter().skip(offset.saturating_sub(custom)).take(limit - records.len());
+    let page = records.into_iter().map(Ok).chain(rest.map(Err));
+    Ok(listing(custom + BUILT_IN.len(), page, |fields, role| match role {
+        Ok(record) => Role::show(record, view, fields),
+        Err(built_in) => show_built_in(fields, built_in, view),
+    }))
+}
+
+/// Reads the permissions of a body.
+fn permissions(body: &Input) -> Result<Option<Vec<String>>, Refusal> {
+    let read = |field: Field<'_>| {
+        let name = field.text(1, 128)?;
+        if Need::named(name).is_some() {
+            return Ok(name.to_owned());
+        }
+        let known: Vec<_> = permission::all().map(Need::name).collect();
+        let hint = nearest(name, known.iter().map(String::as_str));
+        let hint = hint.map(|known| format!(" Did you mean {known}?")).unwrap_or_default();
+        Err(Refusal::bad(format!(
+            "permissions: there is no permission {name}.{hint} GET /api/v1/permissions lists them"
+        )))
+    };
+    let read = body.optional("permissions", |field| field.list(MOST_PERMISSIONS, read))?;
+    Ok(read.map(|mut names| {
+        names.sort();
+        names.dedup();
+        names
+    }))
+}
+
+fn set(names: &[String]) -> Permissions {
+    names.iter().filter_map(|name| Need::named(name)).collect()
+}
+
+/// Returns a name in lower-case letters, digits and hyphens.
+fn slug(name: &str) -> String {
+    let words = name.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
+}
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let name = call.body.required("name", Field::name)?;
+    let permissions = permissions(&call.body)?.unwrap_or_default();
+    Grant::hand_on(call.grant.account(), set(&permissions))?;
+    let mut slug = slug(&name);
+    if slug.is_empty() {
+        return Err(Refusal::bad("name must have a letter or a digit"));
+    }
+    // Names may repeat, short names do not.
+    while call.world.roles.index().0.contains_key(&slug) || BUILT_IN.iter().any(|role| role.slug == slug) {
+        let (rest, _, _, _) = call.world.fresh_id().as_fields();
+        slug = format!("{slug}-{rest:08x}");
+    }
+    let now = call.now;
+    let body = Role { name, slug, permissions };
+    let id = call.world.create(None, now, Timeline::settled(now, "active"), body);
+    call.show::<Role>(201, id, "role created")
+}
+
+fn read(call: &mut Call<'_>) -> Reply {
+    if let Some(role) = Uuid::try_parse(call.param(0)).ok().and_then(BuiltIn::find) {
+        let view = View { world: call.world, now: call.now, detail: true };
+        return Ok(success(200, "", |fields| {
+            fields.object("data", |fields| show_built_in(fields, role, view));
+        }));
+    }
+    let id = call.find::<Role>()?.id;
+    call.show::<Role>(200, id, "")
+}
+
+/// Finds the role that the path means, unless it is built in.
+fn custom<'c>(call: &'c Call<'_>) -> Result<&'c Record<Role>, Refusal> {
+    if let Some(role) = Uuid::try_parse(call.param(0)).ok().and_then(BuiltIn::find) {
+        let message = format!("access denied: the role {} is built in and cannot be changed", role.slug);
+        return Err(Refusal::new(403, "Forbidden", message));
+    }
+    call.find::<Role>()
+}
+
+fn patch(call: &mut Call<'_>) -> Reply {
+    let record = custom(call)?;
+    let (id, mut body) = (record.id, record.body.clone());
+    body.name = call.body.optional("name", Field::name)?.unwrap_or(body.name);
+    if let Some(names) = permissions(&call.body)? {
+        Grant::hand_on(call.grant.account(), set(&names))?;
+        body.permissions = names;
+    }
+    call.update::<Role>(id, |record| record.body = body);
+    call.show::<Role>(200, id, "role updated")
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let id = custom(call)?.id;
+    let world = &*call.world;
+    let uses = [
+        &world.api_keys.index().roles,
+        &world.project_members.index().roles,
+        &world.invitations.index().roles,
+    ];
+    if uses.iter().any(|uses| uses.any(id)) {
+        return Err(Refusal::conflict("the role is in use by an API key, a member or an invitation"));
+    }
+    call.world.roles.remove(id);
+    Ok(done("role deleted"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slug_has_letters_digits_and_hyphens() {
+        for (name, wanted) in [("Site Ops", "site-ops"), ("  a--B_9 ", "a-b-9"), ("é", ""), ("x", "x")] {
+            assert_eq!(slug(name), wanted);
+        }
+    }
+
+    #[test]
+    fn each_built_in_role_may_do_what_the_next_may_and_more() {
+        for pair in BUILT_IN.windows(2) {
+            assert_eq!(pair[0].permissions().beyond(pair[1].permissions()), None);
+            assert!(pair[1].permissions().beyond(pair[0].permissions()).is_some());
+        }
+        assert!(BUILT_IN.iter().all(|role| role.id.get_version_num() == 4));
+    }
+}

@@ -1,0 +1,228 @@
+//! `spend_settings`: the monthly cap on what apps may cost, and what happens when it is reached.
+
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::emulator::world::Time;
+use crate::emulator::world::apps::app::App;
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::monthly_meter::next_month;
+use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply, success};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::billing::Billing;
+use crate::emulator::world::state::world::{Due, World};
+use crate::model::schema::Method;
+
+const PATH: &str = "/api/v1/apps/spend-settings";
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, PATH, Access::Account, |call| Ok(show(call, ""))),
+    Route::new(Method::Patch, PATH, Access::Account, patch),
+];
+
+/// The account's cap. There is one record at most, and none before the first change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct SpendSettings {
+    pub(in crate::emulator::world) enabled: bool,
+    pub(in crate::emulator::world) monthly_cap_usd: Option<Decimal>,
+    pub(in crate::emulator::world) cap_action: CapAction,
+    pub(in crate::emulator::world) paused_by_cap: bool,
+}
+
+/// What happens when the cap is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::emulator::world) enum CapAction {
+    NotifyOnly,
+    Pause,
+}
+
+const UNSET: SpendSettings = SpendSettings {
+    enabled: false,
+    monthly_cap_usd: None,
+    cap_action: CapAction::NotifyOnly,
+    paused_by_cap: false,
+};
+
+/// Percents of the cap at which owners get a notice.
+const NOTICES: [u8; 3] = [100, 90, 75];
+
+/// Returns the last notice that a spend has brought about.
+pub(in crate::emulator::world) fn notice(spend: Decimal, cap: Decimal) -> Option<u8> {
+    NOTICES.into_iter().find(|percent| spend * Decimal::ONE_HUNDRED >= cap * Decimal::from(*percent))
+}
+
+impl SpendSettings {
+    /// Returns the amount that notices count from.
+    pub(in crate::emulator::world) fn cap(&self) -> Option<Decimal> {
+        self.monthly_cap_usd.filter(|_| self.enabled)
+    }
+
+    /// Returns the amount at which apps are paused.
+    fn limit(&self) -> Option<Decimal> {
+        self.monthly_cap_usd.filter(|_| self.enabled && self.cap_action == CapAction::Pause)
+    }
+}
+
+impl Body for SpendSettings {
+    const KIND: &'static str = "spend_settings";
+    const TITLE: &'static str = "spend settings";
+    const IS_OBJECT: bool = false;
+    type Index = ();
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.spend_settings
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.spend_settings
+    }
+
+    fn index((): &mut (), _record: &Record<Self>, _present: bool) {}
+
+    fn show(record: &Record<Self>, _view: View<'_>, fields: &mut Fields<'_>) {
+        write(&record.body, fields);
+    }
+}
+
+fn write(settings: &SpendSettings, fields: &mut Fields<'_>) {
+    fields.put("enabled", &settings.enabled);
+    match settings.monthly_cap_usd {
+        Some(cap) => fields.number("monthly_cap_usd", cap),
+        None => fields.put("monthly_cap_usd", &None::<i64>),
+    }
+    fields.put("cap_action", &settings.cap_action);
+    fields.put("paused_by_cap", &settings.paused_by_cap);
+}
+
+/// Returns when the cap is reached next, or a month begins that lifts it.
+pub(in crate::emulator::world) fn due(world: &World) -> Option<Due> {
+    let settings = world.spend();
+    let rate = world.apps.rate();
+    let reached = settings.limit().filter(|_| !settings.paused_by_cap);
+    let reached = reached.and_then(|cap| world.account.app_spend.reaches(cap, rate));
+    let matters = settings.paused_by_cap || (settings.limit().is_some() && !rate.is_zero());
+    // At the end of time there is no other month.
+    let month = matters.then(|| next_month(world.account.latest)).filter(|at| *at > world.account.latest);
+    let at = reached.into_iter().chain(month).min()?.max(world.account.latest);
+    Some(Due { at, id: Uuid::nil(), happen: |world, _, at, _| world.apply_cap(at) })
+}
+
+impl World {
+    /// Returns the settings as they are.
+    pub(in crate::emulator::world) fn spend(&self) -> &SpendSettings {
+        self.spend_settings.iter().next().map_or(&UNSET, |record| &record.body)
+    }
+
+    /// Returns the id of the settings, which are made when there are none.
+    pub(in crate::emulator::world) fn spend_record(&mut self, now: Time) -> Uuid {
+        let known = self.spend_settings.iter().next().map(|record| record.id);
+        known.unwrap_or_else(|| self.create(None, now, Timeline::settled(now, "active"), UNSET))
+    }
+
+    /// Pauses or releases the apps, as the spend of the month and the settings say.
+    fn apply_cap(&mut self, now: Time) {
+        let settings = self.spend();
+        let reached = settings.limit().is_some_and(|cap| self.account.app_spend.current() >= cap);
+        if reached == settings.paused_by_cap {
+            return;
+        }
+        let Some(id) = self.spend_settings.iter().next().map(|record| record.id) else { return };
+        self.spend_settings.amend(id, |record| record.body.paused_by_cap = reached);
+        let affected = |record: &&Record<App>| {
+            let payg = record.body.billing == Billing::Payg;
+            if reached { payg && record.is_up() } else { record.body.paused_by_cap }
+        };
+        let apps: Vec<_> = self.apps.iter().filter(affected).map(|record| record.id).collect();
+        for app in apps {
+            if reached {
+                self.pause_by_cap(app, now);
+                self.note_event(app, now, "app.paused", "the monthly spend cap is reached");
+            } else {
+                self.resume_app(app, now);
+                self.note_event(app, now, "app.resumed", "the monthly spend cap does not hold any more");
+            }
+        }
+    }
+
+    fn pause_by_cap(&mut self, app: Uuid, now: Time) {
+        self.apps.update(app, now, |record| {
+            record.meter(now);
+            record.timeline = Timeline::settled(now, "paused");
+            record.body.paused_by_cap = true;
+            record.body.next_run_at = None;
+        });
+    }
+}
+
+impl Call<'_> {
+    /// Refuses what would let an app cost more while the cap has them paused.
+    pub(in crate::emulator::world) fn not_capped(
+        &self,
+        billing: &Billing,
+        verb: &str,
+    ) -> Result<(), Refusal> {
+        if *billing != Billing::Payg || !self.world.spend().paused_by_cap {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            412,
+            "Precondition Failed",
+            format!(
+                "pay-as-you-go apps are paused by the monthly spend cap, and none can be {verb} until the \
+                 cap is raised or turned off, or a new month starts"
+            ),
+        ))
+    }
+}
+
+fn show(call: &Call<'_>, message: &str) -> crate::emulator::world::Response {
+    success(200, message, |fields| {
+        fields.object("settings", |fields| write(call.world.spend(), fields));
+    })
+}
+
+fn patch(call: &mut Call<'_>) -> Reply {
+    let mut settings = call.world.spend().clone();
+    let body = &call.body;
+    settings.enabled = body.optional("enabled", Field::boolean)?.unwrap_or(settings.enabled);
+    let cap = body.optional("monthly_cap_usd", |field| field.decimal(Decimal::ONE))?;
+    settings.monthly_cap_usd = cap.or(settings.monthly_cap_usd);
+    settings.cap_action =
+        match body.optional("cap_action", |field| field.one_of(&["notify_only", "pause"]))? {
+            Some("pause") => CapAction::Pause,
+            Some(_) => CapAction::NotifyOnly,
+            None => settings.cap_action,
+        };
+    let now = call.now;
+    let id = call.world.spend_record(now);
+    call.update::<SpendSettings>(id, |record| record.body = settings);
+    call.world.apply_cap(now);
+    Ok(show(call, "spend settings updated"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn owners_get_notices_on_the_way_to_the_cap() {
+        for (cents, wanted) in [
+            (0, None),
+            (7_499, None),
+            (7_500, Some(75)),
+            (8_999, Some(75)),
+            (9_000, Some(90)),
+            (10_000, Some(100)),
+            (20_000, Some(100)),
+        ] {
+            assert_eq!(notice(Decimal::new(cents, 2), Decimal::ONE_HUNDRED), wanted, "{cents}");
+        }
+    }
+}

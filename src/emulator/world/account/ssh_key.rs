@@ -1,0 +1,153 @@
+//! `ssh_key`: public keys of the account. (All of it assumed by the contract.)
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, "/api/v1/ssh-keys", Access::Account, |call| call.list::<SshKey>()),
+    Route::new(Method::Post, "/api/v1/ssh-keys", Access::Account, create),
+    Route::new(Method::Get, "/api/v1/ssh-keys/{id}", Access::Account, read),
+    Route::new(Method::Delete, "/api/v1/ssh-keys/{id}", Access::Account, delete),
+];
+
+/// A public key.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct SshKey {
+    pub(in crate::emulator::world) name: String,
+    pub(in crate::emulator::world) public_key: String,
+    pub(in crate::emulator::world) fingerprint: String,
+}
+
+impl Body for SshKey {
+    const KIND: &'static str = "ssh_key";
+    const TITLE: &'static str = "SSH key";
+    type Index = ();
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.ssh_keys
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.ssh_keys
+    }
+
+    fn index((): &mut (), _: &Record<Self>, _: bool) {}
+
+    fn show(record: &Record<Self>, _: View<'_>, fields: &mut Fields<'_>) {
+        fields.put("id", &record.id);
+        fields.put("name", &record.body.name);
+        fields.put("public_key", &record.body.public_key);
+        fields.put("fingerprint", &record.body.fingerprint);
+        fields.put("created_at", &record.created_at);
+    }
+}
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let name = call.body.required("name", Field::name)?;
+    let public_key = call.body.required("public_key", |field| field.text(1, 16_384))?.to_owned();
+    let fingerprint = fingerprint(&public_key).ok_or_else(|| {
+        Refusal::bad("public_key must be one OpenSSH line: a type such as ssh-ed25519, the key in base64, and a comment")
+    })?;
+    let now = call.now;
+    let body = SshKey { name, public_key, fingerprint };
+    let id = call.world.create(None, now, Timeline::settled(now, "active"), body);
+    call.show::<SshKey>(201, id, "SSH key created")
+}
+
+fn read(call: &mut Call<'_>) -> Reply {
+    let id = call.find::<SshKey>()?.id;
+    call.show::<SshKey>(200, id, "")
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let id = call.find::<SshKey>()?.id;
+    call.world.ssh_keys.remove(id);
+    Ok(done("SSH key deleted"))
+}
+
+const TYPES: &[&str] = &[
+    "ssh-ed25519",
+    "ssh-rsa",
+    "ecdsa-sha2-nistp256",
+    "ecdsa-sha2-nistp384",
+    "ecdsa-sha2-nistp521",
+    "sk-ssh-ed25519@openssh.com",
+    "sk-ecdsa-sha2-nistp256@openssh.com",
+];
+
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Returns `SHA256:…` of a line in OpenSSH form; `None` for anything else.
+fn fingerprint(line: &str) -> Option<String> {
+    if line.contains(['\n', '\r']) {
+        return None;
+    }
+    let mut words = line.split_whitespace();
+    let kind = words.next().filter(|kind| TYPES.contains(kind))?;
+    let blob = decode(words.next()?)?;
+    // The blob begins with its own type: a length of four bytes, and the word.
+    let length = u32::try_from(kind.len()).ok()?.to_be_bytes();
+    let inner = blob.strip_prefix(length.as_slice())?.strip_prefix(kind.as_bytes())?;
+    (!inner.is_empty()).then(|| format!("SHA256:{}", encode(&Sha256::digest(&blob))))
+}
+
+fn decode(text: &str) -> Option<Vec<u8>> {
+    let digits = text.trim_end_matches('=');
+    let mut bytes = Vec::with_capacity(digits.len() * 3 / 4);
+    let (mut held, mut bits) = (0_u32, 0);
+    for byte in digits.bytes() {
+        let digit = BASE64.iter().position(|known| *known == byte)?;
+        held = (held << 6) | u32::try_from(digit).ok()?;
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push(u8::try_from((held >> bits) & 0xff).ok()?);
+        }
+    }
+    Some(bytes)
+}
+
+fn encode(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 4 / 3 + 1);
+    let digit = |bits: u32| BASE64.get((bits & 63) as usize).map_or('A', |byte| char::from(*byte));
+    for chunk in bytes.chunks(3) {
+        let held =
+            chunk.iter().fold(0, |held, byte| (held << 8) | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        text.extend((0..=chunk.len()).map(|index| digit(held >> (18 - 6 * index))));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str =
+        "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl user@host";
+
+    #[test]
+    fn a_fingerprint_is_what_openssh_shows() {
+        // `ssh-keygen -lf` of GitHub's published host key.
+        assert_eq!(fingerprint(LINE).unwrap(), "SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU");
+    }
+
+    #[test]
+    fn anything_else_is_no_key() {
+        let other_type = LINE.replace("ssh-ed25519 ", "ssh-rsa ");
+        for line in ["", "ssh-ed25519", "ssh-ed25519 AAAA", "hello world", "ssh-ed25519 !!!", &other_type] {
+            assert_eq!(fingerprint(line), None, "{line}");
+        }
+        assert_eq!(fingerprint(&format!("{LINE}\n{LINE}")), None);
+    }
+}

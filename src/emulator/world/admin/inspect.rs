@@ -1,0 +1,136 @@
+//! `inspect`: what someone who looks after the emulator sees: the records of a kind, with their prices
+//! and with what can be set behind everyone's back.
+
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::mutate::{ACCOUNT, MutateError, unknown_kind};
+use crate::emulator::world::Time;
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::money;
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::state::world::World;
+
+/// Which records of a kind, youngest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Search {
+    /// How many to leave out.
+    pub offset: usize,
+    /// How many at most.
+    pub limit: usize,
+    /// A text that an answer about the record would hold; empty for all.
+    pub find: String,
+}
+
+impl World {
+    /// Returns the kinds, and how many records each has.
+    pub fn kinds(&mut self, now: Time) -> Vec<(&'static str, usize)> {
+        self.tick(now);
+        let mut counts = self.counts();
+        counts.push((ACCOUNT, 1));
+        counts
+    }
+
+    /// Returns some records of a kind, as `{objects, total}`.
+    ///
+    /// # Errors
+    /// When there is no such kind.
+    pub fn inspect(&mut self, kind: &str, search: &Search, now: Time) -> Result<Value, MutateError> {
+        let now = self.tick(now);
+        if kind == ACCOUNT {
+            return Ok(json!({"objects": [self.account_object()], "total": 1}));
+        }
+        self.inspect_kind(kind, search, now).ok_or_else(|| unknown_kind(kind))
+    }
+
+    /// Returns one record, as `{object, fields}`: `fields` is what `mutate` sets.
+    ///
+    /// # Errors
+    /// When there is no such kind or record.
+    pub fn inspect_one(&mut self, kind: &str, id: &str, now: Time) -> Result<Value, MutateError> {
+        let now = self.tick(now);
+        if kind == ACCOUNT {
+            let account = &self.account;
+            let fields = json!({
+                "balance": account.balance.normalize().to_string().parse::<serde_json::Number>().ok(),
+                "banned": account.banned,
+                "card": account.card,
+                "high_tier": account.high_tier,
+            });
+            return Ok(json!({"object": self.account_object(), "fields": fields}));
+        }
+        let unknown = || MutateError::Unknown { kind: kind.to_owned(), id: id.to_owned() };
+        let found = self.inspect_record(kind, Uuid::try_parse(id).map_err(|_| unknown())?, now);
+        found.ok_or_else(|| unknown_kind(kind))?.ok_or_else(unknown)
+    }
+
+    fn account_object(&self) -> Value {
+        json!({
+            "id": "", "name": ACCOUNT, "status": if self.account.banned { "banned" } else { "active" },
+            "shown": {"id": self.account.id}, "created_at": null,
+        })
+    }
+}
+
+/// Returns what the service shows of a record, as text.
+fn shown<T: Body>(record: &Record<T>, view: View<'_>) -> Vec<u8> {
+    let mut text = Vec::with_capacity(512);
+    Fields::write(&mut text, |fields| T::show(record, view, fields));
+    text
+}
+
+fn object<T: Body>(record: &Record<T>, view: View<'_>) -> Value {
+    let shown: Value = serde_json::from_slice(&shown(record, view)).unwrap_or_default();
+    let charge = T::charge(record);
+    let billed = charge.map(|charge| if charge.paid_until.is_some() { "monthly" } else { "hourly" });
+    let label = ["name", "domain", "email"].into_iter().find_map(|name| shown.get(name)?.as_str());
+    json!({
+        "id": record.id,
+        "name": label,
+        "status": shown.get("status").and_then(Value::as_str).unwrap_or(record.status(view.now)),
+        "project": record.project,
+        "price_per_hour": charge.map(|charge| format!("{:.4}", charge.hourly())),
+        "price_per_month": charge.map(|charge| format!("{:.2}", money::monthly(charge.month))),
+        "billed": billed,
+        "created_at": record.created_at,
+        "shown": if view.detail { shown } else { Value::Null },
+    })
+}
+
+/// Returns some records of a table.
+pub(in crate::emulator::world) fn listing<T: Body>(
+    table: &Table<T>,
+    search: &Search,
+    view: View<'_>,
+) -> Value {
+    let Search { offset, limit, find } = search;
+    if find.is_empty() {
+        let page = table.page(None, *offset, *limit).map(|record| object(record, view));
+        return json!({"objects": page.collect::<Vec<_>>(), "total": table.len(None)});
+    }
+    // In the answer, a text stands as JSON writes it.
+    let find = Value::from(find.to_ascii_lowercase()).to_string();
+    let find = find.trim_matches('"').as_bytes();
+    let fits = |record: &&Record<T>| {
+        let text = shown(record, view).to_ascii_lowercase();
+        text.windows(find.len()).any(|part| part == find)
+    };
+    let found: Vec<_> = table.page(None, 0, usize::MAX).filter(fits).collect();
+    let page = found.iter().skip(*offset).take(*limit).map(|record| object(record, view));
+    json!({"objects": page.collect::<Vec<_>>(), "total": found.len()})
+}
+
+/// Returns one record with what can be set in it.
+pub(in crate::emulator::world) fn one<T: Body>(
+    table: &Table<T>,
+    id: Uuid,
+    view: View<'_>,
+) -> Option<Value> {
+    let record = table.get(id)?;
+    let mut fields = match serde_json::to_value(&record.body) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    fields.insert("status".to_owned(), record.status(view.now).into());
+    Some(json!({"object": object(record, view), "fields": fields}))
+}

@@ -1,0 +1,132 @@
+//! `mutate`: changes a record behind everyone's back, so that drift can be rehearsed.
+
+use serde_json::{Map, Value};
+use thiserror::Error;
+use uuid::Uuid;
+
+use crate::emulator::world::Time;
+use crate::emulator::world::account::spend_cap::SpendSettings;
+use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::engine::table::Body;
+use crate::emulator::world::state::world::{KINDS, World};
+use crate::model::diagnostic::nearest;
+
+/// Why a record was not changed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum MutateError {
+    /// No record of this kind has the id.
+    #[error("there is no {kind} with the id {id}")]
+    Unknown {
+        /// The kind.
+        kind: String,
+        /// The id.
+        id: String,
+    },
+    /// What is to be set does not fit.
+    #[error("{0}")]
+    Wrong(String),
+}
+
+/// What `mutate` calls the account.
+pub(in crate::emulator::world) const ACCOUNT: &str = "account";
+
+fn wrong<T>(message: impl Into<String>) -> Result<T, MutateError> {
+    Err(MutateError::Wrong(message.into()))
+}
+
+/// Returns ` Did you mean …?`, or nothing.
+fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(name, known).map(|known| format!(" Did you mean `{known}`?")).unwrap_or_default()
+}
+
+/// Says that there is no such kind.
+pub(in crate::emulator::world) fn unknown_kind(kind: &str) -> MutateError {
+    let hint = suggestion(kind, KINDS.iter().copied().chain([ACCOUNT]));
+    MutateError::Wrong(format!("there is no kind `{kind}`.{hint}"))
+}
+
+impl World {
+    /// Sets fields of a record. `status` puts it at that status for good. The kind `account` takes
+    /// `balance`, `card`, `banned` and `high_tier`, and no id; nor does the kind with one record.
+    ///
+    /// # Errors
+    /// When there is no such record, no such field, or the value does not fit it.
+    pub fn mutate(
+        &mut self,
+        kind: &str,
+        id: &str,
+        set: &Map<String, Value>,
+        now: Time,
+    ) -> Result<(), MutateError> {
+        let now = self.tick(now);
+        if kind == ACCOUNT {
+            return self.mutate_account(set);
+        }
+        let only = (kind == SpendSettings::KIND).then(|| self.spend_record(now).to_string());
+        let id = only.as_deref().unwrap_or(id);
+        self.mutate_kind(kind, id, set, now).unwrap_or_else(|| Err(unknown_kind(kind)))
+    }
+
+    pub(in crate::emulator::world) fn mutate_record<T: Body>(
+        &mut self,
+        id: &str,
+        set: &Map<String, Value>,
+        now: Time,
+    ) -> Result<(), MutateError> {
+        let unknown = || MutateError::Unknown { kind: T::KIND.to_owned(), id: id.to_owned() };
+        let key = Uuid::try_parse(id).map_err(|_| unknown())?;
+        self.table_mut::<T>().amend(key, |record| T::settle(record, now));
+        let record = self.table::<T>().get(key).ok_or_else(unknown)?;
+        let Ok(Value::Object(mut fields)) = serde_json::to_value(&record.body) else {
+            return wrong("the record cannot be changed");
+        };
+        let mut status = None;
+        for (name, value) in set {
+            if name == "status" {
+                let Some(text) = value.as_str() else { return wrong("status must be a text") };
+                status = Some(Timeline::settled(now, text));
+            } else if fields.contains_key(name) {
+                fields.insert(name.clone(), value.clone());
+            } else {
+                let known = fields.keys().map(String::as_str).chain(["status"]);
+                let hint = suggestion(name, known.clone());
+                let list = known.collect::<Vec<_>>().join(", ");
+                return wrong(format!("a {} has no `{name}` to set.{hint} It has {list}", T::KIND));
+            }
+        }
+        let body: T = serde_json::from_value(Value::Object(fields))
+            .map_err(|error| MutateError::Wrong(format!("a value does not fit: {error}")))?;
+        self.table_mut::<T>().update(key, now, |record| {
+            record.body = body;
+            record.timeline = status.unwrap_or_else(|| record.timeline.clone());
+        });
+        Ok(())
+    }
+
+    fn mutate_account(&mut self, set: &Map<String, Value>) -> Result<(), MutateError> {
+        let mut account = self.account.clone();
+        for (name, value) in set {
+            match (name.as_str(), value) {
+                ("card", Value::Bool(card)) => account.card = *card,
+                ("banned", Value::Bool(banned)) => account.banned = *banned,
+                ("high_tier", Value::Bool(high)) => account.high_tier = *high,
+                ("balance", Value::Number(number)) => {
+                    let read = number.to_string().parse();
+                    account.balance =
+                        read.map_err(|_| MutateError::Wrong("balance is too large".into()))?;
+                }
+                ("card" | "banned" | "high_tier", _) => {
+                    return wrong(format!("{name} must be true or false"));
+                }
+                ("balance", _) => return wrong("balance must be a number"),
+                _ => {
+                    return wrong(format!(
+                        "an account has no `{name}` to set. It has balance, banned, card, high_tier"
+                    ));
+                }
+            }
+        }
+        self.account = account;
+        Ok(())
+    }
+}

@@ -1,0 +1,288 @@
+//! What makes, changes and ends an app: creation, changes, pause and resumption, deletion.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use super::app::{App, AppType, ITEM};
+use super::database_link::AppLink;
+use super::deployment::Deployment;
+use super::domain::AppDomain;
+use super::events::AppEvent;
+use super::input::{read_branch, read_settings, read_source};
+use super::job_run::JobRun;
+use super::options::SIZES;
+use super::preview::Preview;
+use super::scaling::read_scale;
+use super::upload::Upload;
+use crate::emulator::world::Time;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::monthly_meter::MonthMeter;
+use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::billing::Billing;
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Post, "/api/v1/apps/services", Access::Project, create),
+    Route::new(Method::Patch, ITEM, Access::Project, patch),
+    Route::new(Method::Delete, ITEM, Access::Project, delete),
+    Route::new(Method::Post, "/api/v1/apps/services/{id}/pause", Access::Project, pause),
+    Route::new(Method::Post, "/api/v1/apps/services/{id}/resume", Access::Project, resume),
+];
+
+const TYPES: &[&str] = &["web", "private", "worker", "cron", "job"];
+const DEFAULT_PORT: i64 = 8_080;
+/// Seconds until an app is gone.
+const LEAVING: i64 = 5;
+/// Seconds until an app that was paused is live again.
+const RESUMING: i64 = 10;
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let mut app = requested(call)?;
+    let database = call.body.optional("link_database_id", Field::uuid)?;
+    let deploy = deploys_now(call, &app)?;
+    let billing_type = call.billing_type()?;
+    call.body.region()?;
+    let project = call.project();
+    call.free_app_name(Some(project), &app.name, None)?;
+    if let Some(database) = database {
+        call.linkable(database)?;
+    }
+    if billing_type == "payg" {
+        call.not_capped(&Billing::Payg, "created")?;
+    }
+    call.validate_billing()?;
+    app.billing = call.begin_billing(billing_type, app.month())?;
+    let now = call.now;
+    let previews = app.previews_enabled;
+    let waiting = if app.is_uploaded() { "awaiting_source" } else { "paused" };
+    let id = call.world.create(Some(project), now, Timeline::settled(now, waiting), app);
+    call.note(id, "created", "");
+    if deploy {
+        call.world.deploy(id, now, "create");
+    }
+    if let Some(database) = database {
+        call.link(id, database)?;
+    }
+    if previews {
+        call.world.open_preview(id, now);
+    }
+    call.show::<App>(201, id, "app service created")
+}
+
+/// Reads the body of a creation; billing is still to be filled in.
+fn requested(call: &Call<'_>) -> Result<App, Refusal> {
+    let body = &call.body;
+    let name = body.required("name", Field::name)?;
+    let kind = match body.required("type", |field| field.one_of(TYPES))? {
+        "web" => AppType::Web,
+        "private" => AppType::Private,
+        "worker" => AppType::Worker,
+        "cron" => AppType::Cron,
+        _ => AppType::Job,
+    };
+    let mut app = App { name, ..blank(kind, call.now) };
+    read_source(body, &mut app)?;
+    read_scale(body, &mut app)?;
+    read_settings(body, &mut app)?;
+    Ok(app)
+}
+
+fn blank(kind: AppType, now: Time) -> App {
+    App {
+        name: String::new(),
+        kind,
+        description: String::new(),
+        image: String::new(),
+        repo: String::new(),
+        branch: String::new(),
+        github_installation_id: String::new(),
+        source: None,
+        size: SIZES.first().map_or("", |size| size.slug).to_owned(),
+        start_command: String::new(),
+        port: kind.listens().then_some(DEFAULT_PORT),
+        health_check_path: String::new(),
+        cron_schedule: String::new(),
+        cron_timezone: "UTC".to_owned(),
+        cron_concurrency: "allow".to_owned(),
+        previews_enabled: false,
+        env_vars: BTreeMap::new(),
+        instances: 1,
+        min_replicas: None,
+        max_replicas: None,
+        autoscaling_target: None,
+        billing: Billing::Payg,
+        paused_by_cap: false,
+        deployments: 0,
+        changed: false,
+        previews: 0,
+        job_exit_code: 0,
+        job_seconds: 5,
+        next_run_at: None,
+        used: MonthMeter::new(now),
+        spent: MonthMeter::new(now),
+    }
+}
+
+fn deploys_now(call: &Call<'_>, app: &App) -> Result<bool, Refusal> {
+    let wanted = call.body.optional("deploy_now", Field::boolean)?;
+    if app.is_uploaded() {
+        return match wanted {
+            Some(true) => Err(Refusal::bad(
+                "deploy_now is refused for an app built from uploaded source: upload it, then create a \
+                 deployment with its blob_key",
+            )),
+            _ => Ok(false),
+        };
+    }
+    Ok(wanted.unwrap_or(true))
+}
+
+/// Tells whether a change is one of how the app runs.
+fn rolls_out(old: &App, new: &App) -> bool {
+    let runs = |app: &App| {
+        (
+            app.start_command.clone(),
+            app.port,
+            app.health_check_path.clone(),
+            app.size.clone(),
+            app.branch.clone(),
+        )
+    };
+    runs(old) != runs(new) || old.env_vars != new.env_vars
+}
+
+fn patch(call: &mut Call<'_>) -> Reply {
+    let record = call.find_app_staying()?;
+    let (id, project, old) = (record.id, record.project, record.body.clone());
+    let status = record.status(call.now).to_owned();
+    let mut new = old.clone();
+    new.name = call.body.optional("name", Field::name)?.unwrap_or(new.name);
+    read_branch(&call.body, &mut new)?;
+    read_settings(&call.body, &mut new)?;
+    call.free_app_name(project, &new.name, Some(id))?;
+    let changes = rolls_out(&old, &new);
+    let deploys = match status.as_str() {
+        "failed" => new != old,
+        "live" | "building" | "deploying" => changes,
+        _ => false,
+    };
+    if deploys {
+        call.not_capped(&new.billing, "deployed")?;
+    }
+    if new.month() > old.month() {
+        call.validate_billing()?;
+    }
+    call.adjust_billing(old.billing, old.month(), new.month())?;
+    let now = call.now;
+    let opens = new.previews_enabled && !old.previews_enabled;
+    new.changed |= changes && status == "paused";
+    call.change_app(id, |record| {
+        record.put(new);
+        record.reschedule(now);
+    });
+    call.note(id, "updated", "");
+    if deploys {
+        call.world.deploy(id, now, "change");
+    }
+    if opens {
+        call.world.open_preview(id, now);
+    }
+    call.show::<App>(200, id, "app service updated")
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let record = call.find_app_staying()?.clone();
+    let now = call.now;
+    call.world.refund(record.body.billing, record.body.month(), now);
+    call.change_app(record.id, |record| {
+        record.timeline = Timeline::settled(now, "deleting").gone_after(now, LEAVING);
+        record.body.next_run_at = None;
+    });
+    Ok(done("app service deletion accepted"))
+}
+
+fn pause(call: &mut Call<'_>) -> Reply {
+    let record = call.find_app()?;
+    let (id, now) = (record.id, call.now);
+    match record.status(now) {
+        "live" => {}
+        status => {
+            return Err(Refusal::conflict(format!("the app is {status}; only a live one can be paused")));
+        }
+    }
+    call.change_app(id, |record| {
+        record.timeline = Timeline::settled(now, "paused");
+        record.body.next_run_at = None;
+    });
+    call.note(id, "paused", "");
+    call.show::<App>(200, id, "app paused")
+}
+
+fn resume(call: &mut Call<'_>) -> Reply {
+    let record = call.find_app()?;
+    let (id, billing, now) = (record.id, record.body.billing, call.now);
+    match record.status(now) {
+        "paused" => {}
+        status => {
+            return Err(Refusal::conflict(format!(
+                "the app is {status}; only a paused one can be resumed"
+            )));
+        }
+    }
+    call.not_capped(&billing, "resumed")?;
+    call.validate_billing()?;
+    call.world.resume_app(id, now);
+    call.note(id, "resumed", "");
+    call.show::<App>(200, id, "app is being resumed")
+}
+
+impl Call<'_> {
+    /// Refuses a name that another app of the project has.
+    fn free_app_name(
+        &self,
+        project: Option<Uuid>,
+        name: &str,
+        except: Option<Uuid>,
+    ) -> Result<(), Refusal> {
+        if self.world.apps.index().taken(project, name, except) {
+            return Err(Refusal::conflict(format!("the name {name} is already taken in this project")));
+        }
+        Ok(())
+    }
+}
+
+impl World {
+    /// Lets a paused app run again: what it was, or what it has become meanwhile.
+    pub(in crate::emulator::world) fn resume_app(&mut self, id: Uuid, now: Time) {
+        let Some(record) = self.apps.get(id) else { return };
+        // One that was never deployed has nothing to start from.
+        if record.body.changed || Deployment::live(self, id, now).is_none() {
+            self.apps.update(id, now, |record| record.body.paused_by_cap = false);
+            self.deploy(id, now, "resume");
+            return;
+        }
+        self.apps.update(id, now, |record| {
+            record.meter(now);
+            record.timeline = Timeline::new(now, &[(0, "deploying"), (RESUMING, "live")]);
+            record.body.paused_by_cap = false;
+            record.reschedule(now);
+        });
+    }
+
+    /// Removes an app with everything that belongs to it.
+    pub(in crate::emulator::world) fn remove_app(&mut self, id: Uuid) {
+        self.apps.remove(id);
+        self.table_mut::<Deployment>().remove_all(id);
+        self.table_mut::<JobRun>().remove_all(id);
+        self.table_mut::<Preview>().remove_all(id);
+        self.table_mut::<AppDomain>().remove_all(id);
+        self.table_mut::<AppLink>().remove_all(id);
+        self.table_mut::<AppEvent>().remove_all(id);
+        self.table_mut::<Upload>().remove_all(id);
+    }
+}

@@ -1,0 +1,370 @@
+//! `app`: services of the application platform: what they are, what they cost, what an answer shows.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::deployment::Deployment;
+use super::options::find_size;
+use super::upload::Blob;
+use crate::emulator::chance;
+use crate::emulator::world::Time;
+use crate::emulator::world::databases::database::DOMAIN;
+use crate::emulator::world::engine::cron::Cron;
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::money;
+use crate::emulator::world::engine::monthly_meter::MonthMeter;
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::billing::{Billing, Charge};
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+pub(in crate::emulator::world) const ITEM: &str = "/api/v1/apps/services/{id}";
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, "/api/v1/apps/services", Access::Project, |call| call.list::<App>()),
+    Route::new(Method::Get, ITEM, Access::Account, read),
+];
+
+/// Most instances that are kept, whatever a record was made to say.
+const MOST_REPLICAS: i64 = 1_000;
+
+/// What kind of process an app is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::emulator::world) enum AppType {
+    /// Serves HTTP to everyone.
+    Web,
+    /// Serves the project's network.
+    Private,
+    /// Runs all the time and serves nobody.
+    Worker,
+    /// Runs on a schedule.
+    Cron,
+    /// Runs when told to.
+    Job,
+}
+
+impl AppType {
+    /// Tells whether it has instances that stay.
+    pub(in crate::emulator::world) fn stands(self) -> bool {
+        matches!(self, Self::Web | Self::Private | Self::Worker)
+    }
+
+    /// Tells whether it listens on a port.
+    pub(in crate::emulator::world) fn listens(self) -> bool {
+        matches!(self, Self::Web | Self::Private)
+    }
+}
+
+/// A service of the application platform.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct App {
+    pub(in crate::emulator::world) name: String,
+    #[serde(rename = "type")]
+    pub(in crate::emulator::world) kind: AppType,
+    pub(in crate::emulator::world) description: String,
+    /// The image that it runs; empty when it is built.
+    pub(in crate::emulator::world) image: String,
+    /// The repository that it is built from; empty for an image or uploaded source.
+    pub(in crate::emulator::world) repo: String,
+    pub(in crate::emulator::world) branch: String,
+    pub(in crate::emulator::world) github_installation_id: String,
+    /// The uploaded source that was deployed last.
+    pub(in crate::emulator::world) source: Option<Blob>,
+    pub(in crate::emulator::world) size: String,
+    pub(in crate::emulator::world) start_command: String,
+    pub(in crate::emulator::world) port: Option<i64>,
+    pub(in crate::emulator::world) health_check_path: String,
+    pub(in crate::emulator::world) cron_schedule: String,
+    pub(in crate::emulator::world) cron_timezone: String,
+    pub(in crate::emulator::world) cron_concurrency: String,
+    pub(in crate::emulator::world) previews_enabled: bool,
+    pub(in crate::emulator::world) env_vars: BTreeMap<String, String>,
+    pub(in crate::emulator::world) instances: i64,
+    /// Both bounds are there when it scales by itself, and neither otherwise.
+    pub(in crate::emulator::world) min_replicas: Option<i64>,
+    pub(in crate::emulator::world) max_replicas: Option<i64>,
+    pub(in crate::emulator::world) autoscaling_target: Option<i64>,
+    pub(in crate::emulator::world) billing: Billing,
+    /// The spend cap paused it, and will let it go on.
+    pub(in crate::emulator::world) paused_by_cap: bool,
+    /// How many deployments it had.
+    pub(in crate::emulator::world) deployments: i64,
+    /// It was changed while it did not run: the next start deploys.
+    pub(in crate::emulator::world) changed: bool,
+    /// How many previews were opened.
+    pub(in crate::emulator::world) previews: i64,
+    /// How its runs end, and after how many seconds: for rehearsals of failures.
+    pub(in crate::emulator::world) job_exit_code: i64,
+    pub(in crate::emulator::world) job_seconds: i64,
+    /// When the clock runs it next.
+    pub(in crate::emulator::world) next_run_at: Option<Time>,
+    /// Instances, and what they cost, by month.
+    pub(in crate::emulator::world) used: MonthMeter,
+    pub(in crate::emulator::world) spent: MonthMeter,
+}
+
+impl App {
+    /// Tells whether its source is uploaded.
+    pub(in crate::emulator::world) fn is_uploaded(&self) -> bool {
+        self.image.is_empty() && self.repo.is_empty()
+    }
+
+    /// Returns how many instances it keeps: nobody ever uses an emulated app, so it stays at the least.
+    pub(in crate::emulator::world) fn replicas(&self) -> i64 {
+        let wanted = self.min_replicas.unwrap_or(self.instances);
+        if self.kind.stands() { wanted.clamp(0, MOST_REPLICAS) } else { 0 }
+    }
+
+    /// Returns the exact price of a month of what it keeps.
+    pub(in crate::emulator::world) fn month(&self) -> Decimal {
+        find_size(&self.size).map_or(Decimal::ZERO, |size| size.month() * Decimal::from(self.replicas()))
+    }
+
+    /// Returns its schedule, when it has one that can be read.
+    pub(in crate::emulator::world) fn schedule(&self) -> Option<Cron> {
+        let cron = self.kind == AppType::Cron;
+        Cron::parse(&self.cron_schedule, &self.cron_timezone).ok().filter(|_| cron)
+    }
+}
+
+impl Record<App> {
+    /// Returns the short id, which is part of host names.
+    pub(in crate::emulator::world) fn short_id(&self) -> String {
+        chance::text(self.id, 2, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
+    }
+
+    /// Returns the host name that custom domains point to.
+    pub(in crate::emulator::world) fn host(&self) -> String {
+        format!("{}.apps.{DOMAIN}", self.short_id())
+    }
+
+    fn url(&self) -> String {
+        match self.body.kind {
+            AppType::Web => format!("https://{}", self.host()),
+            AppType::Private => {
+                let port = self.body.port.unwrap_or_default();
+                format!("http://{}.private.apps.{DOMAIN}:{port}", self.short_id())
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// Tells whether it runs, or will as soon as it has come up.
+    pub(in crate::emulator::world) fn is_up(&self) -> bool {
+        self.timeline.rest() == "live"
+    }
+
+    /// Returns how many instances are paid for by the hour.
+    fn metered(&self) -> (Decimal, Decimal) {
+        let running = if self.is_up() { self.body.replicas() } else { 0 };
+        let charge = App::charge(self).filter(|charge| charge.paid_until.is_none());
+        (Decimal::from(running), charge.map_or(Decimal::ZERO, Charge::hourly))
+    }
+
+    /// Becomes another app, with what was used so far.
+    pub(in crate::emulator::world) fn put(&mut self, new: App) {
+        self.body = App { used: self.body.used, spent: self.body.spent, ..new };
+    }
+
+    /// Brings what was used up to a time; whatever changes the use comes after this.
+    pub(in crate::emulator::world) fn meter(&mut self, now: Time) {
+        let (instances, rate) = self.metered();
+        self.body.used.run(now, instances);
+        self.body.spent.run(now, rate);
+    }
+
+    /// Plans the next run of the schedule, after a time.
+    pub(in crate::emulator::world) fn reschedule(&mut self, after: Time) {
+        let schedule = self.body.schedule().filter(|_| self.is_up());
+        self.body.next_run_at = schedule.and_then(|cron| cron.next(after));
+    }
+}
+
+/// Apps by name and short id.
+#[derive(Default)]
+pub(in crate::emulator::world) struct Directory {
+    names: HashMap<(Option<Uuid>, String), BTreeSet<Uuid>>,
+    short: HashMap<String, Uuid>,
+}
+
+impl Directory {
+    /// Tells whether another app of the project has the name.
+    pub(in crate::emulator::world) fn taken(
+        &self,
+        project: Option<Uuid>,
+        name: &str,
+        except: Option<Uuid>,
+    ) -> bool {
+        let same = self.names.get(&(project, name.to_owned()));
+        same.is_some_and(|ids| ids.iter().any(|id| Some(*id) != except))
+    }
+}
+
+impl Body for App {
+    const KIND: &'static str = "app";
+    const TITLE: &'static str = "app service";
+    type Index = Directory;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.apps
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.apps
+    }
+
+    fn index(index: &mut Directory, record: &Record<Self>, present: bool) {
+        let key = (record.project, record.body.name.clone());
+        if present {
+            index.names.entry(key).or_default().insert(record.id);
+            index.short.insert(record.short_id(), record.id);
+            return;
+        }
+        index.short.remove(&record.short_id());
+        if let Some(same) = index.names.get_mut(&key) {
+            same.remove(&record.id);
+            if same.is_empty() {
+                index.names.remove(&key);
+            }
+        }
+    }
+
+    fn charge(record: &Record<Self>) -> Option<Charge> {
+        let leaving = record.timeline.gone_at().is_some();
+        let paid = record.is_up() || record.body.billing != Billing::Payg;
+        (paid && !leaving).then(|| record.body.billing.charge(record.body.month()))
+    }
+
+    fn renew(record: &mut Record<Self>, until: Time) {
+        record.body.billing.extend(until);
+    }
+
+    fn settle(record: &mut Record<Self>, now: Time) {
+        record.meter(now);
+    }
+
+    fn next(record: &Record<Self>) -> Option<Time> {
+        record.timeline.gone_at().or(record.body.next_run_at)
+    }
+
+    fn happen(world: &mut World, id: Uuid, at: Time, until: Time) {
+        let leaving = world.apps.get(id).is_some_and(|record| record.timeline.gone_at().is_some());
+        if leaving {
+            world.remove_app(id);
+        } else {
+            world.run_schedule(id, at, until);
+        }
+    }
+
+    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+        let app = &record.body;
+        fields.put("id", &record.id);
+        fields.put("service_id", &record.short_id());
+        fields.put("project_id", &record.project);
+        fields.put("name", &app.name);
+        fields.put("type", &app.kind);
+        fields.put("description", &app.description);
+        fields.put("status", record.status(view.now));
+        fields.put("region", "us-east");
+        fields.put("image", &app.image);
+        fields.put("repo", &app.repo);
+        fields.put("branch", &app.branch);
+        fields.put("github_installation_id", &app.github_installation_id.parse::<i64>().ok());
+        fields.put("blob_key", app.source.as_ref().map_or("", |blob| blob.key.as_str()));
+        fields.put("url", &record.url());
+        let live = Deployment::live(view.world, record.id, view.now);
+        fields.put("live_deployment_id", &live.map(|id| id.to_string()).unwrap_or_default());
+        fields.put("deployments", &app.deployments);
+        show_settings(app, fields);
+        if view.detail {
+            fields.put("env_vars", &app.env_vars);
+        }
+        let up = record.is_up() && app.kind == AppType::Cron;
+        fields.put("next_run_at", &app.next_run_at.filter(|_| up));
+        let subscription = app.billing.subscription().map(|id| id.to_string());
+        fields.put("billing_type", app.billing.word());
+        fields.put("subscription_id", &subscription.unwrap_or_default());
+        fields.number("price_per_hour", money::hourly(app.month()));
+        fields.number("monthly_price", money::monthly(app.month()));
+        fields.put("created_at", &record.created_at);
+        fields.put("updated_at", &record.updated_at);
+    }
+}
+
+/// Shows how an app is run.
+fn show_settings(app: &App, fields: &mut Fields<'_>) {
+    fields.put("size", &app.size);
+    fields.put("start_command", &app.start_command);
+    fields.put("port", &app.port);
+    fields.put("health_check_path", &app.health_check_path);
+    fields.put("cron_schedule", &app.cron_schedule);
+    fields.put("cron_timezone", &app.cron_timezone);
+    fields.put("cron_concurrency", &app.cron_concurrency);
+    fields.put("previews_enabled", &app.previews_enabled);
+    let fixed = app.min_replicas.is_none() && app.kind.stands();
+    fields.put("instances", &fixed.then_some(app.instances));
+    fields.put("min_replicas", &app.min_replicas);
+    fields.put("max_replicas", &app.max_replicas);
+    fields.put("autoscaling_metric", &app.min_replicas.map(|_| "concurrency"));
+    fields.put("autoscaling_target", &app.autoscaling_target);
+}
+
+impl Call<'_> {
+    /// Finds the app that the path means, by id or short id.
+    pub(in crate::emulator::world) fn find_app(&self) -> Result<&Record<App>, Refusal> {
+        self.find_app_named(self.param(0))
+    }
+
+    /// Finds an app by id or short id.
+    pub(in crate::emulator::world) fn find_app_named(&self, text: &str) -> Result<&Record<App>, Refusal> {
+        let table = self.world.table::<App>();
+        let id = table.index().short.get(text).copied().or_else(|| Uuid::try_parse(text).ok());
+        self.visible(id.and_then(|id| table.get(id)))
+    }
+
+    /// Finds the app that the path means, unless it is on its way out.
+    pub(in crate::emulator::world) fn find_app_staying(&self) -> Result<&Record<App>, Refusal> {
+        let record = self.find_app()?;
+        match record.status(self.now) {
+            "deleting" => Err(Refusal::conflict("the app is deleting")),
+            _ => Ok(record),
+        }
+    }
+
+    /// Finds the app that the path means, unless it is on its way up or out.
+    pub(in crate::emulator::world) fn find_app_settled(&self) -> Result<&Record<App>, Refusal> {
+        let record = self.find_app()?;
+        match record.status(self.now) {
+            status @ ("building" | "deploying" | "deleting") => {
+                Err(Refusal::conflict(format!("the app is {status}; wait until it has settled")))
+            }
+            _ => Ok(record),
+        }
+    }
+
+    /// Changes an app on somebody's behalf.
+    pub(in crate::emulator::world) fn change_app(
+        &mut self,
+        id: Uuid,
+        change: impl FnOnce(&mut Record<App>),
+    ) {
+        let now = self.now;
+        self.update::<App>(id, |record| {
+            record.meter(now);
+            change(record);
+        });
+    }
+}
+
+fn read(call: &mut Call<'_>) -> Reply {
+    let id = call.find_app()?.id;
+    call.show::<App>(200, id, "")
+}

@@ -1,0 +1,185 @@
+//! `app_database_link`: databases whose address and login an app is given.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::app::App;
+use crate::emulator::world::databases::database::Database;
+use crate::emulator::world::engine::child_index::{Child, Children};
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+const COLLECTION: &str = "/api/v1/apps/services/{id}/database-links";
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, COLLECTION, Access::Account, list),
+    Route::new(Method::Post, COLLECTION, Access::Project, create),
+    Route::new(Method::Delete, "/api/v1/apps/services/{id}/database-links/{link}", Access::Project, delete),
+    Route::new(
+        Method::Post,
+        "/api/v1/apps/services/{id}/database-links/{link}/rotate",
+        Access::Project,
+        rotate,
+    ),
+];
+
+/// What a link sets. The values are secrets: no answer shows them.
+const VARIABLES: &[&str] = &[
+    "DATABASE_URL",
+    "DATABASE_HOST",
+    "DATABASE_PORT",
+    "DATABASE_NAME",
+    "DATABASE_USER",
+    "DATABASE_PASSWORD",
+    "DATABASE_CA_CERT",
+];
+
+/// A login of a database that an app has.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct AppLink {
+    pub(in crate::emulator::world) service_id: Uuid,
+    pub(in crate::emulator::world) database_id: Uuid,
+    pub(in crate::emulator::world) user: String,
+    /// How often the password was made anew.
+    pub(in crate::emulator::world) rotations: u64,
+}
+
+/// Links by app and by database.
+#[derive(Default)]
+pub(in crate::emulator::world) struct Links {
+    children: Children,
+    databases: BTreeSet<(Uuid, Uuid, Uuid)>,
+}
+
+impl Body for AppLink {
+    const KIND: &'static str = "app_database_link";
+    const TITLE: &'static str = "database link";
+    type Index = Links;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.app_links
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.app_links
+    }
+
+    fn index(index: &mut Links, record: &Record<Self>, present: bool) {
+        index.children.note(record.body.service_id, record, present);
+        let key = (record.body.database_id, record.body.service_id, record.id);
+        if present {
+            index.databases.insert(key);
+        } else {
+            index.databases.remove(&key);
+        }
+    }
+
+    fn show(record: &Record<Self>, _view: View<'_>, fields: &mut Fields<'_>) {
+        fields.put("id", &record.id);
+        fields.put("service_id", &record.body.service_id);
+        fields.put("project_id", &record.project);
+        fields.put("database_id", &record.body.database_id);
+        fields.put("user", &record.body.user);
+        fields.put("variables", VARIABLES);
+        fields.put("created_at", &record.created_at);
+        fields.put("updated_at", &record.updated_at);
+    }
+}
+
+impl Child for AppLink {
+    fn children(table: &Table<Self>) -> &Children {
+        &table.index().children
+    }
+}
+
+impl World {
+    /// Removes the links to a database that is gone.
+    pub(in crate::emulator::world) fn unlink_database(&mut self, database: Uuid) {
+        let all = (database, Uuid::nil(), Uuid::nil())..=(database, Uuid::max(), Uuid::max());
+        let links: Vec<_> = self.app_links.index().databases.range(all).map(|(_, _, id)| *id).collect();
+        for link in links {
+            self.app_links.remove(link);
+        }
+    }
+}
+
+impl Call<'_> {
+    /// Refuses a database that there is not, or that cannot take a new login yet.
+    pub(in crate::emulator::world) fn linkable(&self, database: Uuid) -> Result<(), Refusal> {
+        let record = self.named::<Database>(database)?;
+        match record.status(self.now) {
+            "running" | "warning" => Ok(()),
+            status => Err(Refusal::conflict(format!("the database is {status}; it must be running"))),
+        }
+    }
+
+    /// Gives an app a login of a database.
+    pub(in crate::emulator::world) fn link(&mut self, app: Uuid, database: Uuid) -> Result<Uuid, Refusal> {
+        let record = self.named::<App>(app)?;
+        let (project, user) = (record.project, format!("app_{}", record.short_id()));
+        let now = self.now;
+        let body = AppLink { service_id: app, database_id: database, user, rotations: 0 };
+        Ok(self.world.create(project, now, Timeline::settled(now, "active"), body))
+    }
+}
+
+fn list(call: &mut Call<'_>) -> Reply {
+    let id = call.find_app()?.id;
+    call.list_children::<AppLink>(id)
+}
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let app = call.find_app_settled()?.id;
+    let database = call.body.required("database_id", Field::uuid)?;
+    call.linkable(database)?;
+    let same = (database, app, Uuid::nil())..=(database, app, Uuid::max());
+    if call.world.app_links.index().databases.range(same).next().is_some() {
+        return Err(Refusal::conflict("the database is linked to the app already"));
+    }
+    let id = call.link(app, database)?;
+    call.note(app, "database_linked", "");
+    redeploy(call, app);
+    call.show::<AppLink>(201, id, "database linked")
+}
+
+/// Returns the app and the link that the path means.
+fn find(call: &Call<'_>) -> Result<(Uuid, Uuid), Refusal> {
+    let app = call.find_app_staying()?.id;
+    let id = Uuid::try_parse(call.param(1)).ok();
+    let found = id.and_then(|id| call.world.app_links.get(id));
+    let found = found.filter(|record| record.body.service_id == app);
+    found.map(|record| (app, record.id)).ok_or_else(|| Refusal::unknown("database link"))
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let (app, link) = find(call)?;
+    call.world.app_links.remove(link);
+    call.note(app, "database_unlinked", "");
+    redeploy(call, app);
+    Ok(done("database unlinked"))
+}
+
+fn rotate(call: &mut Call<'_>) -> Reply {
+    let (app, link) = find(call)?;
+    call.update::<AppLink>(link, |record| record.body.rotations += 1);
+    redeploy(call, app);
+    call.show::<AppLink>(200, link, "password changed")
+}
+
+/// An app that is live gets its variables by a new deployment.
+fn redeploy(call: &mut Call<'_>, app: Uuid) {
+    let now = call.now;
+    if call.world.apps.get(app).is_some_and(|record| record.status(now) == "live") {
+        call.world.deploy(app, now, "database_link");
+    }
+}

@@ -1,0 +1,194 @@
+//! `deployment`: one version of an app on its way to being live.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::app::App;
+use super::input::{read_branch, read_image};
+use super::upload::Blob;
+use crate::emulator::world::Time;
+use crate::emulator::world::engine::child_index::{Child, Children};
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+const COLLECTION: &str = "/api/v1/apps/services/{id}/deployments";
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, COLLECTION, Access::Account, list),
+    Route::new(Method::Post, COLLECTION, Access::Project, create),
+];
+
+/// How a deployment comes up.
+const STEPS: &[(i64, &str)] = &[(0, "queued"), (2, "building"), (15, "deploying"), (UP, "live")];
+/// How an app comes up that was not live.
+const APP_STEPS: &[(i64, &str)] = &[(0, "building"), (15, "deploying"), (UP, "live")];
+/// Seconds until a deployment is live.
+pub(in crate::emulator::world) const UP: i64 = 25;
+/// How many deployments of an app are kept.
+const KEPT: usize = 100;
+
+/// One version of an app.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct Deployment {
+    pub(in crate::emulator::world) service_id: Uuid,
+    /// Why there is one.
+    pub(in crate::emulator::world) trigger: String,
+    pub(in crate::emulator::world) image: String,
+    pub(in crate::emulator::world) branch: String,
+    pub(in crate::emulator::world) source: Option<Blob>,
+}
+
+impl Deployment {
+    /// Returns the deployment of an app that is live at a time.
+    pub(in crate::emulator::world) fn live(world: &World, app: Uuid, now: Time) -> Option<Uuid> {
+        let mut all = world.deployments.of(app);
+        all.find(|record| record.status(now) == "live").map(|record| record.id)
+    }
+
+    fn in_progress(record: &Record<Self>, now: Time) -> bool {
+        matches!(record.status(now), "queued" | "building" | "deploying")
+    }
+}
+
+impl Body for Deployment {
+    const KIND: &'static str = "deployment";
+    const TITLE: &'static str = "deployment";
+    const IS_OBJECT: bool = false;
+    type Index = Children;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.deployments
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.deployments
+    }
+
+    fn index(index: &mut Children, record: &Record<Self>, present: bool) {
+        index.note(record.body.service_id, record, present);
+    }
+
+    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+        let deployment = &record.body;
+        let status = record.status(view.now);
+        fields.put("id", &record.id);
+        fields.put("service_id", &deployment.service_id);
+        fields.put("status", status);
+        fields.put("trigger", &deployment.trigger);
+        fields.put("image", &deployment.image);
+        fields.put("branch", &deployment.branch);
+        let blob = deployment.source.as_ref();
+        fields.put("blob_key", blob.map_or("", |blob| blob.key.as_str()));
+        fields.put("source_size", &blob.map(|blob| blob.size));
+        fields.put("source_sha256", &blob.map(|blob| &blob.sha256));
+        let finished = matches!(status, "live" | "failed" | "superseded");
+        fields.put("finished_at", &record.timeline.since(view.now).filter(|_| finished));
+        fields.put("created_at", &record.created_at);
+    }
+}
+
+impl Child for Deployment {
+    fn children(table: &Table<Self>) -> &Children {
+        table.index()
+    }
+}
+
+impl World {
+    /// Begins a deployment of what an app is now; an app that is live stays so meanwhile.
+    pub(in crate::emulator::world) fn deploy(
+        &mut self,
+        app: Uuid,
+        now: Time,
+        trigger: &str,
+    ) -> Option<Uuid> {
+        let record = self.apps.get(app)?;
+        let (project, body) = (record.project, &record.body);
+        let deployment = Deployment {
+            service_id: app,
+            trigger: trigger.to_owned(),
+            image: body.image.clone(),
+            branch: body.branch.clone(),
+            source: body.source.clone(),
+        };
+        self.supersede_deployments(app, now);
+        let id = self.create(project, now, Timeline::new(now, STEPS), deployment);
+        self.deployments.prune(app, KEPT, |record| record.status(now) == "live");
+        self.apps.amend(app, |record| {
+            record.meter(now);
+            if record.status(now) != "live" {
+                record.timeline = Timeline::new(now, APP_STEPS);
+            }
+            record.body.deployments += 1;
+            record.body.changed = false;
+            record.reschedule(now);
+        });
+        Some(id)
+    }
+
+    /// Ends what a new deployment takes the place of: what is under way at once, what is live when the
+    /// new one is.
+    fn supersede_deployments(&mut self, app: Uuid, now: Time) {
+        let mut ended = Vec::new();
+        for record in self.deployments.of(app) {
+            let so_far = || record.timeline.clone().until(now);
+            if record.status(now) == "live" {
+                ended.push((record.id, so_far().then(now, UP, "superseded")));
+                break;
+            }
+            if Deployment::in_progress(record, now) {
+                ended.push((record.id, so_far().then(now, 0, "superseded")));
+            }
+        }
+        for (id, timeline) in ended {
+            self.deployments.amend(id, |record| record.timeline = timeline);
+        }
+    }
+}
+
+fn list(call: &mut Call<'_>) -> Reply {
+    let id = call.find_app()?.id;
+    call.list_children::<Deployment>(id)
+}
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let record = call.find_app_staying()?;
+    let (app, old) = (record.id, record.body.clone());
+    let mut new = old.clone();
+    read_branch(&call.body, &mut new)?;
+    read_image(&call.body, &mut new)?;
+    read_blob(call, app, &mut new)?;
+    call.not_capped(&new.billing, "deployed")?;
+    call.validate_billing()?;
+    let now = call.now;
+    call.change_app(app, |record| {
+        record.put(new);
+    });
+    let id = call.world.deploy(app, now, "manual").ok_or_else(|| Refusal::unknown("app service"))?;
+    call.show::<Deployment>(201, id, "deployment created")
+}
+
+/// Reads the uploaded source that is to be deployed; without a key, what was deployed last.
+fn read_blob(call: &Call<'_>, id: Uuid, app: &mut App) -> Result<(), Refusal> {
+    let key = call.body.optional("blob_key", |field| field.text(1, 1_024))?;
+    match key {
+        Some(_) if !app.is_uploaded() => {
+            Err(Refusal::bad("blob_key is for apps that are built from uploaded source"))
+        }
+        Some(key) if app.source.as_ref().is_some_and(|blob| blob.key == key) => Ok(()),
+        Some(key) => {
+            app.source = Some(call.world.blob(id, key)?);
+            Ok(())
+        }
+        None if app.is_uploaded() && app.source.is_none() => {
+            Err(Refusal::bad("blob_key is required: nothing was deployed yet that could be deployed again"))
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,127 @@
+//! `app_domain`: domains of one's own for an app.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::app::App;
+use crate::emulator::world::engine::child_index::{Child, Children};
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+const COLLECTION: &str = "/api/v1/apps/services/{id}/domains";
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, COLLECTION, Access::Account, list),
+    Route::new(Method::Post, COLLECTION, Access::Project, create),
+    Route::new(Method::Delete, "/api/v1/apps/services/{id}/domains/{domain}", Access::Project, delete),
+];
+
+/// How a domain comes up: the emulator finds that it points here.
+const STEPS: &[(i64, &str)] = &[(0, "pending"), (10, "active")];
+const LONGEST: usize = 253;
+
+/// A domain that leads to an app.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct AppDomain {
+    pub(in crate::emulator::world) service_id: Uuid,
+    pub(in crate::emulator::world) domain: String,
+}
+
+/// Domains by app and, in lower case, by name.
+#[derive(Default)]
+pub(in crate::emulator::world) struct Domains {
+    children: Children,
+    names: HashMap<String, Uuid>,
+}
+
+impl Body for AppDomain {
+    const KIND: &'static str = "app_domain";
+    const TITLE: &'static str = "domain";
+    type Index = Domains;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.app_domains
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.app_domains
+    }
+
+    fn index(index: &mut Domains, record: &Record<Self>, present: bool) {
+        index.children.note(record.body.service_id, record, present);
+        let name = record.body.domain.to_ascii_lowercase();
+        if present {
+            index.names.insert(name, record.id);
+        } else if index.names.get(&name) == Some(&record.id) {
+            index.names.remove(&name);
+        }
+    }
+
+    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+        let app = view.world.table::<App>().get(record.body.service_id);
+        fields.put("id", &record.id);
+        fields.put("service_id", &record.body.service_id);
+        fields.put("project_id", &record.project);
+        fields.put("domain", &record.body.domain);
+        fields.put("status", record.status(view.now));
+        fields.put("dns_target", &app.map(Record::host).unwrap_or_default());
+        fields.put("created_at", &record.created_at);
+        fields.put("updated_at", &record.updated_at);
+    }
+}
+
+impl Child for AppDomain {
+    fn children(table: &Table<Self>) -> &Children {
+        &table.index().children
+    }
+}
+
+/// Refuses what is no domain.
+fn check_domain(text: &str) -> Result<(), Refusal> {
+    let label = |label: &str| {
+        let inner = label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        inner && (1..=63).contains(&label.len()) && !label.starts_with('-') && !label.ends_with('-')
+    };
+    if text.split('.').count() >= 2 && text.split('.').all(label) {
+        return Ok(());
+    }
+    Err(Refusal::bad(format!("domain {text} is not a domain name such as shop.example.com")))
+}
+
+fn list(call: &mut Call<'_>) -> Reply {
+    let id = call.find_app()?.id;
+    call.list_children::<AppDomain>(id)
+}
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let record = call.find_app_settled()?;
+    let (app, project) = (record.id, record.project);
+    let domain = call.body.required("domain", |field| field.text(4, LONGEST))?.to_owned();
+    check_domain(&domain)?;
+    if call.world.app_domains.index().names.contains_key(&domain.to_ascii_lowercase()) {
+        return Err(Refusal::conflict(format!("the domain {domain} is already taken")));
+    }
+    let now = call.now;
+    let body = AppDomain { service_id: app, domain };
+    let id = call.world.create(project, now, Timeline::new(now, STEPS), body);
+    call.show::<AppDomain>(201, id, "domain added")
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let app = call.find_app_staying()?.id;
+    let id = Uuid::try_parse(call.param(1)).ok();
+    let found = id.and_then(|id| call.world.app_domains.get(id));
+    let found = found.filter(|record| record.body.service_id == app);
+    let id = found.ok_or_else(|| Refusal::unknown("domain"))?.id;
+    call.world.app_domains.remove(id);
+    Ok(done("domain removed"))
+}

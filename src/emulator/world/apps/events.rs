@@ -1,0 +1,128 @@
+//! `app_event`: what happened to an app: what was asked for, and how its deployments went.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::emulator::chance;
+use crate::emulator::world::Time;
+use crate::emulator::world::engine::child_index::{Child, Children};
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+pub(in crate::emulator::world) const ROUTES: &[Route] =
+    &[Route::new(Method::Get, "/api/v1/apps/services/{id}/events", Access::Account, list)];
+
+/// How many events of an app are kept, those of deployments apart.
+const KEPT: usize = 100;
+
+/// Something that was done to an app.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct AppEvent {
+    pub(in crate::emulator::world) service_id: Uuid,
+    #[serde(rename = "type")]
+    pub(in crate::emulator::world) kind: String,
+    pub(in crate::emulator::world) message: String,
+}
+
+impl Body for AppEvent {
+    const KIND: &'static str = "app_event";
+    const TITLE: &'static str = "event";
+    const IS_OBJECT: bool = false;
+    type Index = Children;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.app_events
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.app_events
+    }
+
+    fn index(index: &mut Children, record: &Record<Self>, present: bool) {
+        index.note(record.body.service_id, record, present);
+    }
+
+    fn show(record: &Record<Self>, _view: View<'_>, fields: &mut Fields<'_>) {
+        fields.put("id", &record.id);
+        fields.put("service_id", &record.body.service_id);
+        fields.put("type", &record.body.kind);
+        fields.put("message", &record.body.message);
+        fields.put("created_at", &record.created_at);
+    }
+}
+
+impl Child for AppEvent {
+    fn children(table: &Table<Self>) -> &Children {
+        table.index()
+    }
+}
+
+impl World {
+    /// Notes that something was done to an app.
+    pub(in crate::emulator::world) fn note_event(
+        &mut self,
+        app: Uuid,
+        now: Time,
+        kind: &str,
+        message: &str,
+    ) {
+        let Some(project) = self.apps.get(app).map(|record| record.project) else { return };
+        let event = AppEvent { service_id: app, kind: kind.to_owned(), message: message.to_owned() };
+        self.create(project, now, Timeline::settled(now, "noted"), event);
+        self.app_events.prune(app, KEPT, |_| false);
+    }
+}
+
+impl Call<'_> {
+    /// Notes that something was done to an app.
+    pub(in crate::emulator::world) fn note(&mut self, app: Uuid, kind: &str, message: &str) {
+        let now = self.now;
+        self.world.note_event(app, now, &format!("app.{kind}"), message);
+    }
+}
+
+/// An event as it is shown.
+struct Shown<'a> {
+    at: Time,
+    id: Uuid,
+    kind: String,
+    message: &'a str,
+    deployment: Option<Uuid>,
+}
+
+fn list(call: &mut Call<'_>) -> Reply {
+    let app = call.find_app()?.id;
+    let noted = call.world.app_events.of(app).map(|record| Shown {
+        at: record.created_at,
+        id: record.id,
+        kind: record.body.kind.clone(),
+        message: &record.body.message,
+        deployment: None,
+    });
+    let steps = call.world.deployments.of(app).flat_map(|record| {
+        let (_, low) = record.id.as_u64_pair();
+        record.timeline.history(call.now).zip(0..).map(move |((at, status), index)| Shown {
+            at,
+            id: chance::id(low, index),
+            kind: format!("deployment.{status}"),
+            message: "",
+            deployment: Some(record.id),
+        })
+    });
+    let mut all: Vec<_> = noted.chain(steps).collect();
+    all.sort_by_key(|event| std::cmp::Reverse((event.at, event.id)));
+    call.list_of(&all, |fields, event| {
+        fields.put("id", &event.id);
+        fields.put("service_id", &app);
+        fields.put("type", &event.kind);
+        fields.put("message", event.message);
+        fields.put("deployment_id", &event.deployment);
+        fields.put("created_at", &event.at);
+    })
+}

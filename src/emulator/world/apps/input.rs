@@ -1,0 +1,162 @@
+//! The fields of an app in a request's body: read, checked, and put into a record.
+
+use std::collections::BTreeMap;
+
+use super::app::{App, AppType};
+use super::options::{SIZES, find_size};
+use crate::emulator::world::engine::cron::Cron;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::request_body::{Body as Input, Field};
+
+/// Ports that the platform itself uses where it stands before an app.
+const RESERVED: &[i64] = &[8008, 8012, 8013, 8022, 9090, 9091];
+const DESCRIPTION: usize = 65_535;
+const COMMAND: usize = 65_535;
+const PATH: usize = 2_048;
+const SOURCE: usize = 253;
+const MOST_VARIABLES: usize = 1_000;
+const LONGEST_VALUE: usize = 65_536;
+
+/// Puts a text into its field, when there is one.
+fn set(field: &mut String, said: Option<&str>) {
+    if let Some(text) = said {
+        text.clone_into(field);
+    }
+}
+
+/// Reads what a creation and a change have in common.
+pub(in crate::emulator::world) fn read_settings(body: &Input, app: &mut App) -> Result<(), Refusal> {
+    let text = |name, most| body.optional(name, |field| field.text(0, most));
+    set(&mut app.description, text("description", DESCRIPTION)?);
+    set(&mut app.start_command, text("start_command", COMMAND)?);
+    set(&mut app.health_check_path, text("health_check_path", PATH)?);
+    if !app.health_check_path.is_empty() && !app.health_check_path.starts_with('/') {
+        return Err(Refusal::bad(format!(
+            "health_check_path {} must begin with a slash, such as /healthz",
+            app.health_check_path
+        )));
+    }
+    let size = body.optional("size", |field| field.text(1, 64))?;
+    set(&mut app.size, size.map(known_size).transpose()?);
+    app.port = body.optional("port", |field| field.integer(1, 65_535))?.or(app.port);
+    check_port(app)?;
+    app.previews_enabled =
+        body.optional("previews_enabled", Field::boolean)?.unwrap_or(app.previews_enabled);
+    if let Some(variables) = body.optional("env_vars", variables)? {
+        app.env_vars = variables;
+    }
+    read_cron(body, app)
+}
+
+fn known_size(slug: &str) -> Result<&'static str, Refusal> {
+    find_size(slug).map(|size| size.slug).ok_or_else(|| {
+        let known: Vec<_> = SIZES.iter().map(|size| size.slug).collect();
+        Refusal::bad(format!("size {slug} is not in the catalog: choose one of {}", known.join(", ")))
+    })
+}
+
+/// Refuses a port that the platform needs in front of this app.
+pub(in crate::emulator::world) fn check_port(app: &App) -> Result<(), Refusal> {
+    let fronted = match app.kind {
+        AppType::Web => true,
+        AppType::Private => app.min_replicas == Some(0),
+        _ => false,
+    };
+    match app.port.filter(|port| fronted && RESERVED.contains(port)) {
+        Some(port) => Err(Refusal::bad(format!(
+            "port {port} is reserved: choose one other than 8008, 8012, 8013, 8022, 9090 and 9091"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Reads environment variables.
+pub(in crate::emulator::world) fn variables(field: Field<'_>) -> Result<BTreeMap<String, String>, Refusal> {
+    let map = field.object()?;
+    if map.len() > MOST_VARIABLES {
+        return Err(Refusal::bad(format!("env_vars may have {MOST_VARIABLES} entries at most")));
+    }
+    let mut read = BTreeMap::new();
+    for (name, value) in map {
+        let mut letters = name.bytes();
+        let first = letters.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+        if !first || !letters.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            return Err(Refusal::bad(format!(
+                "env_vars: {name} is not the name of a variable: use letters, digits and _, and no digit \
+                 first"
+            )));
+        }
+        // A value may be a secret: no message repeats it.
+        match value.as_str() {
+            Some(text) if text.len() <= LONGEST_VALUE => drop(read.insert(name.clone(), text.to_owned())),
+            Some(_) => {
+                return Err(Refusal::bad(format!("env_vars: {name} is longer than {LONGEST_VALUE} bytes")));
+            }
+            None => return Err(Refusal::bad(format!("env_vars: {name} must be a text"))),
+        }
+    }
+    Ok(read)
+}
+
+fn read_cron(body: &Input, app: &mut App) -> Result<(), Refusal> {
+    let schedule = body.optional("cron_schedule", |field| field.text(1, 128))?;
+    let timezone = body.optional("cron_timezone", |field| field.text(1, 64))?;
+    let concurrency =
+        body.optional("cron_concurrency", |field| field.one_of(&["allow", "forbid", "replace"]))?;
+    let said = schedule.is_some() || timezone.is_some();
+    set(&mut app.cron_schedule, schedule);
+    set(&mut app.cron_timezone, timezone);
+    set(&mut app.cron_concurrency, concurrency);
+    match (app.kind, app.cron_schedule.is_empty()) {
+        (AppType::Cron, true) => return Err(Refusal::bad("cron_schedule is required for a cron app")),
+        // Without a schedule, a zone is still to be one.
+        (_, true) if said => Cron::parse("* * * * *", &app.cron_timezone)?,
+        (_, false) if said => Cron::parse(&app.cron_schedule, &app.cron_timezone)?,
+        _ => return Ok(()),
+    };
+    Ok(())
+}
+
+/// Reads what an app is made from: exactly one of an image, a repository, and uploaded source.
+pub(in crate::emulator::world) fn read_source(body: &Input, app: &mut App) -> Result<(), Refusal> {
+    let text = |name| body.optional(name, |field| field.text(1, SOURCE));
+    let (image, repo, branch) = (text("image")?, text("repo")?, text("branch")?);
+    let installation = body.optional("github_installation_id", |field| field.word(SOURCE))?;
+    match (image, repo) {
+        (Some(_), Some(_)) => {
+            return Err(Refusal::bad("image and repo exclude each other: send one of them"));
+        }
+        (Some(image), None) => image.clone_into(&mut app.image),
+        (None, Some(repo)) => {
+            let branch = branch.ok_or_else(|| Refusal::bad("branch is required with repo"))?;
+            repo.clone_into(&mut app.repo);
+            branch.clone_into(&mut app.branch);
+            app.github_installation_id = installation.clone().unwrap_or_default();
+        }
+        (None, None) => {}
+    }
+    if repo.is_none() && (branch.is_some() || installation.is_some()) {
+        return Err(Refusal::bad("branch and github_installation_id go with repo: send repo too"));
+    }
+    Ok(())
+}
+
+/// Reads another branch for an app that is built from a repository.
+pub(in crate::emulator::world) fn read_branch(body: &Input, app: &mut App) -> Result<(), Refusal> {
+    let Some(branch) = body.optional("branch", |field| field.text(1, SOURCE))? else { return Ok(()) };
+    if app.repo.is_empty() {
+        return Err(Refusal::bad("branch is for apps that are built from a repository"));
+    }
+    branch.clone_into(&mut app.branch);
+    Ok(())
+}
+
+/// Reads another image for an app that runs one.
+pub(in crate::emulator::world) fn read_image(body: &Input, app: &mut App) -> Result<(), Refusal> {
+    let Some(image) = body.optional("image", |field| field.text(1, SOURCE))? else { return Ok(()) };
+    if app.image.is_empty() {
+        return Err(Refusal::bad("image is for apps that run one: this app is built from its source"));
+    }
+    image.clone_into(&mut app.image);
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! `job_run`: runs of cron apps and one-off jobs, told to or on the clock.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::app::{App, AppType};
+use super::deployment::Deployment;
+use crate::emulator::chance;
+use crate::emulator::world::Time;
+use crate::emulator::world::engine::child_index::{Child, Children};
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Post, "/api/v1/apps/services/{id}/jobs/run", Access::Project, run),
+    Route::new(Method::Get, "/api/v1/apps/services/{id}/jobs/runs", Access::Account, list),
+];
+
+/// How many runs of an app are kept.
+const KEPT: usize = 20;
+/// Seconds until a run starts.
+const STARTS: i64 = 1;
+
+/// One run of a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct JobRun {
+    pub(in crate::emulator::world) service_id: Uuid,
+    pub(in crate::emulator::world) deployment_id: Option<Uuid>,
+    pub(in crate::emulator::world) trigger: String,
+    pub(in crate::emulator::world) scheduled_for: Time,
+    /// How it ends, when it does.
+    pub(in crate::emulator::world) exit_code: i64,
+    pub(in crate::emulator::world) error: String,
+}
+
+impl JobRun {
+    fn is_going(record: &Record<Self>, now: Time) -> bool {
+        matches!(record.status(now), "queued" | "running")
+    }
+}
+
+impl Body for JobRun {
+    const KIND: &'static str = "job_run";
+    const TITLE: &'static str = "job run";
+    const IS_OBJECT: bool = false;
+    type Index = Children;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.job_runs
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.job_runs
+    }
+
+    fn index(index: &mut Children, record: &Record<Self>, present: bool) {
+        index.note(record.body.service_id, record, present);
+    }
+
+    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+        let (run, status) = (&record.body, record.status(view.now));
+        let ended = matches!(status, "succeeded" | "failed");
+        let over = !JobRun::is_going(record, view.now);
+        let mut history = record.timeline.history(view.now);
+        let started = history.find(|(_, status)| *status == "running").map(|(at, _)| at);
+        let code = if status == "failed" { run.exit_code.max(1) } else { run.exit_code };
+        fields.put("id", &record.id);
+        fields.put("service_id", &run.service_id);
+        fields.put("deployment_id", &run.deployment_id);
+        fields.put("trigger", &run.trigger);
+        fields.put("status", status);
+        fields.put("exit_code", &ended.then_some(code));
+        fields.put("error", if ended { run.error.as_str() } else { "" });
+        fields.put("scheduled_for", &run.scheduled_for);
+        fields.put("started_at", &started);
+        fields.put("finished_at", &record.timeline.since(view.now).filter(|_| over));
+        fields.put("created_at", &record.created_at);
+    }
+}
+
+impl Child for JobRun {
+    fn children(table: &Table<Self>) -> &Children {
+        table.index()
+    }
+}
+
+/// Returns the statuses of a run.
+fn course(app: &App, now: Time) -> Timeline {
+    let end = if app.job_exit_code == 0 { "succeeded" } else { "failed" };
+    let seconds = app.job_seconds.max(STARTS + 1);
+    Timeline::new(now, &[(0, "queued"), (STARTS, "running"), (seconds, end)])
+}
+
+impl World {
+    fn going(&self, app: Uuid, now: Time) -> Vec<Uuid> {
+        let going = self.job_runs.of(app).filter(|record| JobRun::is_going(record, now));
+        going.map(|record| record.id).collect()
+    }
+
+    /// Lets a run begin, beside or in place of those that are going.
+    fn begin_run(&mut self, app: Uuid, now: Time, id: Uuid, trigger: &str) {
+        let Some(record) = self.apps.get(app) else { return };
+        let (project, timeline) = (record.project, course(&record.body, now));
+        let code = record.body.job_exit_code;
+        let error = if code == 0 { String::new() } else { format!("the command ended with {code}") };
+        let replaces = record.body.cron_concurrency == "replace";
+        let run = JobRun {
+            service_id: app,
+            deployment_id: Deployment::live(self, app, now),
+            trigger: trigger.to_owned(),
+            scheduled_for: now,
+            exit_code: code,
+            error,
+        };
+        for going in if replaces { self.going(app, now) } else { Vec::new() } {
+            self.job_runs.amend(going, |record| {
+                record.timeline = record.timeline.clone().until(now).then(now, 0, "canceled");
+            });
+        }
+        let record = Record { id, project, created_at: now, updated_at: now, timeline, body: run };
+        self.job_runs.insert(record);
+        self.job_runs.prune(app, KEPT, |_| false);
+    }
+
+    /// Runs a cron app whose time has come, each time up to the end of what the clock passes over, and
+    /// plans the next time. Of many runs only those are made that would still be kept at the end.
+    pub(in crate::emulator::world) fn run_schedule(&mut self, app: Uuid, now: Time, until: Time) {
+        let Some(record) = self.apps.get(app) else { return };
+        let Some(schedule) = record.body.schedule() else {
+            self.apps.amend(app, |record| record.body.next_run_at = None);
+            return;
+        };
+        let end = self.quiet_until(now, until);
+        self.run_scheduled(app, now);
+        let mut next = schedule.next(schedule.shortly_before(now, end, 2 * KEPT));
+        while let Some(at) = next.filter(|at| *at <= end) {
+            self.run_scheduled(app, at);
+            next = schedule.next(at);
+        }
+        self.apps.amend(app, |record| record.body.next_run_at = next);
+    }
+
+    /// Lets a scheduled run begin, unless the app is not live or another run forbids it.
+    fn run_scheduled(&mut self, app: Uuid, at: Time) {
+        let Some(record) = self.apps.get(app).filter(|record| record.status(at) == "live") else { return };
+        if record.body.cron_concurrency == "forbid" && !self.going(app, at).is_empty() {
+            return;
+        }
+        // The id follows from app and time, so that runs that were left out change no other id.
+        let id = chance::id(app.as_u64_pair().1, at.as_millisecond().unsigned_abs());
+        self.begin_run(app, at, id, "schedule");
+    }
+
+    /// Returns up to when nothing but the clock itself changes what apps do, on its way to a time.
+    fn quiet_until(&self, now: Time, until: Time) -> Time {
+        let cap = crate::emulator::world::account::spend_cap::due(self).map_or(Time::MAX, |due| due.at);
+        until.min(cap).max(now)
+    }
+}
+
+fn run(call: &mut Call<'_>) -> Reply {
+    let record = call.find_app()?;
+    let (id, now, billing) = (record.id, call.now, record.body.billing);
+    if !matches!(record.body.kind, AppType::Cron | AppType::Job) {
+        return Err(Refusal::bad("only cron and job apps can be run"));
+    }
+    call.not_capped(&billing, "run")?;
+    let record = call.find_app()?;
+    let status = record.status(now);
+    if status != "live" {
+        return Err(Refusal::conflict(format!("the app is {status}; it must be live to run")));
+    }
+    if record.body.cron_concurrency == "forbid" && !call.world.going(id, now).is_empty() {
+        return Err(Refusal::conflict("a run is going, and cron_concurrency forbids another beside it"));
+    }
+    let run = call.world.fresh_id();
+    call.world.begin_run(id, now, run, "manual");
+    call.show_as::<JobRun>("run", 201, run, "job run started")
+}
+
+fn list(call: &mut Call<'_>) -> Reply {
+    let id = call.find_app()?.id;
+    call.list_children::<JobRun>(id)
+}

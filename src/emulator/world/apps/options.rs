@@ -1,0 +1,107 @@
+//! What an app can be made of: sizes, templates and connections to GitHub, as data. All values are
+//! made up; the shapes are not.
+
+use rust_decimal::Decimal;
+use uuid::Uuid;
+
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::money::{self, cents};
+use crate::emulator::world::router::{Access, Route};
+use crate::model::schema::Method;
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, "/api/v1/apps/sizes", Access::Account, |call| call.list_of(&SIZES, size)),
+    Route::new(Method::Get, "/api/v1/apps/templates", Access::Account, |call| {
+        call.list_of(&STARTERS, starter)
+    }),
+    Route::new(Method::Get, "/api/v1/apps/github/connections", Access::Account, |call| {
+        call.list_of(&CONNECTIONS, connection)
+    }),
+];
+
+/// A size of an app's instances.
+pub(in crate::emulator::world) struct Size {
+    pub(in crate::emulator::world) slug: &'static str,
+    /// Thousandths of a processor.
+    cpu: i64,
+    /// MB.
+    ram: i64,
+    cents: i64,
+}
+
+impl Size {
+    /// Returns the price of an instance, a month.
+    pub(in crate::emulator::world) fn month(&self) -> Decimal {
+        cents(self.cents)
+    }
+}
+
+const fn sized(slug: &'static str, cpu: i64, ram: i64, cents: i64) -> Size {
+    Size { slug, cpu, ram, cents }
+}
+
+/// Sizes; the first is the one of apps that do not say.
+pub(in crate::emulator::world) static SIZES: [Size; 5] = [
+    sized("app-xs", 250, 256, 300),
+    sized("app-s", 500, 512, 600),
+    sized("app-m", 1_000, 1_024, 1_200),
+    sized("app-l", 2_000, 2_048, 2_400),
+    sized("app-xl", 4_000, 4_096, 4_800),
+];
+
+/// Returns the size of a name.
+pub(in crate::emulator::world) fn find_size(slug: &str) -> Option<&'static Size> {
+    SIZES.iter().find(|size| size.slug == slug)
+}
+
+fn size(fields: &mut Fields<'_>, size: &Size) {
+    fields.put("slug", size.slug);
+    fields.number("cpu", Decimal::new(size.cpu, 3));
+    fields.put("ram", &size.ram);
+    fields.number("price_per_hour", money::hourly(size.month()));
+    fields.number("monthly_price", money::monthly(size.month()));
+}
+
+/// An app to start from.
+struct Starter {
+    slug: &'static str,
+    name: &'static str,
+    kind: &'static str,
+    image: &'static str,
+    port: i64,
+}
+
+static STARTERS: [Starter; 3] = [
+    Starter { slug: "static-site", name: "Static site", kind: "web", image: "nginx:1", port: 80 },
+    Starter { slug: "node-web", name: "Node.js web app", kind: "web", image: "node:24", port: 3_000 },
+    Starter { slug: "python-web", name: "Python web app", kind: "web", image: "python:3.14", port: 8_000 },
+];
+
+fn starter(fields: &mut Fields<'_>, starter: &Starter) {
+    fields.put("slug", starter.slug);
+    fields.put("name", starter.name);
+    fields.put("type", starter.kind);
+    fields.put("image", starter.image);
+    fields.put("port", &starter.port);
+}
+
+/// An account at GitHub that lets the service read its repositories.
+struct Connection {
+    id: Uuid,
+    installation: i64,
+    account: &'static str,
+}
+
+// Version 4 and the RFC's variant, so that the id has the shape of all others.
+static CONNECTIONS: [Connection; 1] = [Connection {
+    id: Uuid::from_u128(0x51c0_22e7_90ab_4d31_8f02_0000_0000_0001),
+    installation: 1_001,
+    account: "acme",
+}];
+
+fn connection(fields: &mut Fields<'_>, connection: &Connection) {
+    fields.put("id", &connection.id);
+    fields.put("installation_id", &connection.installation);
+    fields.put("account", connection.account);
+    fields.put("status", "active");
+}

@@ -1,0 +1,122 @@
+//! `preview`: copies of a repository's app, one for each open pull request.
+//!
+//! No one opens pull requests at an emulator. So that previews can be seen, one is opened each time that
+//! they are turned on for an app that is built from a repository.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::app::App;
+use crate::emulator::chance;
+use crate::emulator::world::Time;
+use crate::emulator::world::databases::database::DOMAIN;
+use crate::emulator::world::engine::child_index::{Child, Children};
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply, success};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, "/api/v1/apps/services/{id}/previews", Access::Account, list),
+    Route::new(Method::Delete, "/api/v1/apps/previews/{id}", Access::Project, delete),
+    Route::new(Method::Post, "/api/v1/apps/previews/{id}/redeploy", Access::Project, redeploy),
+];
+
+const STEPS: &[(i64, &str)] = &[(0, "building"), (15, "deploying"), (25, "live")];
+/// Seconds until a preview is gone.
+const LEAVING: i64 = 5;
+
+/// A copy of an app, made from a pull request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct Preview {
+    pub(in crate::emulator::world) service_id: Uuid,
+    pub(in crate::emulator::world) pull_request: i64,
+    pub(in crate::emulator::world) branch: String,
+}
+
+impl Body for Preview {
+    const KIND: &'static str = "preview";
+    const TITLE: &'static str = "preview";
+    const IS_OBJECT: bool = false;
+    type Index = Children;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.previews
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.previews
+    }
+
+    fn index(index: &mut Children, record: &Record<Self>, present: bool) {
+        index.note(record.body.service_id, record, present);
+    }
+
+    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+        let preview = &record.body;
+        let short = chance::text(record.id, 2, b"abcdefghijklmnopqrstuvwxyz0123456789", 8);
+        fields.put("id", &record.id);
+        fields.put("service_id", &preview.service_id);
+        fields.put("project_id", &record.project);
+        fields.put("pull_request", &preview.pull_request);
+        fields.put("branch", &preview.branch);
+        fields.put("status", record.status(view.now));
+        fields.put("url", &format!("https://{short}.preview.apps.{DOMAIN}"));
+        fields.put("created_at", &record.created_at);
+        fields.put("updated_at", &record.updated_at);
+    }
+}
+
+impl Child for Preview {
+    fn children(table: &Table<Self>) -> &Children {
+        table.index()
+    }
+}
+
+impl World {
+    /// Opens a preview of an app, if it is built from a repository.
+    pub(in crate::emulator::world) fn open_preview(&mut self, app: Uuid, now: Time) {
+        let Some(record) = self.apps.get(app).filter(|record| !record.body.repo.is_empty()) else { return };
+        let (project, number) = (record.project, record.body.previews + 1);
+        self.apps.amend(app, |record| record.body.previews = number);
+        let preview =
+            Preview { service_id: app, pull_request: number, branch: format!("preview-{number}") };
+        self.create(project, now, Timeline::new(now, STEPS), preview);
+    }
+}
+
+fn list(call: &mut Call<'_>) -> Reply {
+    let id = call.find_app()?.id;
+    call.list_children::<Preview>(id)
+}
+
+/// Finds the preview that the path means, unless it is on its way out.
+fn staying<'c>(call: &'c Call<'_>) -> Result<&'c Record<Preview>, Refusal> {
+    let record = call.find::<Preview>()?;
+    match record.status(call.now) {
+        "deleting" => Err(Refusal::conflict("the preview is deleting")),
+        _ => Ok(record),
+    }
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let (id, now) = (staying(call)?.id, call.now);
+    call.update::<Preview>(id, |record| {
+        record.timeline = Timeline::settled(now, "deleting").gone_after(now, LEAVING);
+    });
+    Ok(success(200, "preview deletion accepted", |fields| fields.put("accepted", &true)))
+}
+
+fn redeploy(call: &mut Call<'_>) -> Reply {
+    let record = staying(call)?;
+    let (id, now) = (record.id, call.now);
+    let billing = call.named::<App>(record.body.service_id)?.body.billing;
+    call.not_capped(&billing, "deployed")?;
+    call.update::<Preview>(id, |record| record.timeline = Timeline::new(now, STEPS));
+    call.show::<Preview>(200, id, "preview is being deployed")
+}

@@ -1,0 +1,102 @@
+//! How many instances an app has: a fixed number, or bounds within which it scales by itself.
+
+use super::app::{App, AppType};
+use super::input::check_port;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::request_body::Body as Input;
+use crate::emulator::world::request::call::{Call, Reply};
+use crate::emulator::world::router::{Access, Route};
+use crate::model::schema::Method;
+
+pub(in crate::emulator::world) const ROUTES: &[Route] =
+    &[Route::new(Method::Post, "/api/v1/apps/services/{id}/scale", Access::Project, scale)];
+
+/// Most instances of an app, fixed or scaled. It is checked only when a value goes up.
+const MOST: i64 = 6;
+const BEYOND: i64 = 1_000_000;
+const DEFAULT_TARGET: i64 = 80;
+
+/// Reads the fields of a scale into an app; tells whether any was there.
+pub(in crate::emulator::world) fn read_scale(body: &Input, app: &mut App) -> Result<bool, Refusal> {
+    let old = app.clone();
+    let instances = body.optional("instances", |field| field.integer(1, BEYOND))?;
+    let least = body.optional("min_replicas", |field| field.integer(0, BEYOND))?;
+    let most = body.optional("max_replicas", |field| field.integer(1, BEYOND))?;
+    let metric = body.optional("autoscaling_metric", |field| field.one_of(&["concurrency"]))?;
+    let target = body.optional("autoscaling_target", |field| field.integer(1, BEYOND))?;
+    let scales = least.is_some() || most.is_some() || metric.is_some() || target.is_some();
+    match (instances, scales) {
+        (Some(_), true) => Err(Refusal::bad(
+            "instances is for a fixed number, and min_replicas, max_replicas, autoscaling_metric and \
+             autoscaling_target are for one that varies: send either",
+        )),
+        (Some(count), false) => {
+            below_limit("instances", count, old.max_replicas.unwrap_or(old.instances))?;
+            (app.instances, app.min_replicas, app.max_replicas) = (count, None, None);
+            app.autoscaling_target = None;
+            check(app).map(|()| true)
+        }
+        (None, true) => {
+            let low = least.or(old.min_replicas).unwrap_or_else(|| old.instances.min(most.unwrap_or(MOST)));
+            let high = most.or(old.max_replicas).unwrap_or_else(|| old.instances.max(low));
+            below_limit("min_replicas", low, old.min_replicas.unwrap_or(old.instances))?;
+            below_limit("max_replicas", high, old.max_replicas.unwrap_or(old.instances))?;
+            (app.min_replicas, app.max_replicas) = (Some(low), Some(high));
+            app.autoscaling_target = target.or(old.autoscaling_target).or(Some(DEFAULT_TARGET));
+            check(app).map(|()| true)
+        }
+        (None, false) => Ok(false),
+    }
+}
+
+fn below_limit(name: &str, wanted: i64, current: i64) -> Result<(), Refusal> {
+    if wanted > MOST && wanted > current {
+        return Err(Refusal::bad(format!(
+            "{name} {wanted} is too many: an app has at most {MOST} instances"
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses what does not go together, or not with the type of the app.
+fn check(app: &App) -> Result<(), Refusal> {
+    if !app.kind.stands() && (app.min_replicas.is_some() || app.instances > 1) {
+        return Err(Refusal::bad("cron and job apps run one instance at a time: they cannot be scaled"));
+    }
+    let (Some(low), Some(high)) = (app.min_replicas, app.max_replicas) else { return Ok(()) };
+    if low > high {
+        return Err(Refusal::bad(format!(
+            "min_replicas {low} is above max_replicas {high}: lower it, or raise max_replicas"
+        )));
+    }
+    match app.kind {
+        AppType::Worker => {
+            Err(Refusal::bad("workers cannot scale by themselves: set instances to a fixed number"))
+        }
+        AppType::Private if low > 0 => Err(Refusal::bad(
+            "an always-on private app cannot scale by itself: set min_replicas to 0 to let it scale to \
+             zero, or instances to a fixed number",
+        )),
+        _ => check_port(app),
+    }
+}
+
+fn scale(call: &mut Call<'_>) -> Reply {
+    let record = call.find_app_staying()?;
+    let (id, old) = (record.id, record.body.clone());
+    let mut new = old.clone();
+    if !read_scale(&call.body, &mut new)? {
+        return Err(Refusal::bad("one of instances, min_replicas and max_replicas is required"));
+    }
+    let most = |app: &App| app.max_replicas.unwrap_or(app.instances);
+    if most(&new) > most(&old) || new.replicas() > old.replicas() {
+        call.not_capped(&new.billing, "scaled up")?;
+        call.validate_billing()?;
+    }
+    call.adjust_billing(old.billing, old.month(), new.month())?;
+    call.change_app(id, |record| {
+        record.put(new);
+    });
+    call.note(id, "scaled", "");
+    call.show::<App>(200, id, "app scaled")
+}

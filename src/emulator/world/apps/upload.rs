@@ -1,0 +1,235 @@
+//! `upload`: source archives on their way in: grants with a signed address, and what arrived there.
+
+use std::fmt::Write;
+
+use hmac::{Hmac, KeyInit, Mac};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use crate::emulator::world::Time;
+use crate::emulator::world::engine::child_index::{Child, Children};
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::{Refusal, Request, Response};
+use crate::emulator::world::engine::status_timeline::{Timeline, after};
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply, done, success};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Put, "/uploads/{blob_key}", Access::Presigned, |_| Err(Refusal::unknown("route"))),
+    Route::new(Method::Post, "/api/v1/apps/services/{id}/source-upload", Access::Project, grant_to_app),
+];
+
+/// Begins the path of every signed address.
+pub const PREFIX: &str = "/uploads/";
+/// Largest archive, in bytes.
+pub const LARGEST: usize = 100 << 20;
+/// Seconds until a grant expires.
+const VALID: i64 = 900;
+/// Seconds that an archive is kept for a deployment to name it.
+const KEPT: i64 = 7 * 24 * 3_600;
+
+/// An archive that was received: its bytes are of no use to an emulator, and are not kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Archive {
+    pub(in crate::emulator::world) size: u64,
+    pub(in crate::emulator::world) sha256: String,
+    pub(in crate::emulator::world) gzip: bool,
+}
+
+/// An archive that is being received.
+#[derive(Debug, Clone, Default)]
+pub struct Arriving {
+    size: u64,
+    hash: Sha256,
+    first: Vec<u8>,
+}
+
+impl Arriving {
+    /// Takes in the next bytes.
+    pub fn take(&mut self, bytes: &[u8]) {
+        self.size += bytes.len() as u64;
+        self.hash.update(bytes);
+        let missing = MAGIC.len().saturating_sub(self.first.len());
+        self.first.extend(bytes.iter().take(missing));
+    }
+
+    /// Returns the whole.
+    #[must_use]
+    pub fn finish(self) -> Archive {
+        Archive { size: self.size, sha256: hex(&self.hash.finalize()), gzip: self.first == MAGIC }
+    }
+}
+
+/// How a gzip file begins: its mark, and the one method of compression that there is.
+const MAGIC: &[u8] = &[0x1f, 0x8b, 8];
+
+impl Archive {
+    pub(in crate::emulator::world) fn of(bytes: &[u8]) -> Self {
+        let mut arriving = Arriving::default();
+        arriving.take(bytes);
+        arriving.finish()
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        // Writing to a text cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// An archive that a deployment was made of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct Blob {
+    pub(in crate::emulator::world) key: String,
+    pub(in crate::emulator::world) size: u64,
+    pub(in crate::emulator::world) sha256: String,
+}
+
+/// A grant, and what arrived for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct Upload {
+    /// The app or function that it is for.
+    pub(in crate::emulator::world) owner: Uuid,
+    pub(in crate::emulator::world) expires_at: Time,
+    pub(in crate::emulator::world) received: Option<Blob>,
+}
+
+impl Body for Upload {
+    const KIND: &'static str = "upload";
+    const TITLE: &'static str = "upload";
+    const IS_OBJECT: bool = false;
+    type Index = Children;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.uploads
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.uploads
+    }
+
+    fn index(index: &mut Children, record: &Record<Self>, present: bool) {
+        index.note(record.body.owner, record, present);
+    }
+
+    fn show(record: &Record<Self>, _view: View<'_>, fields: &mut Fields<'_>) {
+        fields.put("blob_key", &key(record.id));
+    }
+}
+
+impl Child for Upload {
+    fn children(table: &Table<Self>) -> &Children {
+        table.index()
+    }
+}
+
+fn key(id: Uuid) -> String {
+    format!("src-{}", id.simple())
+}
+
+fn id_of(key: &str) -> Option<Uuid> {
+    let text = key.strip_prefix("src-").filter(|text| text.len() == 32)?;
+    Uuid::try_parse(text).ok()
+}
+
+impl World {
+    /// Returns what a signature of a grant is made with.
+    fn signature(&self, key: &str, expires: i64) -> Option<Hmac<Sha256>> {
+        let secret = [&self.account.seed.to_be_bytes()[..], self.account.id.as_bytes()].concat();
+        let mut mac = Hmac::new_from_slice(&secret).ok()?;
+        mac.update(format!("PUT {key} {expires}").as_bytes());
+        Some(mac)
+    }
+
+    /// Returns what arrived under a key, for an app or function.
+    pub(in crate::emulator::world) fn blob(&self, owner: Uuid, key: &str) -> Result<Blob, Refusal> {
+        let record = id_of(key).and_then(|id| self.uploads.get(id));
+        let record = record.filter(|record| record.body.owner == owner);
+        record.and_then(|record| record.body.received.clone()).ok_or_else(|| {
+            Refusal::bad(format!("blob_key {key}: nothing was uploaded for it; upload the source first"))
+        })
+    }
+}
+
+impl Call<'_> {
+    /// Grants one upload for an app or function.
+    pub(in crate::emulator::world) fn grant(&mut self, owner: Uuid, project: Option<Uuid>) -> Response {
+        let now = self.now;
+        let expires_at = after(now, VALID);
+        let timeline = Timeline::settled(now, "pending").gone_after(now, VALID);
+        let upload = Upload { owner, expires_at, received: None };
+        let id = self.world.create(project, now, timeline, upload);
+        let (key, expires) = (key(id), expires_at.as_second());
+        let signature = self.world.signature(&key, expires).map(|mac| hex(&mac.finalize().into_bytes()));
+        let url = format!(
+            "{}{PREFIX}{key}?expires={expires}&signature={}",
+            self.world.origin(),
+            signature.unwrap_or_default()
+        );
+        success(200, "upload the source to upload_url with PUT", |fields| {
+            fields.put("upload_url", &url);
+            fields.put("blob_key", &key);
+            fields.put("expires_in_seconds", &VALID);
+        })
+    }
+}
+
+fn grant_to_app(call: &mut Call<'_>) -> Reply {
+    let record = call.find_app_staying()?;
+    let (id, project) = (record.id, record.project);
+    if !record.body.is_uploaded() {
+        return Err(Refusal::bad(
+            "the app is built from an image or a repository, not from uploaded source",
+        ));
+    }
+    Ok(call.grant(id, project))
+}
+
+/// Takes in what was put at a signed address.
+pub(in crate::emulator::world) fn receive(
+    world: &mut World,
+    request: &Request,
+    archive: &Archive,
+    now: Time,
+) -> Reply {
+    let denied =
+        |why: &str| Refusal::new(403, "Forbidden", format!("the upload URL {why}: request another"));
+    let value = |name: &str| {
+        let found = request.query.iter().find(|(key, _)| key == name);
+        found.map_or("", |(_, value)| value.as_str())
+    };
+    let key = request.path.strip_prefix(PREFIX).unwrap_or_default();
+    let expires: i64 = value("expires").parse().map_err(|_| denied("is not signed"))?;
+    let mac = world.signature(key, expires).ok_or_else(|| denied("is not signed"))?;
+    mac.verify_slice(&unhex(value("signature"))).map_err(|_| denied("has a wrong signature"))?;
+    let id = id_of(key).filter(|_| now.as_second() < expires);
+    let id = id.filter(|id| world.uploads.get(*id).is_some()).ok_or_else(|| denied("has expired"))?;
+    if archive.size > LARGEST as u64 {
+        let message = format!("a source archive may have {} MB at most", LARGEST >> 20);
+        return Err(Refusal::new(413, "Payload Too Large", message));
+    }
+    if !archive.gzip {
+        return Err(Refusal::bad("the body is not a gzipped tarball: pack it with tar and gzip"));
+    }
+    let blob = Blob { key: key.to_owned(), size: archive.size, sha256: archive.sha256.clone() };
+    world.uploads.update(id, now, |record| {
+        record.body.received = Some(blob);
+        record.timeline = Timeline::settled(now, "received").gone_after(now, KEPT);
+    });
+    Ok(done("source received"))
+}
+
+/// Reads pairs of digits; what is none makes a signature that fits nothing.
+fn unhex(text: &str) -> Vec<u8> {
+    let pairs = text.as_bytes().chunks(2);
+    let bytes = pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
+    bytes.collect::<Option<_>>().unwrap_or_default()
+}

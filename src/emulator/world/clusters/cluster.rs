@@ -1,0 +1,237 @@
+//! `cluster`: managed Kubernetes: what a cluster is, what it costs, what an answer shows.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::events::History;
+use super::node_pool::NodePool;
+use super::upgrade::{Mode, Upgrade};
+use super::versions;
+use super::volume_claim::{Bound, Size};
+use crate::emulator::chance;
+use crate::emulator::world::Time;
+use crate::emulator::world::compute::volume::Volume;
+use crate::emulator::world::databases::database::DOMAIN;
+use crate::emulator::world::engine::catalog::CONTROL_PLANE;
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::money::cents;
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::billing::{Billing, Charge};
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, "/api/v1/k8s/clusters", Access::ProjectStated, |call| call.list::<Cluster>()),
+    Route::new(Method::Get, "/api/v1/k8s/clusters/{id}", Access::Account, read),
+];
+
+/// Managed Kubernetes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct Cluster {
+    pub(in crate::emulator::world) name: String,
+    pub(in crate::emulator::world) version_id: i64,
+    /// 1, or 3 for a control plane that is highly available.
+    pub(in crate::emulator::world) control_plane_count: i64,
+    pub(in crate::emulator::world) vpc_id: Option<Uuid>,
+    /// The plan of the default pool that it was made with.
+    pub(in crate::emulator::world) worker_plan_id: Option<i64>,
+    pub(in crate::emulator::world) upgrade_mode: Mode,
+    /// Sunday is 0.
+    pub(in crate::emulator::world) maintenance_day: i8,
+    /// `HH:MM`, UTC.
+    pub(in crate::emulator::world) maintenance_start: String,
+    /// The end of the last weekly window that was made use of.
+    pub(in crate::emulator::world) window_used: Option<Time>,
+    /// The upgrade that is under way.
+    pub(in crate::emulator::world) upgrade: Option<Upgrade>,
+    /// How often its credentials were made anew.
+    pub(in crate::emulator::world) rotations: u64,
+    /// What workloads inside ask for. No call of the service reaches there: `mutate` does.
+    pub(in crate::emulator::world) claims: BTreeMap<String, Size>,
+    /// What they have.
+    pub(in crate::emulator::world) bound: BTreeMap<String, Bound>,
+    pub(in crate::emulator::world) history: History,
+}
+
+impl Cluster {
+    pub(in crate::emulator::world) fn is_single(&self) -> bool {
+        self.control_plane_count == 1
+    }
+
+    /// Returns the price of the control plane a month; workers are billed with their pools.
+    fn month(&self) -> Decimal {
+        cents(if self.is_single() { CONTROL_PLANE.0 } else { CONTROL_PLANE.1 })
+    }
+}
+
+impl Record<Cluster> {
+    /// Returns the short id, which is part of host names.
+    pub(in crate::emulator::world) fn short_id(&self) -> String {
+        chance::text(self.id, 3, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
+    }
+
+    /// Returns where its API listens, once it does.
+    pub(in crate::emulator::world) fn endpoint(&self, now: Time) -> Option<String> {
+        let up = !matches!(self.status(now), "pending" | "provisioning" | "failed");
+        up.then(|| format!("https://{}.k8s.{DOMAIN}:6443", self.short_id()))
+    }
+}
+
+/// Clusters by name, short id and network.
+#[derive(Default)]
+pub(in crate::emulator::world) struct Directory {
+    names: HashMap<(Option<Uuid>, String), BTreeSet<Uuid>>,
+    short: HashMap<String, Uuid>,
+    networks: BTreeSet<(Uuid, Uuid)>,
+}
+
+impl Directory {
+    pub(in crate::emulator::world) fn in_vpc(&self, vpc: Uuid) -> usize {
+        self.networks.range((vpc, Uuid::nil())..=(vpc, Uuid::max())).count()
+    }
+
+    /// Tells whether a cluster of the project has the name.
+    pub(in crate::emulator::world) fn taken(&self, project: Uuid, name: &str) -> bool {
+        self.names.contains_key(&(Some(project), name.to_owned()))
+    }
+}
+
+impl Body for Cluster {
+    const KIND: &'static str = "cluster";
+    const TITLE: &'static str = "cluster";
+    type Index = Directory;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.clusters
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.clusters
+    }
+
+    fn index(index: &mut Directory, record: &Record<Self>, present: bool) {
+        let key = (record.project, record.body.name.clone());
+        let network = record.body.vpc_id.map(|vpc| (vpc, record.id));
+        if present {
+            index.names.entry(key).or_default().insert(record.id);
+            index.short.insert(record.short_id(), record.id);
+            index.networks.extend(network);
+            return;
+        }
+        if let Some(same) = index.names.get_mut(&key) {
+            same.remove(&record.id);
+            if same.is_empty() {
+                index.names.remove(&key);
+            }
+        }
+        index.short.remove(&record.short_id());
+        network.map(|network| index.networks.remove(&network));
+    }
+
+    fn charge(record: &Record<Self>) -> Option<Charge> {
+        let leaving = record.timeline.gone_at().is_some();
+        (!leaving).then(|| Billing::Payg.charge(record.body.month()))
+    }
+
+    fn next(record: &Record<Self>) -> Option<Time> {
+        let gone = record.timeline.gone_at();
+        gone.or_else(|| {
+            let upgraded = record.body.upgrade.as_ref().map(|upgrade| upgrade.done_at);
+            [upgraded, record.claims_due(), record.upgrade_due()].into_iter().flatten().min()
+        })
+    }
+
+    fn happen(world: &mut World, id: Uuid, at: Time, _until: Time) {
+        let Some(record) = world.clusters.get(id) else { return };
+        if record.timeline.gone_at().is_some() {
+            world.remove_cluster(id, at);
+        } else if record.body.upgrade.as_ref().is_some_and(|upgrade| upgrade.done_at <= at) {
+            world.finish_upgrade(id, at);
+        } else if record.claims_due().is_some_and(|due| due <= at) {
+            world.settle_claims(id, at);
+        } else {
+            world.upgrade_by_itself(id, at);
+        }
+    }
+
+    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+        let cluster = &record.body;
+        fields.put("id", &record.id);
+        fields.put("cluster_id", &record.short_id());
+        fields.put("project_id", &record.project);
+        fields.put("name", &cluster.name);
+        fields.put("status", record.status(view.now));
+        fields.put("region", "us-east");
+        fields.put("endpoint", &record.endpoint(view.now).unwrap_or_default());
+        fields.put("version_id", &cluster.version_id);
+        fields.put("version", &versions::find(cluster.version_id).map(versions::Version::text));
+        fields.put("control_plane_count", &cluster.control_plane_count);
+        fields.put("vpc_id", &cluster.vpc_id);
+        fields.put("worker_plan_id", &cluster.worker_plan_id);
+        fields.put("upgrade_mode", &cluster.upgrade_mode);
+        fields.put("maintenance_day", &cluster.maintenance_day);
+        fields.put("maintenance_start", &cluster.maintenance_start);
+        let pools = view.world.pools(record.id);
+        // In a list, a pool looks as in the list of pools.
+        fields.array("node_pools", pools, |fields, pool| {
+            NodePool::show(pool, View { detail: false, ..view }, fields);
+        });
+        fields.number("price_per_hour", view.world.cluster_rate(record));
+        fields.put("created_at", &record.created_at);
+        fields.put("updated_at", &record.updated_at);
+    }
+}
+
+impl World {
+    /// Returns what an hour of a cluster costs, its workers included.
+    fn cluster_rate(&self, record: &Record<Cluster>) -> Decimal {
+        let control_plane = Cluster::charge(record).map_or(Decimal::ZERO, Charge::hourly);
+        let pools = self.pools(record.id).filter_map(NodePool::charge).map(Charge::hourly);
+        control_plane + pools.sum::<Decimal>()
+    }
+
+    /// Takes a cluster away: its pools go with it, and the volumes of its claims stay.
+    fn remove_cluster(&mut self, id: Uuid, at: Time) {
+        let pools: Vec<_> = self.pools(id).map(|pool| pool.id).collect();
+        for pool in pools {
+            self.node_pools.remove(pool);
+        }
+        let Some(record) = self.clusters.remove(id) else { return };
+        for bound in record.body.bound.values() {
+            self.volumes.update(bound.volume, at, |volume: &mut Record<Volume>| {
+                volume.body.cluster_id = None;
+            });
+        }
+    }
+}
+
+impl Call<'_> {
+    /// Finds the cluster that the path means, by id or short id.
+    pub(in crate::emulator::world) fn find_cluster(&self) -> Result<&Record<Cluster>, Refusal> {
+        let table = self.world.table::<Cluster>();
+        let text = self.param(0);
+        let id = table.index().short.get(text).copied().or_else(|| Uuid::try_parse(text).ok());
+        self.visible(id.and_then(|id| table.get(id)))
+    }
+
+    /// Finds the cluster that the path means, when it runs.
+    pub(in crate::emulator::world) fn find_running(&self) -> Result<&Record<Cluster>, Refusal> {
+        let record = self.find_cluster()?;
+        match record.status(self.now) {
+            "running" => Ok(record),
+            status => Err(Refusal::conflict(format!("the cluster is {status}; it must be running"))),
+        }
+    }
+}
+
+fn read(call: &mut Call<'_>) -> Reply {
+    let id = call.find_cluster()?.id;
+    call.show::<Cluster>(200, id, "")
+}

@@ -1,0 +1,98 @@
+//! `History`: what happened to a cluster, and what is about to: an upgrade's progress is written down
+//! when it begins, and shown as the clock comes to it.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::emulator::chance;
+use crate::emulator::world::Time;
+use crate::emulator::world::engine::status_timeline::after;
+use crate::emulator::world::request::call::{Call, Reply};
+use crate::emulator::world::router::{Access, Route};
+use crate::model::schema::Method;
+
+pub(in crate::emulator::world) const ROUTES: &[Route] =
+    &[Route::new(Method::Get, "/api/v1/k8s/clusters/{id}/events", Access::Account, events)];
+
+/// Most events that a cluster keeps.
+const KEPT: usize = 200;
+
+/// One event. (Shape assumed: the specification shows none.)
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Event {
+    number: u64,
+    at: Time,
+    #[serde(rename = "type")]
+    kind: String,
+    message: String,
+}
+
+/// A cluster's events in order of time.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct History {
+    /// How many there ever were.
+    total: u64,
+    kept: Vec<Event>,
+}
+
+impl History {
+    /// Adds an event some seconds from now.
+    pub(in crate::emulator::world) fn add(
+        &mut self,
+        now: Time,
+        seconds: i64,
+        kind: &str,
+        message: impl Into<String>,
+    ) {
+        self.total = self.total.wrapping_add(1);
+        let at = after(now, seconds);
+        let event = Event { number: self.total, at, kind: kind.to_owned(), message: message.into() };
+        let place = self.kept.partition_point(|earlier| earlier.at <= at);
+        self.kept.insert(place, event);
+        if self.kept.len() > KEPT {
+            self.kept.remove(0);
+        }
+    }
+
+    /// Returns what has happened by now, youngest first.
+    fn seen(&self, now: Time) -> Vec<&Event> {
+        self.kept.iter().rev().filter(|event| event.at <= now).collect()
+    }
+}
+
+fn events(call: &mut Call<'_>) -> Reply {
+    let record = call.find_cluster()?;
+    let id = |number| chance::id(record.id.as_u64_pair().1, number);
+    let (id, cluster): (_, Uuid) = (id, record.id);
+    call.list_of(&record.body.history.seen(call.now), |fields, event| {
+        fields.put("id", &id(event.number));
+        fields.put("cluster_id", &cluster);
+        fields.put("type", &event.kind);
+        fields.put("message", &event.message);
+        fields.put("created_at", &event.at);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_to_come_is_not_seen_yet_and_the_oldest_go_first() {
+        let zero = Time::UNIX_EPOCH;
+        let mut history = History::default();
+        history.add(zero, 60, "later", "");
+        history.add(zero, 0, "now", "");
+        history.add(after(zero, 30), 0, "between", "");
+        let seen = |history: &History, seconds| {
+            let events = history.seen(after(zero, seconds));
+            events.iter().map(|event| event.kind.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(seen(&history, 59), ["between", "now"]);
+        assert_eq!(seen(&history, 60), ["later", "between", "now"]);
+        (0..KEPT).for_each(|_| history.add(after(zero, 100), 0, "more", ""));
+        assert_eq!(seen(&history, 100), vec!["more"; KEPT]);
+    }
+}

@@ -1,0 +1,330 @@
+//! `node_pool`: the workers of a cluster, in groups of one plan.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::emulator::world::Time;
+use crate::emulator::world::engine::catalog::{self, NodePlan};
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::request_body::{Body as Input, Field};
+use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply, done, listing};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::billing::{Billing, Charge};
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+const COLLECTION: &str = "/api/v1/k8s/clusters/{id}/pools";
+const ITEM: &str = "/api/v1/k8s/clusters/{id}/pools/{pool_id}";
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, COLLECTION, Access::Account, list),
+    Route::new(Method::Post, COLLECTION, Access::ProjectStated, create),
+    Route::new(Method::Get, ITEM, Access::Account, read),
+    Route::new(Method::Patch, ITEM, Access::ProjectStated, patch),
+    Route::new(Method::Delete, ITEM, Access::ProjectStated, delete),
+];
+
+const PROVISIONING: &[(i64, &str)] = &[(0, "provisioning"), (30, "running")];
+const SCALING: &[(i64, &str)] = &[(0, "scaling"), (30, "running")];
+/// Workers that a cluster keeps, over all pools.
+pub(in crate::emulator::world) const FEWEST: u32 = 2;
+const MOST_NODES: u32 = 1_000;
+const MOST_TAINTS: usize = 100;
+
+/// A group of workers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct NodePool {
+    pub(in crate::emulator::world) cluster_id: Uuid,
+    pub(in crate::emulator::world) name: String,
+    pub(in crate::emulator::world) plan_id: i64,
+    pub(in crate::emulator::world) node_count: u32,
+    pub(in crate::emulator::world) labels: BTreeMap<String, String>,
+    pub(in crate::emulator::world) taints: Vec<Taint>,
+}
+
+/// What keeps workloads away from a worker. It is shown in the form in which it was sent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(in crate::emulator::world) enum Taint {
+    /// `key=value:NoSchedule`, as on a command line.
+    Short(String),
+    /// With its parts apart.
+    Long {
+        key: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        value: Option<String>,
+        effect: String,
+    },
+}
+
+const EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+impl NodePool {
+    fn plan(&self) -> Option<&'static NodePlan> {
+        catalog::node_plan(self.plan_id)
+    }
+
+    fn month(&self) -> Decimal {
+        let plan = self.plan().map_or(Decimal::ZERO, NodePlan::month);
+        plan * Decimal::from(self.node_count)
+    }
+
+    /// Reads a pool from the body of its creation, or from its entry in a cluster's.
+    pub(in crate::emulator::world) fn read(body: &Input) -> Result<Self, Refusal> {
+        Ok(Self {
+            cluster_id: Uuid::nil(),
+            name: body.required("name", Field::name)?,
+            plan_id: body.required("plan_id", plan_id)?,
+            node_count: body.required("node_count", node_count)?,
+            labels: body.optional("labels", labels)?.unwrap_or_default(),
+            taints: body.optional("taints", taints)?.unwrap_or_default(),
+        })
+    }
+
+    /// Returns the pool that a cluster without others gets.
+    pub(in crate::emulator::world) fn default_of(plan_id: i64) -> Self {
+        Self {
+            cluster_id: Uuid::nil(),
+            name: "default".to_owned(),
+            plan_id,
+            node_count: FEWEST,
+            labels: BTreeMap::new(),
+            taints: Vec::new(),
+        }
+    }
+}
+
+/// Reads a plan's id.
+pub(in crate::emulator::world) fn plan_id(field: Field<'_>) -> Result<i64, Refusal> {
+    let id = field.integer(0, i64::MAX)?;
+    if catalog::node_plan(id).is_none() {
+        return Err(Refusal::bad(format!("plan {id} is not in the node plan catalog")));
+    }
+    Ok(id)
+}
+
+fn node_count(field: Field<'_>) -> Result<u32, Refusal> {
+    let count = field.integer(1, i64::from(MOST_NODES))?;
+    Ok(u32::try_from(count).unwrap_or(MOST_NODES))
+}
+
+fn labels(field: Field<'_>) -> Result<BTreeMap<String, String>, Refusal> {
+    let pairs = field.object()?.iter();
+    pairs
+        .map(|(key, value)| match value.as_str() {
+            Some(value) => Ok((key.clone(), value.to_owned())),
+            None => Err(Refusal::bad(format!("labels: the value of {key} must be a text"))),
+        })
+        .collect()
+}
+
+fn taints(field: Field<'_>) -> Result<Vec<Taint>, Refusal> {
+    field.list(MOST_TAINTS, |item| {
+        let taint = item.shaped::<Taint>("a list of taints, each with key, value and effect")?;
+        let effect = match &taint {
+            Taint::Short(text) => text.rsplit_once(':').map(|(_, effect)| effect).unwrap_or_default(),
+            Taint::Long { effect, .. } => effect,
+        };
+        if EFFECTS.contains(&effect) {
+            return Ok(taint);
+        }
+        Err(Refusal::bad(format!("taints: the effect must be one of {}", EFFECTS.join(", "))))
+    })
+}
+
+/// The pools of each cluster, and how many workers they have that stay.
+#[derive(Default)]
+pub(in crate::emulator::world) struct ByCluster {
+    pools: BTreeSet<(Uuid, Time, Uuid)>,
+    workers: HashMap<Uuid, u64>,
+}
+
+impl Body for NodePool {
+    const KIND: &'static str = "node_pool";
+    const TITLE: &'static str = "node pool";
+    type Index = ByCluster;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.node_pools
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.node_pools
+    }
+
+    fn index(index: &mut ByCluster, record: &Record<Self>, present: bool) {
+        let cluster = record.body.cluster_id;
+        let place = (cluster, record.created_at, record.id);
+        let count = if record.timeline.gone_at().is_some() { 0 } else { u64::from(record.body.node_count) };
+        let workers = index.workers.entry(cluster).or_default();
+        if present {
+            *workers += count;
+            index.pools.insert(place);
+            return;
+        }
+        *workers -= count;
+        if *workers == 0 {
+            index.workers.remove(&cluster);
+        }
+        index.pools.remove(&place);
+    }
+
+    fn charge(record: &Record<Self>) -> Option<Charge> {
+        let leaving = record.timeline.gone_at().is_some();
+        (!leaving).then(|| Billing::Payg.charge(record.body.month()))
+    }
+
+    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+        let pool = &record.body;
+        fields.put("id", &record.id);
+        fields.put("cluster_id", &pool.cluster_id);
+        fields.put("name", &pool.name);
+        fields.put("plan_id", &pool.plan_id);
+        fields.put("node_class", &pool.plan().map(|plan| plan.node_class));
+        fields.put("node_count", &pool.node_count);
+        fields.put("status", record.status(view.now));
+        fields.put("project_id", &record.project);
+        fields.put("created_at", &record.created_at);
+        fields.put("updated_at", &record.updated_at);
+        if view.detail {
+            fields.put("labels", &pool.labels);
+            fields.put("taints", &pool.taints);
+        }
+    }
+}
+
+impl World {
+    /// Returns the pools of a cluster, youngest first.
+    pub(in crate::emulator::world) fn pools(
+        &self,
+        cluster: Uuid,
+    ) -> impl Iterator<Item = &Record<NodePool>> {
+        let all = (cluster, Time::MIN, Uuid::nil())..=(cluster, Time::MAX, Uuid::max());
+        let ids = self.node_pools.index().pools.range(all).rev();
+        ids.filter_map(|(_, _, id)| self.node_pools.get(*id))
+    }
+
+    fn workers(&self, cluster: Uuid) -> u64 {
+        self.node_pools.index().workers.get(&cluster).copied().unwrap_or_default()
+    }
+
+    /// Adds a pool to a cluster.
+    pub(in crate::emulator::world) fn add_pool(
+        &mut self,
+        cluster: Uuid,
+        pool: NodePool,
+        timeline: Timeline,
+        now: Time,
+    ) -> Uuid {
+        let project = self.clusters.get(cluster).and_then(|record| record.project);
+        self.note_pool(cluster, now, "pool.created", format!("node pool {} created", pool.name));
+        self.create(project, now, timeline, NodePool { cluster_id: cluster, ..pool })
+    }
+
+    /// Writes an event of a pool into its cluster's history.
+    fn note_pool(&mut self, cluster: Uuid, now: Time, kind: &str, message: String) {
+        self.clusters.amend(cluster, |record| record.body.history.add(now, 0, kind, message));
+    }
+}
+
+impl Call<'_> {
+    /// Finds the pool that the path means.
+    fn find_pool(&self) -> Result<&Record<NodePool>, Refusal> {
+        let cluster = self.find_cluster()?.id;
+        let id = Uuid::try_parse(self.param(1)).ok();
+        let found = id.and_then(|id| self.world.node_pools.get(id));
+        found
+            .filter(|pool| pool.body.cluster_id == cluster)
+            .ok_or_else(|| Refusal::unknown(NodePool::TITLE))
+    }
+
+    /// Finds the pool that the path means, when neither it nor its cluster is under way.
+    fn find_resting_pool(&self) -> Result<&Record<NodePool>, Refusal> {
+        let pool = self.find_pool()?;
+        self.find_running()?;
+        match pool.status(self.now) {
+            "running" | "failed" => Ok(pool),
+            status => {
+                Err(Refusal::conflict(format!("the node pool is {status}; it must be running or failed")))
+            }
+        }
+    }
+
+    /// Refuses a change that takes so many workers and leaves a cluster too few.
+    fn enough_workers(&self, pool: &Record<NodePool>, taken: u32) -> Result<(), Refusal> {
+        let left = self.world.workers(pool.body.cluster_id).saturating_sub(u64::from(taken));
+        if taken == 0 || left >= u64::from(FEWEST) {
+            return Ok(());
+        }
+        Err(Refusal::bad(format!(
+            "a cluster keeps at least {FEWEST} workers over all pools, and this leaves {left}: add workers first"
+        )))
+    }
+}
+
+fn list(call: &mut Call<'_>) -> Reply {
+    let cluster = call.find_cluster()?.id;
+    let (offset, limit) = call.window()?;
+    let view = View { world: call.world, now: call.now, detail: false };
+    let page = view.world.pools(cluster).skip(offset).take(limit);
+    Ok(listing(view.world.pools(cluster).count(), page, |fields, pool| NodePool::show(pool, view, fields)))
+}
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let cluster = call.find_running()?.id;
+    let pool = NodePool::read(&call.body)?;
+    call.validate_billing()?;
+    let now = call.now;
+    let id = call.world.add_pool(cluster, pool, Timeline::new(now, PROVISIONING), now);
+    call.show::<NodePool>(201, id, "node pool created")
+}
+
+fn read(call: &mut Call<'_>) -> Reply {
+    let id = call.find_pool()?.id;
+    call.show::<NodePool>(200, id, "")
+}
+
+fn patch(call: &mut Call<'_>) -> Reply {
+    let pool = call.find_resting_pool()?;
+    let (id, cluster, mut body) = (pool.id, pool.body.cluster_id, pool.body.clone());
+    let old = body.node_count;
+    body.node_count = call.body.optional("node_count", node_count)?.unwrap_or(old);
+    body.labels = call.body.optional("labels", labels)?.unwrap_or(body.labels);
+    body.taints = call.body.optional("taints", taints)?.unwrap_or(body.taints);
+    let new = body.node_count;
+    call.enough_workers(pool, old.saturating_sub(new))?;
+    if new > old {
+        call.validate_billing()?;
+    }
+    let now = call.now;
+    if new != old {
+        let message = format!("node pool {} scaled from {old} to {new} workers", body.name);
+        call.world.note_pool(cluster, now, "pool.scaled", message);
+    }
+    call.update::<NodePool>(id, |record| {
+        record.body = body;
+        if new != old {
+            record.timeline = Timeline::new(now, SCALING);
+        }
+    });
+    call.show::<NodePool>(200, id, "node pool updated")
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let pool = call.find_resting_pool()?;
+    let (id, cluster, name) = (pool.id, pool.body.cluster_id, pool.body.name.clone());
+    call.enough_workers(pool, pool.body.node_count)?;
+    let now = call.now;
+    call.world.note_pool(cluster, now, "pool.deleted", format!("node pool {name} deleted"));
+    call.update::<NodePool>(id, |record| {
+        record.timeline = Timeline::settled(now, "deleting").gone_after(now, 5);
+    });
+    Ok(done("node pool deletion accepted"))
+}

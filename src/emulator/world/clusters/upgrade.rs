@@ -1,0 +1,275 @@
+//! Upgrades of a cluster: those that are asked for, and those that the clock brings in a weekly window.
+
+use jiff::civil;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::cluster::Cluster;
+use super::events::History;
+use super::versions;
+use super::versions::Version;
+use crate::emulator::world::Time;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::request_body::{Body as Input, Field};
+use crate::emulator::world::engine::status_timeline::{Timeline, after};
+use crate::emulator::world::engine::table::Record;
+use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, "/api/v1/k8s/clusters/{id}/upgrades", Access::Account, upgrades),
+    Route::new(Method::Post, "/api/v1/k8s/clusters/{id}/upgrade", Access::ProjectStated, upgrade),
+    Route::new(Method::Patch, "/api/v1/k8s/clusters/{id}/maintenance", Access::ProjectStated, maintain),
+];
+
+/// Seconds that an upgrade takes; its second half are the workers'.
+const DURATION: i64 = 60;
+const DAY: i64 = 24 * 3_600;
+const WEEK: i64 = 7 * DAY;
+/// How long a window is open.
+const OPEN: i64 = 4 * 3_600;
+
+/// What upgrades itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::emulator::world) enum Mode {
+    /// Nothing.
+    Manual,
+    /// Later patches of the minor version.
+    AutoPatch,
+    /// Later minor versions too, one in a window.
+    AutoMinor,
+}
+
+/// An upgrade that is under way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct Upgrade {
+    version_id: i64,
+    pub(in crate::emulator::world) done_at: Time,
+}
+
+/// A window of four hours that opens each week: seconds from the beginning of a Sunday.
+#[derive(Debug, Clone, Copy)]
+struct Window(i64);
+
+impl Window {
+    fn new(day: i8, start: &str) -> Self {
+        Self(i64::from(day) * DAY + seconds_of_day(start).unwrap_or_default())
+    }
+
+    /// Returns how many seconds ago it opened, the last time that it did.
+    fn since_opening(self, time: Time) -> i64 {
+        // 1970 began on a Thursday.
+        (time.as_second() + 4 * DAY - self.0).rem_euclid(WEEK)
+    }
+
+    /// Returns the first moment from a time on at which it is open.
+    fn open_from(self, time: Time) -> Time {
+        match self.since_opening(time) {
+            open if open < OPEN => time,
+            past => Time::from_second(time.as_second() + WEEK - past).unwrap_or(Time::MAX),
+        }
+    }
+
+    /// Returns when it closes, of one that is open.
+    fn closes(self, time: Time) -> Time {
+        after(time, OPEN - self.since_opening(time))
+    }
+}
+
+impl Cluster {
+    /// Takes over what a body says about upgrades that come by themselves.
+    pub(in crate::emulator::world) fn read_maintenance(&mut self, body: &Input) -> Result<(), Refusal> {
+        let mode =
+            body.optional("upgrade_mode", |field| field.one_of(&["manual", "auto_patch", "auto_minor"]))?;
+        let day = body
+            .optional("maintenance_day", |field| field.integer(0, 6))?
+            .and_then(|day| i8::try_from(day).ok());
+        let start = body.optional("maintenance_start", |field| field.text(1, 16))?;
+        if let Some(text) = start.filter(|text| seconds_of_day(text).is_none()) {
+            return Err(Refusal::bad(format!(
+                "maintenance_start must be a time of day, UTC, from 00:00 to 23:59, and not `{text}`"
+            )));
+        }
+        self.upgrade_mode = match mode {
+            Some("manual") => Mode::Manual,
+            Some("auto_patch") => Mode::AutoPatch,
+            Some(_) => Mode::AutoMinor,
+            None => self.upgrade_mode,
+        };
+        self.maintenance_day = day.unwrap_or(self.maintenance_day);
+        if let Some(start) = start {
+            start.clone_into(&mut self.maintenance_start);
+        }
+        Ok(())
+    }
+
+    fn window(&self) -> Window {
+        Window::new(self.maintenance_day, &self.maintenance_start)
+    }
+
+    /// Returns what it upgrades itself to.
+    fn target(&self) -> Option<&'static Version> {
+        let version = versions::find(self.version_id)?;
+        match self.upgrade_mode {
+            Mode::Manual => None,
+            Mode::AutoPatch => version.newest_patch(),
+            Mode::AutoMinor => version.next_minor().or_else(|| version.newest_patch()),
+        }
+    }
+}
+
+/// Reads `HH:MM`, and nothing shorter or longer.
+fn seconds_of_day(text: &str) -> Option<i64> {
+    let shape = text.len() == 5 && text.as_bytes().get(2) == Some(&b':');
+    let time: civil::Time = shape.then(|| format!("{text}:00"))?.parse().ok()?;
+    Some(i64::from(time.hour()) * 3_600 + i64::from(time.minute()) * 60)
+}
+
+impl Record<Cluster> {
+    /// Returns when the cluster is to upgrade itself, if nobody does anything until then.
+    pub(in crate::emulator::world) fn upgrade_due(&self) -> Option<Time> {
+        let cluster = &self.body;
+        if cluster.upgrade.is_some() {
+            return None;
+        }
+        cluster.target()?;
+        let times = [Some(self.updated_at), self.timeline.settles_at(), cluster.window_used];
+        let open = times.into_iter().flatten().max().map(|time| cluster.window().open_from(time));
+        // Nothing comes at the end of time: there is no later one to wait for.
+        open.filter(|time| *time < Time::MAX)
+    }
+}
+
+impl World {
+    /// Lets a cluster upgrade itself, in a window that is open; one that does not run waits a week.
+    pub(in crate::emulator::world) fn upgrade_by_itself(&mut self, id: Uuid, at: Time) {
+        let Some(record) = self.clusters.get(id) else { return };
+        let (closes, target) = (record.body.window().closes(at), record.body.target());
+        let running = record.status(at) == "running";
+        self.clusters.amend(id, |record| record.body.window_used = Some(closes));
+        if let Some(target) = target.filter(|_| running) {
+            self.begin_upgrade(id, target, at);
+        }
+    }
+
+    fn begin_upgrade(&mut self, id: Uuid, target: &Version, at: Time) {
+        let pools: Vec<_> = self.pools(id).map(|pool| pool.body.name.clone()).collect();
+        self.clusters.update(id, at, |record| {
+            let cluster = &mut record.body;
+            let masters = if cluster.is_single() { 1 } else { 3 };
+            progress(&mut cluster.history, at, masters, &pools, target);
+            cluster.upgrade = Some(Upgrade { version_id: target.id, done_at: after(at, DURATION) });
+            record.timeline = Timeline::new(at, &[(0, "upgrading"), (DURATION, "running")]);
+        });
+    }
+
+    /// Notes that an upgrade is over.
+    pub(in crate::emulator::world) fn finish_upgrade(&mut self, id: Uuid, at: Time) {
+        self.clusters.update(id, at, |record| {
+            if let Some(upgrade) = record.body.upgrade.take() {
+                record.body.version_id = upgrade.version_id;
+            }
+        });
+    }
+}
+
+/// Writes down how an upgrade will go: control plane nodes one at a time, then workers, pool by pool.
+fn progress(history: &mut History, at: Time, masters: i64, pools: &[String], target: &Version) {
+    let version = target.text();
+    history.add(at, 0, "upgrade.started", format!("upgrade to {version} started"));
+    for node in 0..masters {
+        let message = format!("control plane node {} of {masters} upgraded to {version}", node + 1);
+        history.add(at, (node + 1) * DURATION / 2 / masters, "upgrade.control_plane", message);
+    }
+    let count = i64::try_from(pools.len()).unwrap_or(i64::MAX);
+    for (number, pool) in (1..).zip(pools) {
+        let message = format!("workers of the pool {pool} drained and upgraded to {version}");
+        history.add(at, DURATION / 2 + number * DURATION / 2 / count, "upgrade.workers", message);
+    }
+    history.add(at, DURATION, "upgrade.finished", format!("upgrade to {version} finished"));
+}
+
+fn upgrades(call: &mut Call<'_>) -> Reply {
+    let record = call.find_cluster()?;
+    call.list_of(&versions::upgrades(record.body.version_id), |fields, version| {
+        versions::show(fields, version);
+    })
+}
+
+fn upgrade(call: &mut Call<'_>) -> Reply {
+    let record = call.find_running()?;
+    let id = record.id;
+    let wanted = call.body.required("version_id", |field| field.integer(0, i64::MAX))?;
+    let confirmed = call.body.optional("confirm_single_master", Field::boolean)?.unwrap_or_default();
+    let possible = versions::upgrades(record.body.version_id);
+    let Some(target) = possible.iter().find(|version| version.id == wanted) else {
+        return Err(Refusal::bad(format!(
+            "version_id {wanted} is not among the upgrades of this cluster: read GET /api/v1/k8s/clusters/{}/upgrades",
+            record.short_id()
+        )));
+    };
+    if record.body.is_single() && !confirmed {
+        return Err(Refusal::bad(
+            "confirm_single_master must be true: the API of a cluster with a single master is interrupted briefly",
+        ));
+    }
+    let now = call.now;
+    call.world.begin_upgrade(id, target, now);
+    Ok(done("cluster upgrade accepted"))
+}
+
+fn maintain(call: &mut Call<'_>) -> Reply {
+    let record = call.find_cluster()?;
+    let id = record.id;
+    if record.timeline.gone_at().is_some() {
+        return Err(Refusal::conflict("the cluster is deleting"));
+    }
+    let (now, mut cluster) = (call.now, record.body.clone());
+    cluster.read_maintenance(&call.body)?;
+    call.update::<Cluster>(id, |record| {
+        record.body = cluster;
+        record.body.history.add(now, 0, "maintenance.changed", "maintenance settings changed");
+    });
+    call.show::<Cluster>(200, id, "maintenance settings changed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_opens_on_its_day_for_four_hours() {
+        // 4 March 2026 is a Wednesday.
+        for (day, start, time, wanted) in [
+            (3, "12:00", "2026-03-04T12:00:00Z", "2026-03-04T12:00:00Z"),
+            (3, "12:00", "2026-03-04T15:59:59.5Z", "2026-03-04T15:59:59.5Z"),
+            (3, "12:00", "2026-03-04T16:00:00Z", "2026-03-11T12:00:00Z"),
+            (3, "12:01", "2026-03-04T12:00:00Z", "2026-03-04T12:01:00Z"),
+            (0, "03:00", "2026-03-04T12:00:00Z", "2026-03-08T03:00:00Z"),
+            // Over midnight, and over the end of a week.
+            (2, "23:30", "2026-03-04T01:00:00Z", "2026-03-04T01:00:00Z"),
+            (6, "22:00", "2026-03-08T01:00:00Z", "2026-03-08T01:00:00Z"),
+            (6, "22:00", "2026-03-08T02:00:00.25Z", "2026-03-14T22:00:00Z"),
+        ] {
+            let time: Time = time.parse().unwrap();
+            let window = Window::new(day, start);
+            let open = window.open_from(time);
+            assert_eq!(open.to_string(), wanted, "{day} {start} {time}");
+            let next = window.open_from(window.closes(open));
+            assert!(next > open && window.since_opening(next) == 0, "{next}");
+        }
+    }
+
+    #[test]
+    fn a_time_of_day_has_one_form() {
+        assert_eq!(seconds_of_day("00:00"), Some(0));
+        assert_eq!(seconds_of_day("23:59"), Some(DAY - 60));
+        for bad in ["", "3:00", "03:0", "24:00", "03:60", "03-00", "03:00:00", "0300", "aé:00", "-1:00"] {
+            assert_eq!(seconds_of_day(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The Kubernetes versions that clusters can have, and the ways from one to the next.
+
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::request::call::{Call, Reply};
+use crate::emulator::world::router::{Access, Route};
+use crate::model::schema::Method;
+
+pub(in crate::emulator::world) const ROUTES: &[Route] =
+    &[Route::new(Method::Get, "/api/v1/k8s/versions", Access::Account, |call: &mut Call<'_>| list(call))];
+
+/// A version: always `1.minor.patch`.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Version {
+    pub(crate) id: i64,
+    minor: i64,
+    patch: i64,
+}
+
+const fn version(id: i64, minor: i64, patch: i64) -> Version {
+    Version { id, minor, patch }
+}
+
+/// Oldest first. The numbers are made up, like the rest of the catalog.
+pub(crate) static VERSIONS: [Version; 10] = [
+    version(811, 31, 9),
+    version(812, 31, 14),
+    version(821, 32, 6),
+    version(822, 32, 11),
+    version(831, 33, 2),
+    version(832, 33, 5),
+    version(833, 33, 7),
+    version(841, 34, 1),
+    version(842, 34, 3),
+    version(851, 35, 1),
+];
+
+/// The one that new clusters are advised to take.
+const DEFAULT: i64 = 842;
+
+impl Version {
+    /// Returns the version as people write it.
+    pub(crate) fn text(&self) -> String {
+        format!("1.{}.{}", self.minor, self.patch)
+    }
+
+    /// Tells whether a cluster can go from this version to another in one upgrade: to a later patch, or
+    /// to any patch of the minor after it.
+    fn leads_to(&self, later: &Self) -> bool {
+        let patch = later.minor == self.minor && later.patch > self.patch;
+        patch || later.minor == self.minor + 1
+    }
+
+    /// Returns the newest later patch of the same minor.
+    pub(in crate::emulator::world) fn newest_patch(&self) -> Option<&'static Self> {
+        VERSIONS.iter().rfind(|later| later.minor == self.minor && later.patch > self.patch)
+    }
+
+    /// Returns the newest patch of the minor after it.
+    pub(in crate::emulator::world) fn next_minor(&self) -> Option<&'static Self> {
+        VERSIONS.iter().rfind(|later| later.minor == self.minor + 1)
+    }
+}
+
+/// Returns a version of the catalog.
+pub(in crate::emulator::world) fn find(id: i64) -> Option<&'static Version> {
+    VERSIONS.iter().find(|version| version.id == id)
+}
+
+/// Returns what a cluster of a version can be upgraded to, oldest first.
+pub(in crate::emulator::world) fn upgrades(id: i64) -> Vec<&'static Version> {
+    let Some(current) = find(id) else { return Vec::new() };
+    VERSIONS.iter().filter(|later| current.leads_to(later)).collect()
+}
+
+/// Writes a version as the catalog shows it.
+pub(in crate::emulator::world) fn show(fields: &mut Fields<'_>, version: &Version) {
+    fields.put("id", &version.id);
+    fields.put("version", &version.text());
+    fields.put("is_default", &(version.id == DEFAULT));
+}
+
+fn list(call: &Call<'_>) -> Reply {
+    call.list_of(&VERSIONS, show)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_in_order_with_ids_of_their_own() {
+        let sorted = VERSIONS.windows(2).all(|pair| {
+            let key = |version: &Version| (version.minor, version.patch);
+            key(&pair[0]) < key(&pair[1]) && pair[0].id < pair[1].id
+        });
+        assert!(sorted);
+        assert!(find(DEFAULT).is_some());
+    }
+
+    #[test]
+    fn no_upgrade_skips_a_minor_or_goes_back() {
+        let ids = |id| upgrades(id).iter().map(|version| version.id).collect::<Vec<_>>();
+        assert_eq!(ids(811), [812, 821, 822]);
+        assert_eq!(ids(833), [841, 842]);
+        assert_eq!(ids(851), [0; 0]);
+        assert_eq!(ids(1), [0; 0]);
+    }
+
+    #[test]
+    fn every_version_but_the_last_leads_on() {
+        for version in &VERSIONS[..VERSIONS.len() - 1] {
+            assert!(!upgrades(version.id).is_empty(), "{}", version.text());
+        }
+        let first = &VERSIONS[0];
+        assert_eq!(first.newest_patch().map(|version| version.id), Some(812));
+        assert_eq!(first.next_minor().map(|version| version.id), Some(822));
+        assert_eq!(VERSIONS[9].newest_patch(), None);
+        assert_eq!(VERSIONS[9].next_minor(), None);
+    }
+}

@@ -1,0 +1,138 @@
+//! Persistent volume claims: what workloads in a cluster ask for becomes volumes of the account.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::cluster::Cluster;
+use crate::emulator::world::Time;
+use crate::emulator::world::compute::volume::{self, Volume};
+use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::engine::table::{Body, Record, View};
+use crate::emulator::world::request::call::{Call, Reply};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::billing::Billing;
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+pub(in crate::emulator::world) const ROUTES: &[Route] =
+    &[Route::new(Method::Get, "/api/v1/k8s/clusters/{id}/volumes", Access::Account, volumes)];
+
+/// The size that a claim asks for: 10 GB to 10 TB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "i64", into = "i64")]
+pub(in crate::emulator::world) struct Size(i64);
+
+impl TryFrom<i64> for Size {
+    type Error = &'static str;
+
+    fn try_from(size: i64) -> Result<Self, Self::Error> {
+        if (10..=10_240).contains(&size) { Ok(Self(size)) } else { Err("a claim has 10 to 10240 GB") }
+    }
+}
+
+impl From<Size> for i64 {
+    fn from(size: Size) -> Self {
+        size.0
+    }
+}
+
+/// What a claim has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct Bound {
+    pub(in crate::emulator::world) volume: Uuid,
+    size: Size,
+}
+
+impl Record<Cluster> {
+    /// Returns when the claims are to get what they ask for; `None` when they have it.
+    pub(in crate::emulator::world) fn claims_due(&self) -> Option<Time> {
+        let (claims, bound) = (&self.body.claims, &self.body.bound);
+        let has = |(name, size): (&String, &Size)| bound.get(name).is_some_and(|bound| bound.size == *size);
+        let settled = claims.len() == bound.len() && claims.iter().all(has);
+        (!settled).then(|| self.timeline.settles_at().unwrap_or_default().max(self.updated_at))
+    }
+}
+
+impl World {
+    /// Gives each claim its volume: new ones, larger ones, and none for a claim that is no more.
+    pub(in crate::emulator::world) fn settle_claims(&mut self, id: Uuid, at: Time) {
+        let Some(record) = self.clusters.get(id) else { return };
+        let project = record.project;
+        let mut cluster = record.body.clone();
+        let gone: Vec<_> =
+            cluster.bound.keys().filter(|name| !cluster.claims.contains_key(*name)).cloned().collect();
+        for name in gone {
+            if let Some(bound) = cluster.bound.remove(&name) {
+                self.volumes.remove(bound.volume);
+            }
+            cluster.history.add(
+                at,
+                0,
+                "claim.released",
+                format!("the volume of the claim {name} is deleted"),
+            );
+        }
+        for (name, size) in &mut cluster.claims {
+            let Some(bound) = cluster.bound.get_mut(name) else {
+                let volume = self.provision(id, project, *size, at);
+                cluster.bound.insert(name.clone(), Bound { volume, size: *size });
+                cluster.history.add(at, 0, "claim.bound", format!("the claim {name} has a volume"));
+                continue;
+            };
+            if *size > bound.size {
+                self.volumes
+                    .update(bound.volume, at, |volume| volume.body.size = volume.body.size.max(size.0));
+                cluster.history.add(at, 0, "claim.grown", format!("the claim {name} has {} GB", size.0));
+            } else if *size < bound.size {
+                let message = format!("the claim {name} keeps {} GB: claims only grow", bound.size.0);
+                cluster.history.add(at, 0, "claim.refused", message);
+                *size = bound.size;
+            }
+            bound.size = *size;
+        }
+        self.clusters.amend(id, |record| record.body = cluster);
+    }
+
+    fn provision(&mut self, cluster: Uuid, project: Option<Uuid>, size: Size, at: Time) -> Uuid {
+        let timeline = Timeline::new(at, volume::CREATING);
+        let id = self.fresh_id();
+        let body = Volume {
+            name: format!("pvc-{id}"),
+            size: size.0,
+            vm_id: None,
+            cluster_id: Some(cluster),
+            billing: Billing::Payg,
+        };
+        self.volumes.insert(Record { id, project, created_at: at, updated_at: at, timeline, body });
+        id
+    }
+}
+
+fn volumes(call: &mut Call<'_>) -> Reply {
+    let record = call.find_cluster()?;
+    let bound: Vec<_> = record.body.bound.iter().collect();
+    let view = View { world: call.world, now: call.now, detail: false };
+    call.list_of(&bound, |fields, (name, bound)| {
+        if let Some(volume) = view.world.volumes.get(bound.volume) {
+            Volume::show(volume, view, fields);
+        }
+        fields.put("claim", name);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_has_bounds() {
+        let read = |text| serde_json::from_str::<Size>(text);
+        assert_eq!(read("10").unwrap(), Size(10));
+        assert_eq!(read("10240").unwrap(), Size(10_240));
+        for bad in ["9", "10241", "-10", "10.5", "\"10\""] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+        assert_eq!(serde_json::to_string(&Size(10)).unwrap(), "10");
+    }
+}

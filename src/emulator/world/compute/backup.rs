@@ -1,0 +1,226 @@
+//! `backup`: copies of a VM's disk, made on demand or by a schedule.
+//!
+//! A backup outlives its VM and its schedule: it stays, and is paid, until it is deleted, its schedule
+//! lets it go, or, when a schedule made it, its project goes. Nobody asked for that one by itself, so it
+//! keeps nobody from deleting a project.
+
+use std::collections::BTreeSet;
+
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::vm::Vm;
+use super::vm_actions::{self, settled};
+use crate::emulator::world::Time;
+use crate::emulator::world::engine::catalog::BACKUP_GB;
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::money::{self, cents};
+use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::status_timeline::{Timeline, after};
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::billing::{Billing, Charge};
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+const COLLECTION: &str = "/api/v1/backups";
+const ITEM: &str = "/api/v1/backups/{id}";
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, COLLECTION, Access::ProjectStated, |call| call.list::<Backup>()),
+    Route::new(Method::Post, COLLECTION, Access::ProjectStated, create),
+    Route::new(Method::Get, ITEM, Access::Account, read),
+    Route::new(Method::Delete, ITEM, Access::ProjectStated, delete),
+    Route::new(Method::Post, "/api/v1/backups/{id}/restore", Access::ProjectStated, restore),
+];
+
+const CREATING: &[(i64, &str)] = &[(0, "pending"), (15, "completed")];
+
+/// A copy of a VM's disk.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct Backup {
+    pub(in crate::emulator::world) name: String,
+    /// The VM; it may be gone since.
+    pub(in crate::emulator::world) product_vm: Uuid,
+    /// GB.
+    pub(in crate::emulator::world) storage_size: i64,
+    /// Its number among the VM's backups on demand, or among those of its schedule.
+    pub(in crate::emulator::world) increment_id: i64,
+    pub(in crate::emulator::world) created_by: Uuid,
+    /// The schedule that made it; it may be gone since.
+    pub(in crate::emulator::world) schedule: Option<Uuid>,
+    pub(in crate::emulator::world) billing: Billing,
+}
+
+impl Backup {
+    fn month(&self) -> Decimal {
+        price(self.storage_size)
+    }
+}
+
+fn price(size: i64) -> Decimal {
+    cents(BACKUP_GB) * Decimal::from(size)
+}
+
+impl Record<Backup> {
+    /// Returns when its schedule lets it go; one on demand stays.
+    fn expires(&self, world: &World) -> Option<Time> {
+        let schedule = world.backup_schedules.get(self.body.schedule?)?;
+        Some(after(self.created_at, schedule.body.period() * schedule.body.retention))
+    }
+}
+
+/// What made the backups: a VM's number on demand, and each schedule's in order of time.
+#[derive(Default)]
+pub(in crate::emulator::world) struct ByOrigin {
+    on_demand: BTreeSet<(Uuid, i64, Uuid)>,
+    scheduled: BTreeSet<(Uuid, Time, Uuid)>,
+    /// Those of schedules, by project.
+    projects: BTreeSet<(Option<Uuid>, Uuid)>,
+}
+
+impl ByOrigin {
+    /// Returns the highest number of a VM's backups on demand.
+    fn latest(&self, vm: Uuid) -> i64 {
+        let all = (vm, i64::MIN, Uuid::nil())..=(vm, i64::MAX, Uuid::max());
+        self.on_demand.range(all).next_back().map_or(0, |(_, number, _)| *number)
+    }
+
+    /// Returns the backups of a project that schedules made.
+    fn scheduled_in(&self, project: Uuid) -> impl Iterator<Item = Uuid> {
+        let all = (Some(project), Uuid::nil())..=(Some(project), Uuid::max());
+        self.projects.range(all).map(|(_, backup)| *backup)
+    }
+
+    /// Returns the backups of a schedule, oldest first.
+    pub(in crate::emulator::world) fn of_schedule(&self, schedule: Uuid) -> impl Iterator<Item = Uuid> {
+        let all = (schedule, Time::MIN, Uuid::nil())..=(schedule, Time::MAX, Uuid::max());
+        self.scheduled.range(all).map(|(_, _, backup)| *backup)
+    }
+}
+
+impl Body for Backup {
+    const KIND: &'static str = "backup";
+    const TITLE: &'static str = "backup";
+    type Index = ByOrigin;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.backups
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.backups
+    }
+
+    fn index(index: &mut ByOrigin, record: &Record<Self>, present: bool) {
+        if record.body.schedule.is_some() {
+            let place = (record.project, record.id);
+            let _ = if present { index.projects.insert(place) } else { index.projects.remove(&place) };
+        }
+        let demanded = (record.body.product_vm, record.body.increment_id, record.id);
+        match (record.body.schedule.map(|schedule| (schedule, record.created_at, record.id)), present) {
+            (Some(key), true) => drop(index.scheduled.insert(key)),
+            (Some(key), false) => drop(index.scheduled.remove(&key)),
+            (None, true) => drop(index.on_demand.insert(demanded)),
+            (None, false) => drop(index.on_demand.remove(&demanded)),
+        }
+    }
+
+    fn charge(record: &Record<Self>) -> Option<Charge> {
+        Some(record.body.billing.charge(record.body.month()))
+    }
+
+    fn renew(record: &mut Record<Self>, until: Time) {
+        record.body.billing.extend(until);
+    }
+
+    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+        let backup = &record.body;
+        fields.put("id", &record.id);
+        fields.put("name", &backup.name);
+        fields.put("storage_size", &backup.storage_size);
+        fields.put("status", record.status(view.now));
+        fields.put("account_id", &view.world.account.id);
+        fields.put("project_id", &record.project);
+        fields.put("created_by", &backup.created_by);
+        fields.put("region", "us-east");
+        fields.put("product_vm", &backup.product_vm);
+        fields.number_text("price_per_hour", money::hourly(backup.month()));
+        fields.put("expire_date", &record.expires(view.world));
+        fields.put("increment_id", &backup.increment_id);
+        fields.put("created_at", &record.created_at);
+    }
+}
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let vm_id = call.body.required("vm_id", Field::uuid)?;
+    let name = call.body.required("name", Field::name)?;
+    let vm = call.named::<Vm>(vm_id)?;
+    settled(vm.status(call.now))?;
+    let (storage_size, paid) = (vm.body.disk(), vm.body.billing.word());
+    call.validate_billing()?;
+    // A backup is paid the way its VM is.
+    let billing = call.begin_billing(paid, price(storage_size))?;
+    let increment_id = call.world.backups.index().latest(vm_id) + 1;
+    let (now, project, created_by) = (call.now, call.project(), call.caller());
+    let body =
+        Backup { name, product_vm: vm_id, storage_size, increment_id, created_by, schedule: None, billing };
+    let id = call.world.create(Some(project), now, Timeline::new(now, CREATING), body);
+    call.show::<Backup>(201, id, "backup accepted")
+}
+
+impl World {
+    /// Tells whether a project has backups that someone asked for.
+    pub(in crate::emulator::world) fn keeps_backups(&self, project: Uuid) -> bool {
+        let made = self.backups.index().scheduled_in(project).count();
+        self.backups.len(Some(project)) > made
+    }
+
+    /// Removes the backups of a project that schedules made.
+    pub(in crate::emulator::world) fn remove_scheduled(&mut self, project: Uuid) {
+        let made: Vec<_> = self.backups.index().scheduled_in(project).collect();
+        for id in made {
+            self.backups.remove(id);
+        }
+    }
+}
+
+/// Makes the backup of a schedule's run. It is billed by the hour: nobody is there to be told that the
+/// balance is too small.
+pub(in crate::emulator::world) fn scheduled(
+    world: &mut World,
+    id: Uuid,
+    project: Option<Uuid>,
+    now: Time,
+    body: Backup,
+) {
+    let timeline = Timeline::new(now, CREATING);
+    world.backups.insert(Record { id, project, created_at: now, updated_at: now, timeline, body });
+}
+
+fn read(call: &mut Call<'_>) -> Reply {
+    let id = call.find::<Backup>()?.id;
+    call.show::<Backup>(200, id, "")
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let id = call.find::<Backup>()?.id;
+    if let Some(backup) = call.world.backups.remove(id) {
+        call.world.refund(backup.body.billing, backup.body.month(), call.now);
+    }
+    Ok(done("backup deleted"))
+}
+
+fn restore(call: &mut Call<'_>) -> Reply {
+    let record = call.find::<Backup>()?;
+    let (id, vm, status) = (record.id, record.body.product_vm, record.status(call.now));
+    if status != "completed" {
+        return Err(Refusal::conflict(format!("the backup is {status}; it must be completed")));
+    }
+    vm_actions::restore(call, vm)?;
+    call.show::<Backup>(200, id, "restore accepted")
+}

@@ -1,0 +1,336 @@
+//! `backup_schedule`: recurring backups of a VM. (Shapes assumed by the contract.)
+
+use std::collections::BTreeSet;
+
+use jiff::ToSpan;
+use jiff::civil::Weekday;
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::backup::{self, Backup};
+use super::vm::Vm;
+use super::vm_actions::settled;
+use crate::emulator::chance;
+use crate::emulator::world::Time;
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::status_timeline::{Timeline, after};
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::billing::Billing;
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+const COLLECTION: &str = "/api/v1/backup-schedules";
+const ITEM: &str = "/api/v1/backup-schedules/{id}";
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, COLLECTION, Access::ProjectStated, |call| call.list::<BackupSchedule>()),
+    Route::new(Method::Post, COLLECTION, Access::ProjectStated, create),
+    Route::new(Method::Get, ITEM, Access::Account, read),
+    Route::new(Method::Patch, ITEM, Access::ProjectStated, patch),
+    Route::new(Method::Delete, ITEM, Access::ProjectStated, delete),
+];
+
+/// How often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::emulator::world) enum Frequency {
+    Daily,
+    Weekly,
+}
+
+/// Recurring backups.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct BackupSchedule {
+    pub(in crate::emulator::world) vm_id: Uuid,
+    pub(in crate::emulator::world) frequency: Frequency,
+    /// Sunday is 0; weekly only.
+    pub(in crate::emulator::world) day_of_week: Option<i8>,
+    pub(in crate::emulator::world) hour: i8,
+    pub(in crate::emulator::world) retention: i64,
+    pub(in crate::emulator::world) enabled: bool,
+    /// How many backups it made.
+    #[serde(default)]
+    pub(in crate::emulator::world) made: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::emulator::world) last_run: Option<Time>,
+}
+
+const DAY: i64 = 24 * 3_600;
+
+impl BackupSchedule {
+    /// Returns the seconds from one run to the next.
+    pub(in crate::emulator::world) fn period(&self) -> i64 {
+        match self.frequency {
+            Frequency::Daily => DAY,
+            Frequency::Weekly => 7 * DAY,
+        }
+    }
+
+    /// Returns when it runs next, after a time.
+    fn next_run(&self, now: Time) -> Option<Time> {
+        let today = now.to_zoned(TimeZone::UTC).date();
+        let mut next = today.at(self.hour, 0, 0, 0).to_zoned(TimeZone::UTC).ok()?;
+        let wanted = self.day_of_week.and_then(|day| Weekday::from_sunday_zero_offset(day).ok());
+        while next.timestamp() <= now || wanted.is_some_and(|day| next.weekday() != day) {
+            next = next.checked_add(1.day()).ok()?;
+        }
+        self.enabled.then(|| next.timestamp())
+    }
+
+    /// Returns the backup of a run.
+    fn backup(&self, disk: i64, number: i64, id: Uuid, run: Time) -> Backup {
+        let word = match self.frequency {
+            Frequency::Daily => "daily",
+            Frequency::Weekly => "weekly",
+        };
+        Backup {
+            name: format!("auto-{word}-{}", run.to_zoned(TimeZone::UTC).date()),
+            product_vm: self.vm_id,
+            storage_size: disk,
+            increment_id: number,
+            created_by: id,
+            schedule: Some(id),
+            billing: Billing::Payg,
+        }
+    }
+}
+
+/// Which schedules a VM has.
+#[derive(Default)]
+pub(in crate::emulator::world) struct ByVm(BTreeSet<(Uuid, Frequency, Uuid)>);
+
+impl ByVm {
+    pub(in crate::emulator::world) fn of_vm(&self, vm: Uuid) -> Vec<Uuid> {
+        let all = (vm, Frequency::Daily, Uuid::nil())..=(vm, Frequency::Weekly, Uuid::max());
+        self.0.range(all).map(|(_, _, schedule)| *schedule).collect()
+    }
+
+    /// Tells whether another schedule of the VM has this frequency.
+    fn taken(&self, vm: Uuid, frequency: Frequency, except: Option<Uuid>) -> bool {
+        let same = (vm, frequency, Uuid::nil())..=(vm, frequency, Uuid::max());
+        self.0.range(same).any(|(_, _, schedule)| Some(*schedule) != except)
+    }
+}
+
+impl Body for BackupSchedule {
+    const KIND: &'static str = "backup_schedule";
+    const TITLE: &'static str = "backup schedule";
+    type Index = ByVm;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.backup_schedules
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.backup_schedules
+    }
+
+    fn index(index: &mut ByVm, record: &Record<Self>, present: bool) {
+        let key = (record.body.vm_id, record.body.frequency, record.id);
+        if present {
+            index.0.insert(key);
+        } else {
+            index.0.remove(&key);
+        }
+    }
+
+    fn next(record: &Record<Self>) -> Option<Time> {
+        // A change of the schedule counts from then on: what it did not do before, it does not make up.
+        let since = record.body.last_run.map_or(record.updated_at, |last| last.max(record.updated_at));
+        record.body.next_run(since)
+    }
+
+    fn happen(world: &mut World, id: Uuid, at: Time, until: Time) {
+        let Some(record) = world.backup_schedules.get(id) else { return };
+        let Some(disk) = world.vms.get(record.body.vm_id).map(|vm| vm.body.disk()) else {
+            // A VM takes its schedules with it, so this one was changed behind everyone's back.
+            return world.backup_schedules.amend(id, |record| record.body.last_run = Some(at));
+        };
+        let (body, project) = (record.body.clone(), record.project);
+        let passed_over = world.passed_over(id, &body, disk, until.duration_since(at).as_secs());
+        let run = after(at, passed_over * body.period());
+        let made = body.made + passed_over + 1;
+        world.backup_schedules.amend(id, |record| {
+            record.body.made = made;
+            record.body.last_run = Some(run);
+        });
+        let backup = body.backup(disk, made, id, run);
+        backup::scheduled(world, backup_id(id, made), project, run, backup);
+        world.let_go(id, body.retention);
+    }
+
+    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+        let schedule = &record.body;
+        fields.put("id", &record.id);
+        fields.put("vm_id", &schedule.vm_id);
+        fields.put("frequency", &schedule.frequency);
+        fields.put("day_of_week", &schedule.day_of_week);
+        fields.put("hour", &schedule.hour);
+        fields.put("retention", &schedule.retention);
+        fields.put("enabled", &schedule.enabled);
+        fields.put("next_run_at", &schedule.next_run(view.now));
+        fields.put("project_id", &record.project);
+        fields.put("created_at", &record.created_at);
+        fields.put("updated_at", &record.updated_at);
+    }
+}
+
+/// Returns the id of a schedule's backup: it depends on no other request, so that it is the same however
+/// the clock came there.
+fn backup_id(schedule: Uuid, number: i64) -> Uuid {
+    chance::id(schedule.as_u64_pair().1, u64::try_from(number).unwrap_or_default())
+}
+
+impl World {
+    /// Returns how many runs from one that is due on can be left out, some seconds before the clock stops:
+    /// as many as have been followed by `retention` others by then. Until then there must be as many
+    /// backups as are kept, at the same price as those that follow, or the bill would not be the same.
+    fn passed_over(&self, id: Uuid, schedule: &BackupSchedule, disk: i64, left: i64) -> i64 {
+        let runs = left / schedule.period() + 1;
+        if runs <= schedule.retention {
+            return 0;
+        }
+        let same = |backup: &Backup| backup.storage_size == disk && backup.billing == Billing::Payg;
+        let mut kept = 0;
+        for backup in self.backups.index().of_schedule(id).filter_map(|id| self.backups.get(id)) {
+            if !same(&backup.body) {
+                return 0;
+            }
+            kept += 1;
+        }
+        if kept == schedule.retention { runs - schedule.retention } else { 0 }
+    }
+
+    /// Removes a schedule's oldest backups until so many are left.
+    fn let_go(&mut self, id: Uuid, retention: i64) {
+        let kept: Vec<_> = self.backups.index().of_schedule(id).collect();
+        let most = usize::try_from(retention).unwrap_or_default();
+        for backup in kept.iter().take(kept.len().saturating_sub(most)) {
+            self.backups.remove(*backup);
+        }
+    }
+}
+
+/// The fields of a body that say when and how many.
+struct Wish {
+    frequency: Option<Frequency>,
+    day_of_week: Option<i8>,
+    hour: Option<i8>,
+    retention: Option<i64>,
+    enabled: Option<bool>,
+}
+
+fn wish(call: &Call<'_>) -> Result<Wish, Refusal> {
+    let small = |number: i64| i8::try_from(number).unwrap_or_default();
+    let frequency = call.body.optional("frequency", |field| field.one_of(&["daily", "weekly"]))?;
+    Ok(Wish {
+        frequency: frequency.map(|word| if word == "daily" { Frequency::Daily } else { Frequency::Weekly }),
+        day_of_week: call.body.optional("day_of_week", |field| field.integer(0, 6).map(small))?,
+        hour: call.body.optional("hour", |field| field.integer(0, 23).map(small))?,
+        retention: call.body.optional("retention", |field| field.integer(1, 30))?,
+        enabled: call.body.optional("enabled", Field::boolean)?,
+    })
+}
+
+/// Returns the day of a schedule: none for a daily one, Sunday unless a weekly one has another.
+fn day(frequency: Frequency, wanted: Option<i8>, current: Option<i8>) -> Result<Option<i8>, Refusal> {
+    match frequency {
+        Frequency::Daily if wanted.is_some() => Err(Refusal::bad(
+            "day_of_week is for weekly schedules only: leave it out, or set frequency to weekly",
+        )),
+        Frequency::Daily => Ok(None),
+        Frequency::Weekly => Ok(wanted.or(current).or(Some(0))),
+    }
+}
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let vm_id = call.body.required("vm_id", Field::uuid)?;
+    let wish = wish(call)?;
+    let frequency = wish.frequency.ok_or_else(|| Refusal::bad("frequency is required"))?;
+    let day_of_week = day(frequency, wish.day_of_week, None)?;
+    settled(call.named::<Vm>(vm_id)?.status(call.now))?;
+    once(call, vm_id, frequency, None)?;
+    let body = BackupSchedule {
+        vm_id,
+        frequency,
+        day_of_week,
+        hour: wish.hour.unwrap_or(3),
+        retention: wish.retention.unwrap_or(7),
+        enabled: wish.enabled.unwrap_or(true),
+        made: 0,
+        last_run: None,
+    };
+    let (now, project) = (call.now, call.project());
+    let id = call.world.create(Some(project), now, Timeline::settled(now, "active"), body);
+    call.show::<BackupSchedule>(201, id, "backup schedule created")
+}
+
+fn once(call: &Call<'_>, vm: Uuid, frequency: Frequency, except: Option<Uuid>) -> Result<(), Refusal> {
+    if call.world.backup_schedules.index().taken(vm, frequency, except) {
+        return Err(Refusal::conflict("the VM has a schedule of this frequency already"));
+    }
+    Ok(())
+}
+
+fn read(call: &mut Call<'_>) -> Reply {
+    let id = call.find::<BackupSchedule>()?.id;
+    call.show::<BackupSchedule>(200, id, "")
+}
+
+fn patch(call: &mut Call<'_>) -> Reply {
+    let record = call.find::<BackupSchedule>()?;
+    let (id, mut body) = (record.id, record.body.clone());
+    let wish = wish(call)?;
+    body.frequency = wish.frequency.unwrap_or(body.frequency);
+    body.day_of_week = day(body.frequency, wish.day_of_week, body.day_of_week)?;
+    body.hour = wish.hour.unwrap_or(body.hour);
+    body.retention = wish.retention.unwrap_or(body.retention);
+    body.enabled = wish.enabled.unwrap_or(body.enabled);
+    once(call, body.vm_id, body.frequency, Some(id))?;
+    call.update::<BackupSchedule>(id, |record| record.body = body);
+    call.show::<BackupSchedule>(200, id, "backup schedule updated")
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let id = call.find::<BackupSchedule>()?.id;
+    call.world.backup_schedules.remove(id);
+    Ok(done("backup schedule deleted"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_run_is_the_first_that_fits() {
+        let schedule = |day_of_week, hour| BackupSchedule {
+            vm_id: Uuid::nil(),
+            frequency: Frequency::Daily,
+            day_of_week,
+            hour,
+            retention: 7,
+            enabled: true,
+            made: 0,
+            last_run: None,
+        };
+        // 4 March 2026 is a Wednesday.
+        let now: Time = "2026-03-04T03:00:00Z".parse().unwrap();
+        for (day, hour, wanted) in [
+            (None, 3, "2026-03-05T03:00:00Z"),
+            (None, 4, "2026-03-04T04:00:00Z"),
+            (Some(0), 3, "2026-03-08T03:00:00Z"),
+            (Some(3), 4, "2026-03-04T04:00:00Z"),
+            (Some(3), 3, "2026-03-11T03:00:00Z"),
+        ] {
+            assert_eq!(schedule(day, hour).next_run(now).unwrap().to_string(), wanted);
+        }
+        let off = BackupSchedule { enabled: false, ..schedule(None, 3) };
+        assert_eq!(off.next_run(now), None);
+    }
+}

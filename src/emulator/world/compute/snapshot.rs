@@ -1,0 +1,171 @@
+//! `snapshot`: the state of a VM or a volume at a moment. (Shapes assumed by the contract.)
+//!
+//! A snapshot outlives what it was taken of: it stays, and is paid, until it is deleted.
+
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::vm::Vm;
+use super::vm_actions::{self, settled};
+use super::volume::{self, Volume};
+use crate::emulator::world::engine::catalog::SNAPSHOT_GB;
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::money::{self, cents};
+use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::billing::{Billing, Charge};
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+const COLLECTION: &str = "/api/v1/snapshots";
+const ITEM: &str = "/api/v1/snapshots/{id}";
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, COLLECTION, Access::ProjectStated, |call| call.list::<Snapshot>()),
+    Route::new(Method::Post, COLLECTION, Access::ProjectStated, create),
+    Route::new(Method::Get, ITEM, Access::Account, read),
+    Route::new(Method::Delete, ITEM, Access::ProjectStated, delete),
+    Route::new(Method::Post, "/api/v1/snapshots/{id}/restore", Access::ProjectStated, restore),
+    Route::new(Method::Patch, "/api/v1/snapshots/{id}/rename", Access::ProjectStated, rename),
+];
+
+const CREATING: &[(i64, &str)] = &[(0, "pending"), (10, "available")];
+const RESTORING: &[(i64, &str)] = &[(0, "restoring"), (10, "available")];
+
+/// What a snapshot was taken of; it may be gone since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "type", content = "id")]
+pub(in crate::emulator::world) enum Source {
+    Vm(Uuid),
+    Volume(Uuid),
+}
+
+/// The state of a VM or a volume at a moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct Snapshot {
+    pub(in crate::emulator::world) name: String,
+    pub(in crate::emulator::world) source: Source,
+    /// GB.
+    pub(in crate::emulator::world) size: i64,
+}
+
+impl Snapshot {
+    fn month(&self) -> Decimal {
+        cents(SNAPSHOT_GB) * Decimal::from(self.size)
+    }
+}
+
+impl Body for Snapshot {
+    const KIND: &'static str = "snapshot";
+    const TITLE: &'static str = "snapshot";
+    type Index = ();
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.snapshots
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.snapshots
+    }
+
+    fn index((): &mut (), _: &Record<Self>, _: bool) {}
+
+    fn charge(record: &Record<Self>) -> Option<Charge> {
+        Some(Billing::Payg.charge(record.body.month()))
+    }
+
+    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+        let snapshot = &record.body;
+        let (kind, vm, volume) = match snapshot.source {
+            Source::Vm(id) => ("vm", Some(id), None),
+            Source::Volume(id) => ("volume", None, Some(id)),
+        };
+        fields.put("id", &record.id);
+        fields.put("name", &snapshot.name);
+        fields.put("source_type", kind);
+        fields.put("vm_id", &vm);
+        fields.put("volume_id", &volume);
+        fields.put("size", &snapshot.size);
+        fields.put("status", record.status(view.now));
+        fields.number("price_per_hour", money::hourly(snapshot.month()));
+        fields.put("region", "us-east");
+        fields.put("project_id", &record.project);
+        fields.put("created_at", &record.created_at);
+        fields.put("updated_at", &record.updated_at);
+    }
+}
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let name = call.body.required("name", Field::name)?;
+    let vm = call.body.optional("vm_id", Field::uuid)?;
+    let volume = call.body.optional("volume_id", Field::uuid)?;
+    let (source, size) = match (vm, volume) {
+        (Some(id), None) => {
+            let vm = call.named::<Vm>(id)?;
+            settled(vm.status(call.now))?;
+            (Source::Vm(id), vm.body.disk())
+        }
+        (None, Some(id)) => {
+            let volume = call.named::<Volume>(id)?;
+            volume::settled(volume.shown_status(call.now))?;
+            (Source::Volume(id), volume.body.size)
+        }
+        (Some(_), Some(_)) => {
+            return Err(Refusal::bad("a snapshot is taken of one thing: leave vm_id or volume_id out"));
+        }
+        (None, None) => return Err(Refusal::bad("one of vm_id and volume_id is required")),
+    };
+    call.validate_billing()?;
+    let (now, project) = (call.now, call.project());
+    let body = Snapshot { name, source, size };
+    let id = call.world.create(Some(project), now, Timeline::new(now, CREATING), body);
+    call.show::<Snapshot>(201, id, "snapshot accepted")
+}
+
+fn read(call: &mut Call<'_>) -> Reply {
+    let id = call.find::<Snapshot>()?.id;
+    call.show::<Snapshot>(200, id, "")
+}
+
+/// Finds the snapshot, unless it is being restored.
+fn resting<'c>(call: &'c Call<'_>) -> Result<&'c Record<Snapshot>, Refusal> {
+    let record = call.find::<Snapshot>()?;
+    match record.status(call.now) {
+        "restoring" => Err(Refusal::conflict("the snapshot is restoring: wait until it is available")),
+        _ => Ok(record),
+    }
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let id = resting(call)?.id;
+    call.world.snapshots.remove(id);
+    Ok(done("snapshot deleted"))
+}
+
+fn rename(call: &mut Call<'_>) -> Reply {
+    let id = call.find::<Snapshot>()?.id;
+    let name = call.body.required("name", Field::name)?;
+    call.update::<Snapshot>(id, |record| record.body.name = name);
+    call.show::<Snapshot>(200, id, "snapshot renamed")
+}
+
+fn restore(call: &mut Call<'_>) -> Reply {
+    let record = call.find::<Snapshot>()?;
+    let (id, source, now) = (record.id, record.body.source, call.now);
+    let status = record.status(now);
+    if status != "available" {
+        return Err(Refusal::conflict(format!("the snapshot is {status}; it must be available")));
+    }
+    match source {
+        Source::Vm(vm) => vm_actions::restore(call, vm)?,
+        Source::Volume(volume) => volume::restore(call, volume)?,
+    }
+    call.update::<Snapshot>(id, |record| record.timeline = Timeline::new(now, RESTORING));
+    call.show::<Snapshot>(200, id, "restore accepted")
+}

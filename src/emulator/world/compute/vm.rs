@@ -1,0 +1,255 @@
+//! `vm`: virtual machines: what they are, their creation and deletion.
+
+use std::collections::{BTreeSet, HashMap};
+use std::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::volume::Volume;
+use super::vpc::{self, Vpc};
+use crate::emulator::world::Time;
+use crate::emulator::world::account::ssh_key::SshKey;
+use crate::emulator::world::engine::catalog::{self, TEMPLATES};
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::billing::{Billing, Charge};
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+const COLLECTION: &str = "/api/v1/vms";
+const ITEM: &str = "/api/v1/vms/{id}";
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, COLLECTION, Access::ProjectStated, |call| call.list::<Vm>()),
+    Route::new(Method::Post, COLLECTION, Access::ProjectStated, create),
+    Route::new(Method::Get, ITEM, Access::Account, read),
+    Route::new(Method::Delete, ITEM, Access::ProjectStated, delete),
+];
+
+/// A virtual machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct Vm {
+    pub(in crate::emulator::world) name: String,
+    pub(in crate::emulator::world) template_id: Uuid,
+    pub(in crate::emulator::world) pricing_id: i64,
+    pub(in crate::emulator::world) vpc_id: Option<Uuid>,
+    pub(in crate::emulator::world) ssh_key_ids: Vec<Uuid>,
+    /// Taken and never shown.
+    pub(in crate::emulator::world) user_data: String,
+    pub(in crate::emulator::world) console_require_mfa: bool,
+    pub(in crate::emulator::world) billing: Billing,
+    pub(in crate::emulator::world) public_ipv4_address: Ipv4Addr,
+    pub(in crate::emulator::world) private_ipv4_address: Option<Ipv4Addr>,
+}
+
+impl Vm {
+    pub(in crate::emulator::world) fn month(&self) -> Decimal {
+        catalog::vm_plan(self.pricing_id).map_or(Decimal::ZERO, catalog::VmPlan::month)
+    }
+
+    /// Returns the size of its disk, GB.
+    pub(in crate::emulator::world) fn disk(&self) -> i64 {
+        catalog::vm_plan(self.pricing_id).map_or(0, |plan| plan.storage)
+    }
+}
+
+/// The machines of each network, by address.
+#[derive(Default)]
+pub(in crate::emulator::world) struct Networks(HashMap<Uuid, BTreeSet<(u32, Uuid)>>);
+
+impl Networks {
+    pub(in crate::emulator::world) fn in_vpc(&self, vpc: Uuid) -> usize {
+        self.0.get(&vpc).map_or(0, BTreeSet::len)
+    }
+
+    /// Returns a free address: the one after the highest in use, else the lowest gap.
+    fn free(&self, vpc: Uuid, network: Ipv4Net) -> Option<u32> {
+        let first = vpc::gateway(network).checked_add(1)?;
+        let last = network.broadcast().to_bits();
+        let taken = self.0.get(&vpc);
+        let highest = taken.and_then(|taken| taken.last()).map(|(address, _)| *address);
+        let next = highest.map_or(first, |address| address.saturating_add(1).max(first));
+        if next < last {
+            return Some(next);
+        }
+        let is_free = |at: &u32| {
+            let from = (*at, Uuid::nil())..=(*at, Uuid::max());
+            taken.is_none_or(|taken| taken.range(from).next().is_none())
+        };
+        (first..last).find(is_free)
+    }
+}
+
+impl Body for Vm {
+    const KIND: &'static str = "vm";
+    const TITLE: &'static str = "VM";
+    type Index = Networks;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.vms
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.vms
+    }
+
+    fn index(index: &mut Networks, record: &Record<Self>, present: bool) {
+        let Some(vpc) = record.body.vpc_id else { return };
+        let members = index.0.entry(vpc).or_default();
+        let key = (record.body.private_ipv4_address.map_or(0, Ipv4Addr::to_bits), record.id);
+        if present {
+            members.insert(key);
+        } else {
+            members.remove(&key);
+            if members.is_empty() {
+                index.0.remove(&vpc);
+            }
+        }
+    }
+
+    fn charge(record: &Record<Self>) -> Option<Charge> {
+        Some(record.body.billing.charge(record.body.month()))
+    }
+
+    fn renew(record: &mut Record<Self>, until: Time) {
+        record.body.billing.extend(until);
+    }
+
+    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+        let vm = &record.body;
+        fields.put("id", &record.id);
+        fields.put("name", &vm.name);
+        fields.put("status", record.status(view.now));
+        if let Some(plan) = catalog::vm_plan(vm.pricing_id) {
+            fields.put("cpu", &plan.cpu);
+            fields.put("ram", &plan.ram);
+            fields.put("storage", &plan.storage);
+        }
+        fields.put("public_ipv4_address", &vm.public_ipv4_address);
+        fields.put("private_ipv4_address", &vm.private_ipv4_address);
+        fields.number_text("price_per_hour", crate::emulator::world::engine::money::hourly(vm.month()));
+        fields.put("pricing_id", &vm.pricing_id);
+        fields.put("template_id", &vm.template_id);
+        fields.put("vpc_id", &vm.vpc_id);
+        fields.put("ssh_key_ids", &vm.ssh_key_ids);
+        fields.put("billing_type", vm.billing.word());
+        fields.put("region", "us-east");
+        fields.put("project_id", &record.project);
+        fields.put("created_at", &record.created_at);
+        fields.put("updated_at", &record.updated_at);
+        if view.detail {
+            fields.put("console_require_mfa", &vm.console_require_mfa);
+        }
+    }
+}
+
+const CREATING: &[(i64, &str)] = &[(0, "pending"), (20, "active")];
+const MOST_KEYS: usize = 64;
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let body = requested(call)?;
+    let billing_type = call.billing_type()?;
+    call.body.region()?;
+    call.validate_billing()?;
+    let address = match body.vpc_id {
+        Some(vpc) => Some(private_address(call, vpc)?),
+        None => None,
+    };
+    let billing = call.begin_billing(billing_type, body.month())?;
+    let (now, project) = (call.now, call.project());
+    let public_ipv4_address = call.world.public_address();
+    let body = Vm { billing, public_ipv4_address, private_ipv4_address: address, ..body };
+    let id = call.world.create(Some(project), now, Timeline::new(now, CREATING), body);
+    call.show::<Vm>(201, id, "VM created")
+}
+
+/// Reads the body of a creation; addresses and billing are still to be filled in.
+fn requested(call: &Call<'_>) -> Result<Vm, Refusal> {
+    let body = &call.body;
+    let name = body.required("name", Field::name)?;
+    let template_id = body.required("template_id", Field::uuid)?;
+    if !TEMPLATES.iter().any(|template| template.id == template_id) {
+        return Err(Refusal::bad(format!("template_id {template_id} is not in the template catalog")));
+    }
+    let pricing_id = body.required("pricing_id", |field| field.integer(0, i64::MAX))?;
+    if catalog::vm_plan(pricing_id).is_none() {
+        return Err(Refusal::bad(format!("pricing_id {pricing_id} is not in the VM pricing catalog")));
+    }
+    let vpc_id = body.optional("vpc_id", Field::uuid)?;
+    let keys = body.optional("ssh_key_ids", |field| field.list(MOST_KEYS, Field::uuid))?;
+    let ssh_key_ids = keys.unwrap_or_default();
+    for id in &ssh_key_ids {
+        call.named::<SshKey>(*id)?;
+    }
+    let user_data = body.optional("user_data", |field| field.text(0, 65_535))?;
+    let console = body.optional("console_require_mfa", Field::boolean)?;
+    Ok(Vm {
+        name,
+        template_id,
+        pricing_id,
+        vpc_id,
+        ssh_key_ids,
+        user_data: user_data.unwrap_or_default().to_owned(),
+        console_require_mfa: console.unwrap_or_default(),
+        billing: Billing::Payg,
+        public_ipv4_address: Ipv4Addr::UNSPECIFIED,
+        private_ipv4_address: None,
+    })
+}
+
+fn private_address(call: &Call<'_>, vpc: Uuid) -> Result<Ipv4Addr, Refusal> {
+    let network = call.named::<Vpc>(vpc)?.body.cidr;
+    let free = call.world.vms.index().free(vpc, network);
+    free.map(Ipv4Addr::from_bits).ok_or_else(|| Refusal::conflict("the VPC has no free address left"))
+}
+
+impl World {
+    /// Returns an address of the range that is set aside for tests of networks.
+    fn public_address(&mut self) -> Ipv4Addr {
+        self.account.counter += 1;
+        let offset = u32::try_from(self.account.counter % 131_000).unwrap_or_default();
+        Ipv4Addr::from_bits(Ipv4Addr::new(198, 18, 0, 1).to_bits() + offset)
+    }
+}
+
+fn read(call: &mut Call<'_>) -> Reply {
+    let id = call.find::<Vm>()?.id;
+    call.show::<Vm>(200, id, "")
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let id = call.find::<Vm>()?.id;
+    let action = call.body.optional("volume_action", |field| field.one_of(&["detach", "delete"]))?;
+    let with_vpc = call.body.optional("delete_vpc", Field::boolean)?.unwrap_or_default();
+    if with_vpc {
+        call.also_needs("networks:write")?;
+    }
+    let Some(vm) = call.world.vms.remove(id) else { return Err(Refusal::unknown(Vm::TITLE)) };
+    call.world.refund(vm.body.billing, vm.body.month(), call.now);
+    for schedule in call.world.backup_schedules.index().of_vm(id) {
+        call.world.backup_schedules.remove(schedule);
+    }
+    for volume in call.world.volumes.index().of_vm(id) {
+        if action == Some("delete") {
+            let removed = call.world.volumes.remove(volume);
+            if let Some(volume) = removed {
+                call.world.refund(volume.body.billing, volume.body.month(), call.now);
+            }
+        } else {
+            call.update::<Volume>(volume, |record| record.body.vm_id = None);
+        }
+    }
+    if let Some(vpc) = vm.body.vpc_id.filter(|vpc| with_vpc && call.world.members(*vpc) == 0) {
+        call.world.vpcs.remove(vpc);
+    }
+    Ok(done("VM deleted"))
+}

@@ -1,0 +1,255 @@
+//! `volume`: block storage that grows and never shrinks, on at most one VM.
+
+use std::collections::BTreeSet;
+
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::vm::Vm;
+use super::vm_actions;
+use crate::emulator::world::Time;
+use crate::emulator::world::engine::catalog::VOLUME_GB;
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::{Refusal, Response};
+use crate::emulator::world::engine::money::{self, cents};
+use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::billing::{Billing, Charge};
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+const COLLECTION: &str = "/api/v1/volumes";
+const ITEM: &str = "/api/v1/volumes/{id}";
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, COLLECTION, Access::ProjectStated, |call| call.list::<Volume>()),
+    Route::new(Method::Post, COLLECTION, Access::ProjectStated, create),
+    Route::new(Method::Get, ITEM, Access::Account, read),
+    Route::new(Method::Patch, ITEM, Access::ProjectStated, resize),
+    Route::new(Method::Delete, ITEM, Access::ProjectStated, delete),
+    Route::new(Method::Post, "/api/v1/volumes/{id}/attach", Access::ProjectStated, attach),
+    Route::new(Method::Post, "/api/v1/volumes/{id}/detach", Access::ProjectStated, detach),
+];
+
+const LARGEST: i64 = 65_536;
+
+/// How a volume comes up.
+pub(in crate::emulator::world) const CREATING: &[(i64, &str)] = &[(0, "creating"), (3, "available")];
+
+/// Block storage.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct Volume {
+    pub(in crate::emulator::world) name: String,
+    pub(in crate::emulator::world) size: i64,
+    pub(in crate::emulator::world) vm_id: Option<Uuid>,
+    /// The cluster that has it, for a persistent volume claim.
+    #[serde(default)]
+    pub(in crate::emulator::world) cluster_id: Option<Uuid>,
+    pub(in crate::emulator::world) billing: Billing,
+}
+
+impl Volume {
+    pub(in crate::emulator::world) fn month(&self) -> Decimal {
+        price(self.size)
+    }
+}
+
+fn price(size: i64) -> Decimal {
+    cents(VOLUME_GB) * Decimal::from(size)
+}
+
+impl Record<Volume> {
+    /// Returns the status: one that is there and attached is in use.
+    pub(in crate::emulator::world) fn shown_status(&self, now: Time) -> &str {
+        match self.status(now) {
+            "available" if self.body.vm_id.is_some() || self.body.cluster_id.is_some() => "in_use",
+            status => status,
+        }
+    }
+}
+
+/// Which volumes a VM has.
+#[derive(Default)]
+pub(in crate::emulator::world) struct ByVm(BTreeSet<(Uuid, Uuid)>);
+
+impl ByVm {
+    pub(in crate::emulator::world) fn of_vm(&self, vm: Uuid) -> Vec<Uuid> {
+        self.0.range((vm, Uuid::nil())..=(vm, Uuid::max())).map(|(_, volume)| *volume).collect()
+    }
+}
+
+impl Body for Volume {
+    const KIND: &'static str = "volume";
+    const TITLE: &'static str = "volume";
+    type Index = ByVm;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.volumes
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.volumes
+    }
+
+    fn index(index: &mut ByVm, record: &Record<Self>, present: bool) {
+        let Some(vm) = record.body.vm_id else { return };
+        if present {
+            index.0.insert((vm, record.id));
+        } else {
+            index.0.remove(&(vm, record.id));
+        }
+    }
+
+    fn charge(record: &Record<Self>) -> Option<Charge> {
+        Some(record.body.billing.charge(record.body.month()))
+    }
+
+    fn renew(record: &mut Record<Self>, until: Time) {
+        record.body.billing.extend(until);
+    }
+
+    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+        let volume = &record.body;
+        fields.put("id", &record.id);
+        fields.put("name", &volume.name);
+        fields.put("size", &volume.size);
+        fields.put("status", record.shown_status(view.now));
+        fields.put("vm_id", &volume.vm_id);
+        fields.put("billing_type", volume.billing.word());
+        fields.number_text("price_per_hour", money::hourly(volume.month()));
+        fields.put("region", "us-east");
+        fields.put("project_id", &record.project);
+        fields.put("created_at", &record.created_at);
+        fields.put("updated_at", &record.updated_at);
+    }
+}
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let name = call.body.required("name", Field::name)?;
+    let size = call.body.required("size", |field| field.integer(1, LARGEST))?;
+    call.body.region()?;
+    let billing_type = call.billing_type()?;
+    let vm_id = call.body.optional("vm_id", Field::uuid)?;
+    if let Some(vm) = vm_id {
+        vm_actions::settled(call.named::<Vm>(vm)?.status(call.now))?;
+    }
+    call.validate_billing()?;
+    let billing = call.begin_billing(billing_type, price(size))?;
+    let (now, project) = (call.now, call.project());
+    let timeline = Timeline::new(now, CREATING);
+    let id = call.world.create(
+        Some(project),
+        now,
+        timeline,
+        Volume { name, size, vm_id, cluster_id: None, billing },
+    );
+    call.show::<Volume>(201, id, "volume created")
+}
+
+fn read(call: &mut Call<'_>) -> Reply {
+    let id = call.find::<Volume>()?.id;
+    call.show::<Volume>(200, id, "")
+}
+
+fn resize(call: &mut Call<'_>) -> Reply {
+    let record = call.find::<Volume>()?;
+    let (id, old, status) = (record.id, record.body.clone(), record.shown_status(call.now));
+    let new_size = call.body.required("new_size", |field| field.integer(1, LARGEST))?;
+    if new_size <= old.size {
+        return Err(Refusal::bad(format!(
+            "new_size must be larger than the current size of {} GB: volumes can only grow",
+            old.size
+        )));
+    }
+    settled(status)?;
+    call.validate_billing()?;
+    let amount = call.adjust_billing(old.billing, old.month(), price(new_size))?;
+    call.update::<Volume>(id, |record| record.body.size = new_size);
+    Ok(resized(id, amount, price(new_size)))
+}
+
+/// Returns the result of a resize, in the form that the specification gives it.
+fn resized(id: Uuid, amount: Decimal, month: Decimal) -> Response {
+    crate::emulator::world::request::call::success(200, "volume resized", |fields| {
+        fields.put("id", &id);
+        fields.object("billing", |fields| {
+            fields.put("type", "upgrade");
+            fields.number("pro_rata_amount", amount);
+            fields.number("balance_applied", amount);
+            fields.number("new_monthly_price", money::monthly(month));
+            fields.number_text("new_price_per_hour", money::hourly(month));
+        });
+    })
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let record = call.find::<Volume>()?;
+    let id = record.id;
+    unclaimed(record)?;
+    if record.body.vm_id.is_some() {
+        return Err(Refusal::conflict("the volume is attached: detach it first"));
+    }
+    if let Some(volume) = call.world.volumes.remove(id) {
+        call.world.refund(volume.body.billing, volume.body.month(), call.now);
+    }
+    Ok(done("volume deleted"))
+}
+
+fn attach(call: &mut Call<'_>) -> Reply {
+    let record = call.find::<Volume>()?;
+    let (id, status) = (record.id, record.shown_status(call.now));
+    let vm = call.body.required("vm_id", Field::uuid)?;
+    let vm_status = call.named::<Vm>(vm)?.status(call.now);
+    if status != "available" {
+        return Err(Refusal::conflict(format!("the volume is {status}; it must be available")));
+    }
+    vm_actions::settled(vm_status)?;
+    call.update::<Volume>(id, |record| record.body.vm_id = Some(vm));
+    call.show::<Volume>(200, id, "volume attached")
+}
+
+/// Refuses to take a volume from under a claim.
+fn unclaimed(record: &Record<Volume>) -> Result<(), Refusal> {
+    match record.body.cluster_id {
+        None => Ok(()),
+        Some(cluster) => Err(Refusal::conflict(format!(
+            "the volume belongs to a persistent volume claim of the cluster {cluster}: delete the claim first"
+        ))),
+    }
+}
+
+fn detach(call: &mut Call<'_>) -> Reply {
+    let record = call.find::<Volume>()?;
+    unclaimed(record)?;
+    let (id, status) = (record.id, record.shown_status(call.now));
+    if status != "in_use" {
+        return Err(Refusal::conflict(format!("the volume is {status}; it must be in_use")));
+    }
+    call.update::<Volume>(id, |record| record.body.vm_id = None);
+    call.show::<Volume>(200, id, "volume detached")
+}
+
+/// Refuses a volume that has not settled.
+pub(in crate::emulator::world) fn settled(status: &str) -> Result<(), Refusal> {
+    if matches!(status, "available" | "in_use") {
+        return Ok(());
+    }
+    Err(Refusal::conflict(format!("the volume is {status}; it must be available or in_use")))
+}
+
+/// Puts an earlier state back into a volume; it keeps its size.
+pub(in crate::emulator::world) fn restore(call: &mut Call<'_>, volume: Uuid) -> Result<(), Refusal> {
+    let now = call.now;
+    let Some(record) = call.world.volumes.get(volume) else {
+        return Err(Refusal::conflict("the volume is gone: there is nothing to restore into"));
+    };
+    settled(record.shown_status(now))?;
+    let timeline = Timeline::new(now, &[(0, "restoring"), (10, "available")]);
+    call.update::<Volume>(volume, |record| record.timeline = timeline);
+    Ok(())
+}

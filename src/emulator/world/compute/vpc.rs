@@ -1,0 +1,179 @@
+//! `vpc`: private networks; no two of the account overlap.
+
+use std::collections::BTreeSet;
+
+use ipnet::Ipv4Net;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::{Refusal, Response};
+use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+const COLLECTION: &str = "/api/v1/vpcs";
+const ITEM: &str = "/api/v1/vpcs/{id}";
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, COLLECTION, Access::ProjectStated, |call| call.list::<Vpc>()),
+    Route::new(Method::Post, COLLECTION, Access::ProjectStated, create),
+    Route::new(Method::Get, "/api/v1/vpcs/cidr-suggestions", Access::Account, suggest),
+    Route::new(Method::Get, ITEM, Access::Account, read),
+    Route::new(Method::Delete, ITEM, Access::ProjectStated, delete),
+];
+
+/// A private network.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct Vpc {
+    pub(in crate::emulator::world) name: String,
+    #[serde(with = "as_text")]
+    pub(in crate::emulator::world) cidr: Ipv4Net,
+}
+
+/// A network as its text, which keeps the address that was asked for.
+mod as_text {
+    use ipnet::Ipv4Net;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's derive calls it so")]
+    pub(super) fn serialize<S: Serializer>(network: &Ipv4Net, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(network)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ipv4Net, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(|_| D::Error::custom(format!("`{text}` is not an IPv4 network")))
+    }
+}
+
+/// First and last address of each network, and whose it is.
+#[derive(Default)]
+pub(in crate::emulator::world) struct Networks(BTreeSet<(u32, u32, Uuid)>);
+
+impl Networks {
+    fn overlaps(&self, network: Ipv4Net) -> bool {
+        let (first, last) = ends(network);
+        // Networks of the account nest or are apart, so the last that begins before `last` decides,
+        // unless a record was changed behind the service's back.
+        self.0.range(..=(last, u32::MAX, Uuid::max())).next_back().is_some_and(|(_, end, _)| *end >= first)
+    }
+}
+
+fn ends(network: Ipv4Net) -> (u32, u32) {
+    (network.network().to_bits(), network.broadcast().to_bits())
+}
+
+impl Body for Vpc {
+    const KIND: &'static str = "vpc";
+    const TITLE: &'static str = "VPC";
+    type Index = Networks;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.vpcs
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.vpcs
+    }
+
+    fn index(index: &mut Networks, record: &Record<Self>, present: bool) {
+        let (first, last) = ends(record.body.cidr);
+        if present {
+            index.0.insert((first, last, record.id));
+        } else {
+            index.0.remove(&(first, last, record.id));
+        }
+    }
+
+    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+        let (first, last) = ends(record.body.cidr);
+        let gateway = std::net::Ipv4Addr::from_bits(gateway(record.body.cidr));
+        fields.put("id", &record.id);
+        fields.put("name", &record.body.name);
+        fields.put("cidr", &record.body.cidr.to_string());
+        fields.put("status", record.status(view.now));
+        fields.put("region", "us-east");
+        fields.put("account_id", &view.world.account.id);
+        fields.put("project_id", &record.project);
+        fields.put("gateway", &gateway);
+        fields.put("dns", &gateway);
+        fields.put("total_ips", &(u64::from(last - first) + 1));
+        fields.put("used_ips", &(1 + view.world.members(record.id)));
+        fields.put("gateway_type", "router");
+        fields.put("router_public_ip", "");
+        fields.put("router_status", "active");
+        fields.put("created_at", &record.created_at);
+        fields.put("updated_at", &record.updated_at);
+    }
+}
+
+/// Returns the gateway's address: the first that a machine could have.
+pub(in crate::emulator::world) fn gateway(network: Ipv4Net) -> u32 {
+    let (first, last) = ends(network);
+    first.saturating_add(1).min(last)
+}
+
+impl World {
+    /// Returns how many machines, databases and clusters are in a network.
+    pub(in crate::emulator::world) fn members(&self, vpc: Uuid) -> usize {
+        self.vms.index().in_vpc(vpc)
+            + self.databases.index().in_vpc(vpc)
+            + self.clusters.index().in_vpc(vpc)
+    }
+}
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let name = call.body.required("name", Field::name)?;
+    let text = call.body.required("cidr", |field| field.text(9, 18))?;
+    let cidr: Ipv4Net =
+        text.parse().map_err(|_| Refusal::bad("cidr must be an IPv4 network such as 10.0.0.0/16"))?;
+    call.body.region()?;
+    if call.world.vpcs.index().overlaps(cidr) {
+        return Err(Refusal::bad(format!("cidr {cidr} overlaps another VPC of the account")));
+    }
+    call.validate_billing()?;
+    let (now, project) = (call.now, call.project());
+    let id = call.world.create(Some(project), now, Timeline::settled(now, "active"), Vpc { name, cidr });
+    call.show::<Vpc>(201, id, "VPC created")
+}
+
+fn read(call: &mut Call<'_>) -> Reply {
+    let id = call.find::<Vpc>()?.id;
+    call.show::<Vpc>(200, id, "")
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let id = call.find::<Vpc>()?.id;
+    if call.world.members(id) > 0 {
+        return Err(Refusal::conflict(
+            "the VPC is in use: delete its VMs and clusters, and delete or disconnect its databases first",
+        ));
+    }
+    call.world.vpcs.remove(id);
+    Ok(done("VPC deleted"))
+}
+
+const SUGGESTIONS: usize = 5;
+
+fn suggest(call: &mut Call<'_>) -> Reply {
+    let (offset, limit) = call.window()?;
+    let networks = call.world.vpcs.index();
+    let ten = (0..=255_u8).filter_map(|second| Ipv4Net::new([10, second, 0, 0].into(), 16).ok());
+    let small = (0..=255_u8).filter_map(|third| Ipv4Net::new([192, 168, third, 0].into(), 24).ok());
+    let free = ten.chain(small).filter(|network| !networks.overlaps(*network));
+    let free: Vec<_> = free.take(SUGGESTIONS).map(|network| network.to_string()).collect();
+    let page: Vec<_> = free.iter().skip(offset).take(limit).collect();
+    let mut answer = Response::json(200, Vec::new());
+    Fields::write(&mut answer.body, |fields| {
+        fields.put("data", &page);
+        fields.put("total", &free.len());
+    });
+    Ok(answer)
+}

@@ -1,0 +1,316 @@
+//! What makes, changes and ends a database: creation, scale, restore, resume, deletion.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use super::access::allowlist;
+use super::contents::Contents;
+use super::database::{Database, backup_time};
+use crate::emulator::chance;
+use crate::emulator::world::Time;
+use crate::emulator::world::compute::vpc::Vpc;
+use crate::emulator::world::engine::catalog::{self, DatabasePlan};
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::request_body::{Body as Input, Field};
+use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::engine::table::Record;
+use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::billing::Billing;
+use crate::model::schema::Method;
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Post, "/api/v1/databases", Access::Project, create),
+    Route::new(Method::Delete, "/api/v1/databases/{id}", Access::Project, delete),
+    Route::new(Method::Post, "/api/v1/databases/{id}/scale", Access::Project, scale),
+    Route::new(Method::Post, "/api/v1/databases/{id}/resume", Access::Project, resume),
+    Route::new(Method::Post, "/api/v1/databases/{id}/restore", Access::Project, restore),
+    Route::new(Method::Get, "/api/v1/databases/{id}/backups", Access::Account, backups),
+];
+
+const CREATING: &[(i64, &str)] = &[(0, "pending"), (2, "deploying"), (47, "running")];
+const ENGINES: &[&str] = &["postgres", "mysql", "valkey", "clickhouse", "kafka"];
+const LARGEST: i64 = 65_536;
+const MOST_REPLICAS: i64 = 16;
+const MOST_EXTENSIONS: usize = 64;
+const BACKUPS_KEPT: i64 = 7;
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let mut database = requested(&call.body)?;
+    rules(&database)?;
+    let backups = call.body.optional("backups_enabled", Field::boolean)?.unwrap_or_default();
+    if backups && database.is_free() {
+        return Err(Refusal::bad("backups_enabled: the free plan has no backups; choose a paid plan"));
+    }
+    let billing_type = call.billing_type()?;
+    call.body.region()?;
+    if let Some(vpc) = database.vpc_id {
+        call.named::<Vpc>(vpc)?;
+    }
+    let project = call.project();
+    call.free_name(Some(project), &database.name, None)?;
+    call.validate_billing()?;
+    call.needs_card(database.month())?;
+    if database.public_access {
+        database.public_port = Some(call.public_port(&database)?);
+    }
+    database.billing = call.begin_billing(billing_type, database.month())?;
+    let timeline = database.coming_up(call.now, CREATING);
+    let now = call.now;
+    let id = call.world.create(Some(project), now, timeline, database);
+    call.show_database(201, id, "database created")
+}
+
+/// Reads the body of a creation; port and billing are still to be filled in.
+fn requested(body: &Input) -> Result<Database, Refusal> {
+    let name = body.required("name", Field::name)?;
+    let engine = body.optional("engine", |field| field.one_of(ENGINES))?.unwrap_or("postgres");
+    let plan = plan(body.required("plan_id", |field| field.integer(0, i64::MAX))?)?;
+    let storage = body.optional("storage_gb", |field| field.integer(1, LARGEST))?;
+    let list = body.optional("extensions", |field| {
+        field.list(MOST_EXTENSIONS, |item| item.text(1, 63).map(str::to_owned))
+    })?;
+    Ok(Database {
+        name,
+        engine: engine.to_owned(),
+        engine_version: version(body, engine)?,
+        plan_id: plan.id,
+        storage_gb: storage.unwrap_or(plan.storage),
+        ha_enabled: body.optional("ha_enabled", Field::boolean)?.unwrap_or_default(),
+        replica_count: body
+            .optional("replica_count", |field| field.integer(0, MOST_REPLICAS))?
+            .unwrap_or_default(),
+        vpc_id: body.optional("vpc_id", Field::uuid)?,
+        public_access: body.optional("public_access", Field::boolean)?.unwrap_or_default(),
+        public_port: None,
+        public_allowlist: allowlist(body, "public_allowlist")?.unwrap_or_default(),
+        extensions: list.unwrap_or_default(),
+        engine_config: engine_config(body, engine)?,
+        status_message: String::new(),
+        billing: Billing::Payg,
+        rotations: 0,
+        users: BTreeMap::new(),
+        restored: 0,
+        saved_queries: BTreeMap::new(),
+        contents: Contents::default(),
+    })
+}
+
+fn plan(id: i64) -> Result<&'static DatabasePlan, Refusal> {
+    catalog::database_plan(id)
+        .ok_or_else(|| Refusal::bad(format!("plan_id {id} is not in the database plan catalog")))
+}
+
+fn version(body: &Input, engine: &str) -> Result<String, Refusal> {
+    let versions = catalog::engine(engine).map_or(&[][..], |engine| engine.versions);
+    let newest = versions.first().copied().unwrap_or_default();
+    let wanted = body.optional("engine_version", |field| field.text(1, 32))?.unwrap_or(newest);
+    if versions.contains(&wanted) {
+        return Ok(wanted.to_owned());
+    }
+    Err(Refusal::bad(format!("engine_version must be one of {} for {engine}", versions.join(", "))))
+}
+
+/// Reads the engine's settings: one of valkey, and no others.
+fn engine_config(body: &Input, engine: &str) -> Result<BTreeMap<String, String>, Refusal> {
+    const KEY: &str = "maxmemory-policy";
+    let Some(config) = body.optional("engine_config", Field::object)? else {
+        return Ok(BTreeMap::new());
+    };
+    let mut read = BTreeMap::new();
+    for (key, value) in config {
+        let allowed = engine == "valkey" && key == KEY;
+        let Some(word @ ("noeviction" | "allkeys-lru")) = value.as_str().filter(|_| allowed) else {
+            return Err(Refusal::bad(
+                "engine_config takes maxmemory-policy (noeviction or allkeys-lru) of valkey only",
+            ));
+        };
+        read.insert(key.clone(), word.to_owned());
+    }
+    Ok(read)
+}
+
+/// Refuses what the engine or the plan does not have.
+fn rules(database: &Database) -> Result<(), Refusal> {
+    let engine = &database.engine;
+    if let Some(plan) = database.plan().filter(|plan| plan.engine != engine) {
+        let owner = plan.engine;
+        return Err(Refusal::bad(format!(
+            "plan_id {} is a plan of {owner}: choose one of {engine}",
+            plan.id
+        )));
+    }
+    if database.replica_count > 0 && engine != "postgres" {
+        return Err(Refusal::bad(format!("replica_count: {engine} has no read replicas; set it to 0")));
+    }
+    if database.ha_enabled && database.is_free() {
+        return Err(Refusal::bad("ha_enabled: the free plan has no high availability; choose a paid plan"));
+    }
+    if !database.extensions.is_empty() && engine != "postgres" {
+        return Err(Refusal::bad("extensions are for postgres only"));
+    }
+    Ok(())
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let record = resting(call)?.clone();
+    let now = call.now;
+    call.world.refund(record.body.billing, record.body.month(), now);
+    call.update::<Database>(record.id, |record| {
+        record.timeline = Timeline::settled(now, "deleting").gone_after(now, 10);
+    });
+    Ok(done("database deletion accepted"))
+}
+
+/// Finds the database, when no long operation is under way on it.
+fn resting<'c>(call: &'c Call<'_>) -> Result<&'c Record<Database>, Refusal> {
+    let record = call.find_database()?;
+    match record.status(call.now) {
+        "running" | "warning" | "suspended" | "failed" => Ok(record),
+        status => Err(Refusal::conflict(format!(
+            "the database is {status}; it must be running, warning, suspended or failed"
+        ))),
+    }
+}
+
+fn scale(call: &mut Call<'_>) -> Reply {
+    let old = resting(call)?.clone();
+    let mut new = old.body.clone();
+    let wanted = call.body.optional("plan_id", |field| field.integer(0, i64::MAX))?;
+    let storage = call.body.optional("storage_gb", |field| field.integer(1, LARGEST))?;
+    let ha = call.body.optional("ha_enabled", Field::boolean)?;
+    let replicas = call.body.optional("replica_count", |field| field.integer(0, MOST_REPLICAS))?;
+    if wanted.is_none() && storage.is_none() && ha.is_none() && replicas.is_none() {
+        return Err(Refusal::bad("one of plan_id, storage_gb, ha_enabled and replica_count is required"));
+    }
+    if let Some(size) = storage.filter(|size| *size < old.body.storage_gb) {
+        return Err(Refusal::bad(format!(
+            "storage_gb {size} is smaller than the current {} GB: storage can only grow",
+            old.body.storage_gb
+        )));
+    }
+    if let Some(id) = wanted {
+        let plan = plan(id)?;
+        new.plan_id = id;
+        new.storage_gb = new.storage_gb.max(plan.storage);
+    }
+    new.storage_gb = storage.unwrap_or(new.storage_gb);
+    new.ha_enabled = ha.unwrap_or(new.ha_enabled);
+    new.replica_count = replicas.unwrap_or(new.replica_count);
+    rules(&new)?;
+    call.validate_billing()?;
+    pay_scale(call, &old.body, &mut new)?;
+    let timeline = new.coming_up(call.now, &[(0, "resizing"), (30, "running")]);
+    call.update::<Database>(old.id, |record| {
+        record.body = new;
+        record.timeline = timeline;
+    });
+    call.show_database(200, old.id, "database scale accepted")
+}
+
+/// Charges a scale: a free database that moves to a paid plan becomes a monthly subscription.
+fn pay_scale(call: &mut Call<'_>, old: &Database, new: &mut Database) -> Result<(), Refusal> {
+    if old.is_free() && !new.is_free() {
+        call.needs_card(new.month())?;
+        new.billing = call.begin_billing("subscription", new.month())?;
+        return Ok(());
+    }
+    call.adjust_billing(old.billing, old.month(), new.month()).map(|_| ())
+}
+
+fn resume(call: &mut Call<'_>) -> Reply {
+    let record = call.find_staying()?;
+    let (id, status) = (record.id, record.status(call.now));
+    if status != "suspended" {
+        return Err(Refusal::conflict(format!(
+            "the database is {status}; only a suspended one can be resumed"
+        )));
+    }
+    let timeline = record.body.coming_up(call.now, &[(0, "deploying"), (60, "running")]);
+    call.update::<Database>(id, |record| record.timeline = timeline);
+    call.show_database(200, id, "database is being resumed")
+}
+
+/// Returns the numbers of the daily backups that exist, newest first: a free database has none.
+fn numbers(record: &Record<Database>, now: Time) -> Vec<i64> {
+    if record.body.is_free() {
+        return Vec::new();
+    }
+    let days = now.duration_since(record.created_at).as_hours() / 24;
+    ((days - BACKUPS_KEPT).max(0) + 1..=days).rev().collect()
+}
+
+fn backup_id(record: &Record<Database>, number: i64) -> Uuid {
+    chance::id(record.id.as_u64_pair().1, u64::try_from(number).unwrap_or_default())
+}
+
+fn backups(call: &mut Call<'_>) -> Reply {
+    let record = call.find_database()?;
+    let numbers = numbers(record, call.now);
+    let start = numbers.last().map(|number| backup_time(record, *number));
+    call.list_of(&numbers, |fields, number| {
+        fields.put("id", &backup_id(record, *number));
+        fields.put("created_at", &backup_time(record, *number));
+        fields.put("size_gb", &record.body.storage_gb);
+        fields.put("restorable", &true);
+        fields.put("restore_window_start", &start);
+    })
+}
+
+fn restore(call: &mut Call<'_>) -> Reply {
+    let record = resting(call)?.clone();
+    let in_place = call.body.optional("in_place", Field::boolean)?.unwrap_or_default();
+    choose_backup(call, &record)?;
+    let now = call.now;
+    if in_place {
+        let timeline = record.body.coming_up(now, &[(0, "restoring"), (30, "running")]);
+        call.update::<Database>(record.id, |record| record.timeline = timeline);
+        return call.show_database(200, record.id, "database restore accepted");
+    }
+    call.validate_billing()?;
+    call.needs_card(record.body.month())?;
+    let mut copy = record.body.clone();
+    let mut number = record.body.restored;
+    let free = loop {
+        number += 1;
+        let name = format!("{}-restored-{number}", record.body.name);
+        if call.free_name(record.project, &name, None).is_ok() {
+            break name;
+        }
+    };
+    copy.name = free;
+    copy.restored = 0;
+    copy.public_port = None;
+    if copy.public_access {
+        copy.public_port = Some(call.public_port(&copy)?);
+    }
+    copy.billing = call.begin_billing(record.body.billing.word(), copy.month())?;
+    let timeline = copy.coming_up(now, CREATING);
+    call.update::<Database>(record.id, |record| record.body.restored = number);
+    let id = call.world.create(record.project, now, timeline, copy);
+    call.show_database(201, id, "database restore accepted")
+}
+
+/// Refuses a restore from a backup or a time that there is not.
+fn choose_backup(call: &Call<'_>, record: &Record<Database>) -> Result<(), Refusal> {
+    let numbers = numbers(record, call.now);
+    let wanted = call.body.optional("backup_id", Field::uuid)?;
+    let time = call.body.optional("restore_time", |field| field.text(1, 64))?;
+    if let Some(id) = wanted {
+        let known = numbers.iter().any(|number| backup_id(record, *number) == id);
+        return if known { Ok(()) } else { Err(Refusal::unknown("backup")) };
+    }
+    let Some(oldest) = numbers.last() else {
+        return Err(Refusal::unknown("backup"));
+    };
+    let Some(text) = time else { return Ok(()) };
+    let time: Time = text
+        .parse()
+        .map_err(|_| Refusal::bad("restore_time must be an RFC 3339 time such as 2026-01-31T12:00:00Z"))?;
+    let start = backup_time(record, *oldest);
+    if time < start || time > call.now {
+        return Err(Refusal::bad(format!("restore_time must lie between {start} and {}", call.now)));
+    }
+    Ok(())
+}

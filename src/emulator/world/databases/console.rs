@@ -1,0 +1,163 @@
+//! The console of a database: queries of its contents, as far as the emulator plays its engine.
+
+use serde_json::{Value, json};
+
+use super::access::owner;
+use super::contents::{Contents, Topic};
+use super::database::Database;
+use super::sql::{self, Answer, Place};
+use super::user::settled;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::table::Body;
+use crate::emulator::world::request::call::{Call, Reply, success};
+use crate::emulator::world::router::{Access, Route};
+use crate::model::schema::Method;
+
+pub(in crate::emulator::world) const ROUTES: &[Route] =
+    &[Route::new(Method::Post, "/api/v1/databases/{id}/console", Access::Project, console)];
+
+const LONGEST: usize = 65_535;
+
+fn console(call: &mut Call<'_>) -> Reply {
+    let record = settled(call)?;
+    let (id, project, engine) = (record.id, record.project, record.body.engine.clone());
+    let query = call.body.required("query", |field| field.text(1, LONGEST))?;
+    let read_only = call.body.optional("read_only", Field::boolean)?.unwrap_or(true);
+    if let (false, Some(need), Some(project)) = (read_only, call.need, project) {
+        // The route asks for the right to read: a query that may write needs the other one too.
+        call.grant.permit(need.writing(), project, Database::TITLE)?;
+    }
+    let place = Place { database: &record.body, owner: owner(&engine), now: call.now };
+    let (answer, changed) = match engine.as_str() {
+        "kafka" => (topics(&record.body.contents, query)?, None),
+        "valkey" => command(&record.body.contents, query, read_only)?,
+        _ => statement(place, query, read_only)?,
+    };
+    if let Some(contents) = changed {
+        contents.check()?;
+        call.update::<Database>(id, |record| record.body.contents = contents);
+    }
+    Ok(success(200, "", |fields| {
+        fields.object("data", |fields| {
+            fields.put("columns", &answer.columns);
+            fields.put("rows", &answer.rows);
+            fields.put("row_count", &answer.count);
+            fields.put("truncated", &answer.truncated);
+        });
+    }))
+}
+
+/// What a query gives, and the contents that it leaves when it changes any.
+type Outcome = Result<(Answer, Option<Contents>), Refusal>;
+
+fn refuse_write() -> Refusal {
+    Refusal::bad("the query changes something, and the console is read-only: set read_only to false")
+}
+
+fn statement(place: Place<'_>, query: &str, read_only: bool) -> Outcome {
+    /// Words that begin a change, whether the emulator understands it or not.
+    const CHANGES: &[&str] = &[
+        "insert", "update", "delete", "truncate", "create", "drop", "alter", "grant", "revoke", "replace",
+        "merge", "copy", "vacuum", "optimize", "rename", "call", "do", "set", "lock",
+    ];
+    let first = query.split_whitespace().next().unwrap_or_default().to_lowercase();
+    if read_only && CHANGES.contains(&first.as_str()) {
+        return Err(refuse_write());
+    }
+    match sql::parse(query)? {
+        sql::Statement::Select(select) => Ok((sql::query(place, &select)?, None)),
+        _ if read_only => Err(refuse_write()),
+        statement => {
+            let mut contents = place.database.contents.clone();
+            let count = sql::change(&mut contents, &statement)?;
+            Ok((Answer { count, ..Answer::default() }, Some(contents)))
+        }
+    }
+}
+
+/// Answers the one query of kafka: a row for each topic.
+fn topics(contents: &Contents, query: &str) -> Result<Answer, Refusal> {
+    const COLUMNS: &[&str] =
+        &["topic", "partitions", "copies", "retention_hours", "messages", "readers", "lag"];
+    if !query.trim().trim_end_matches(';').eq_ignore_ascii_case("topics") {
+        return Err(Refusal::bad("the console of a kafka database takes the query TOPICS"));
+    }
+    let row = |(name, topic): (&String, &Topic)| {
+        let lag: usize = topic.readers.values().map(|read| topic.lag(read)).sum();
+        vec![
+            json!(name),
+            json!(topic.partitions),
+            json!(topic.copies),
+            json!(topic.retention_hours),
+            json!(topic.messages.len()),
+            json!(topic.readers.len()),
+            json!(lag),
+        ]
+    };
+    let columns = COLUMNS.iter().map(|name| (*name).to_owned()).collect();
+    Ok(Answer::of(columns, contents.topics.iter().map(row).collect()))
+}
+
+/// Runs a command of valkey.
+fn command(contents: &Contents, query: &str, read_only: bool) -> Outcome {
+    let words: Vec<_> = query.split_whitespace().collect();
+    let (name, arguments) = words.split_first().unwrap_or((&"", &[]));
+    let name = name.to_uppercase();
+    let get = |key: &&str| json!(contents.keys.get(*key));
+    let rows: Vec<Value> = match (name.as_str(), arguments) {
+        ("PING", []) => vec![json!("PONG")],
+        ("ECHO", [text]) => vec![json!(text)],
+        ("GET", [key]) => vec![get(key)],
+        ("MGET", [_, ..]) => arguments.iter().map(get).collect(),
+        ("EXISTS", [_, ..]) => {
+            vec![json!(arguments.iter().filter(|key| contents.keys.contains_key(**key)).count())]
+        }
+        ("KEYS", [pattern]) => {
+            let fits = |key: &&String| sql::like(key, pattern, '*', '?');
+            contents.keys.keys().filter(fits).map(|key| json!(key)).collect()
+        }
+        ("TYPE", [key]) => vec![json!(if contents.keys.contains_key(*key) { "string" } else { "none" })],
+        ("TTL", [key]) => vec![json!(if contents.keys.contains_key(*key) { -1 } else { -2 })],
+        ("DBSIZE", []) => vec![json!(contents.keys.len())],
+        ("SET" | "DEL" | "INCR" | "FLUSHDB" | "FLUSHALL", _) if read_only => return Err(refuse_write()),
+        _ => {
+            let mut changed = contents.clone();
+            let result = write(&mut changed, &name, arguments)?;
+            return Ok((Answer::of(heading(), vec![vec![result]]), Some(changed)));
+        }
+    };
+    Ok((Answer::of(heading(), rows.into_iter().map(|cell| vec![cell]).collect()), None))
+}
+
+fn heading() -> Vec<String> {
+    vec!["result".to_owned()]
+}
+
+/// Runs a command of valkey that changes something.
+fn write(contents: &mut Contents, name: &str, arguments: &[&str]) -> Result<Value, Refusal> {
+    match (name, arguments) {
+        ("SET", [key, value]) => {
+            contents.keys.insert((*key).to_owned(), (*value).to_owned());
+            Ok(json!("OK"))
+        }
+        ("DEL", [_, ..]) => {
+            Ok(json!(arguments.iter().filter(|key| contents.keys.remove(**key).is_some()).count()))
+        }
+        ("INCR", [key]) => {
+            let value = contents.keys.get(*key).map_or(Ok(0), |text| text.parse::<i64>());
+            let next = value.ok().and_then(|number| number.checked_add(1));
+            let next = next.ok_or_else(|| Refusal::bad("value is not an integer or out of range"))?;
+            contents.keys.insert((*key).to_owned(), next.to_string());
+            Ok(json!(next))
+        }
+        ("FLUSHDB" | "FLUSHALL", []) => {
+            contents.keys.clear();
+            Ok(json!("OK"))
+        }
+        _ => Err(Refusal::bad(format!(
+            "unknown command {name} with {} arguments: the emulator understands PING, ECHO, GET, MGET, EXISTS, KEYS, TYPE, TTL, DBSIZE, SET, DEL, INCR and FLUSHDB",
+            arguments.len()
+        ))),
+    }
+}

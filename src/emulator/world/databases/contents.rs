@@ -1,0 +1,117 @@
+//! What is inside a database, as far as the emulator plays that: tables, keys and topics.
+//!
+//! The console writes tables and keys. Topics come by `mutate` of `contents`: programs would write them,
+//! and there are none here.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::emulator::world::engine::message::Refusal;
+
+/// Tables, keys and topics of one database.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(in crate::emulator::world) struct Contents {
+    pub(in crate::emulator::world) tables: BTreeMap<String, Rows>,
+    pub(in crate::emulator::world) keys: BTreeMap<String, String>,
+    pub(in crate::emulator::world) topics: BTreeMap<String, Topic>,
+}
+
+/// A table.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct Rows {
+    /// Names and types.
+    pub(in crate::emulator::world) columns: Vec<(String, String)>,
+    pub(in crate::emulator::world) rows: Vec<Vec<Value>>,
+}
+
+/// A topic.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct Topic {
+    pub(in crate::emulator::world) partitions: usize,
+    #[serde(default = "one")]
+    pub(in crate::emulator::world) copies: usize,
+    #[serde(default = "week")]
+    pub(in crate::emulator::world) retention_hours: u64,
+    /// Oldest first; the place within its partition is a message's offset.
+    #[serde(default)]
+    pub(in crate::emulator::world) messages: Vec<Message>,
+    /// How many messages of each partition a group has read.
+    #[serde(default)]
+    pub(in crate::emulator::world) readers: BTreeMap<String, Vec<usize>>,
+}
+
+/// One message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct Message {
+    pub(in crate::emulator::world) partition: usize,
+    #[serde(default)]
+    pub(in crate::emulator::world) key: Option<String>,
+    pub(in crate::emulator::world) value: String,
+}
+
+fn one() -> usize {
+    1
+}
+
+fn week() -> u64 {
+    168
+}
+
+const MOST_TABLES: usize = 256;
+const MOST_ROWS: usize = 10_000;
+const MOST_KEYS: usize = 10_000;
+/// Bytes of one text.
+const LONGEST: usize = 65_535;
+
+impl Contents {
+    /// Refuses contents that would be more than the emulator keeps.
+    pub(in crate::emulator::world) fn check(&self) -> Result<(), Refusal> {
+        let rows: usize = self.tables.values().map(|table| table.rows.len()).sum();
+        let cells = self.tables.values().flat_map(|table| table.rows.iter().flatten());
+        let texts = cells.filter_map(Value::as_str).chain(self.keys.values().map(String::as_str));
+        let longest = texts.map(str::len).max().unwrap_or_default();
+        let full = |what: &str| {
+            Err(Refusal::bad(format!("the emulator keeps at most {what} in a database: delete some first")))
+        };
+        match () {
+            () if self.tables.len() > MOST_TABLES => full("256 tables"),
+            () if rows > MOST_ROWS => full("10000 rows"),
+            () if self.keys.len() > MOST_KEYS => full("10000 keys"),
+            () if longest > LONGEST => full("65535 bytes of one value"),
+            () => Ok(()),
+        }
+    }
+}
+
+impl Topic {
+    /// Returns the messages of a partition with their offsets, oldest first.
+    pub(in crate::emulator::world) fn of_partition(
+        &self,
+        partition: usize,
+    ) -> impl DoubleEndedIterator<Item = (usize, &Message)> {
+        let all: Vec<_> = self.messages.iter().filter(|message| message.partition == partition).collect();
+        all.into_iter().enumerate()
+    }
+
+    /// Returns how many messages a group has still to read.
+    pub(in crate::emulator::world) fn lag(&self, read: &[usize]) -> usize {
+        let mut ends = vec![0_usize; self.partitions.min(MOST_PARTITIONS)];
+        for message in &self.messages {
+            if let Some(end) = ends.get_mut(message.partition) {
+                *end += 1;
+            }
+        }
+        let behind =
+            |(at, end): (usize, &usize)| end.saturating_sub(read.get(at).copied().unwrap_or_default());
+        ends.iter().enumerate().map(behind).sum()
+    }
+}
+
+/// Partitions of a topic that count.
+pub(in crate::emulator::world) const MOST_PARTITIONS: usize = 1_024;

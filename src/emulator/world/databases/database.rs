@@ -1,0 +1,338 @@
+//! `database`: managed databases: what they are, what they cost, what an answer shows.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::contents::Contents;
+use super::saved_query::SavedQuery;
+use super::user::User;
+use crate::emulator::chance;
+use crate::emulator::world::Time;
+use crate::emulator::world::engine::catalog::{self, DatabasePlan, Engine};
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::money;
+use crate::emulator::world::engine::request_body::Field;
+use crate::emulator::world::engine::status_timeline::{Timeline, after};
+use crate::emulator::world::engine::table::{Body, Record, Table, View};
+use crate::emulator::world::request::call::{Call, Reply};
+use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::state::billing::{Billing, Charge};
+use crate::emulator::world::state::world::World;
+use crate::model::schema::Method;
+
+const ITEM: &str = "/api/v1/databases/{id}";
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, "/api/v1/databases", Access::Project, |call| call.list::<Database>()),
+    Route::new(Method::Get, ITEM, Access::Account, read),
+    Route::new(Method::Patch, ITEM, Access::Project, rename),
+];
+
+/// Where databases have their host names.
+pub(in crate::emulator::world) const DOMAIN: &str = "emulator.internal";
+/// Seconds from the acceptance of a free database, or its resumption, until it is paused for idleness:
+/// nobody ever connects to an emulated one.
+const IDLE: i64 = 7 * 24 * 3_600;
+/// Public ports, both ends included.
+const PORTS: (u16, u16) = (25_060, 26_060);
+
+/// A managed database.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct Database {
+    pub(in crate::emulator::world) name: String,
+    pub(in crate::emulator::world) engine: String,
+    pub(in crate::emulator::world) engine_version: String,
+    pub(in crate::emulator::world) plan_id: i64,
+    pub(in crate::emulator::world) storage_gb: i64,
+    pub(in crate::emulator::world) ha_enabled: bool,
+    pub(in crate::emulator::world) replica_count: i64,
+    pub(in crate::emulator::world) vpc_id: Option<Uuid>,
+    pub(in crate::emulator::world) public_access: bool,
+    /// Kept while public access is off, so that it comes back the same.
+    pub(in crate::emulator::world) public_port: Option<u16>,
+    pub(in crate::emulator::world) public_allowlist: Vec<String>,
+    pub(in crate::emulator::world) extensions: Vec<String>,
+    pub(in crate::emulator::world) engine_config: BTreeMap<String, String>,
+    pub(in crate::emulator::world) status_message: String,
+    pub(in crate::emulator::world) billing: Billing,
+    /// How often the owner's password was made anew.
+    pub(in crate::emulator::world) rotations: u64,
+    pub(in crate::emulator::world) users: BTreeMap<String, User>,
+    /// How many databases were restored from this one.
+    pub(in crate::emulator::world) restored: u32,
+    #[serde(default)]
+    pub(in crate::emulator::world) saved_queries: BTreeMap<String, SavedQuery>,
+    #[serde(default)]
+    pub(in crate::emulator::world) contents: Contents,
+}
+
+impl Database {
+    pub(in crate::emulator::world) fn plan(&self) -> Option<&'static DatabasePlan> {
+        catalog::database_plan(self.plan_id)
+    }
+
+    pub(in crate::emulator::world) fn system(&self) -> Option<&'static Engine> {
+        catalog::engine(&self.engine)
+    }
+
+    pub(in crate::emulator::world) fn is_free(&self) -> bool {
+        self.plan().is_some_and(DatabasePlan::is_free)
+    }
+
+    /// Returns the exact price of a month: the plan, its standby, its replicas, and more storage.
+    pub(in crate::emulator::world) fn month(&self) -> Decimal {
+        let Some(plan) = self.plan() else { return Decimal::ZERO };
+        let ha = self.system().filter(|_| self.ha_enabled).map_or(0, |engine| engine.ha_percent);
+        let percent = Decimal::from(100 + ha + 100 * self.replica_count);
+        let extra = Decimal::from((self.storage_gb - plan.storage).max(0));
+        plan.month() * percent / Decimal::ONE_HUNDRED + plan.storage_month() * extra
+    }
+
+    /// Returns how many neighbouring public ports it needs: pooled and direct for postgres.
+    pub(in crate::emulator::world) fn ports(&self) -> u16 {
+        if self.engine == "postgres" { 2 } else { 1 }
+    }
+
+    /// Returns the statuses of one that comes up in so many seconds.
+    pub(in crate::emulator::world) fn coming_up(&self, now: Time, steps: &[(i64, &str)]) -> Timeline {
+        let mut steps = steps.to_vec();
+        let up = steps.last().map_or(0, |(seconds, _)| *seconds);
+        if self.is_free() {
+            steps.push((up + IDLE, "suspended"));
+        }
+        Timeline::new(now, &steps)
+    }
+}
+
+impl Record<Database> {
+    /// Returns the short id, which is part of host names.
+    pub(in crate::emulator::world) fn short_id(&self) -> String {
+        chance::text(self.id, 1, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
+    }
+
+    /// Returns the owner's password.
+    pub(in crate::emulator::world) fn password(&self) -> String {
+        super::user::password(self.id, "", self.body.rotations)
+    }
+
+    /// Returns host name and port of the private endpoint, when a network reaches it.
+    pub(in crate::emulator::world) fn private(&self) -> Option<(String, u16)> {
+        self.body.vpc_id?;
+        let port = self.body.system()?.ports.first()?;
+        Some((format!("{}.db.{DOMAIN}", self.short_id()), *port))
+    }
+
+    /// Returns host name and port of the public endpoint, when it is on.
+    pub(in crate::emulator::world) fn public(&self) -> Option<(String, u16)> {
+        let port = self.body.public_port.filter(|_| self.body.public_access)?;
+        Some((format!("{}.public.db.{DOMAIN}", self.short_id()), port))
+    }
+}
+
+/// Databases by name, short id, network and public port.
+#[derive(Default)]
+pub(in crate::emulator::world) struct Directory {
+    names: HashMap<(Option<Uuid>, String), BTreeSet<Uuid>>,
+    short: HashMap<String, Uuid>,
+    networks: BTreeSet<(Uuid, Uuid)>,
+    ports: BTreeMap<u16, u16>,
+}
+
+impl Directory {
+    pub(in crate::emulator::world) fn in_vpc(&self, vpc: Uuid) -> usize {
+        self.networks.range((vpc, Uuid::nil())..=(vpc, Uuid::max())).count()
+    }
+
+    /// Tells whether another database of the project has the name.
+    pub(in crate::emulator::world) fn taken(
+        &self,
+        project: Option<Uuid>,
+        name: &str,
+        except: Option<Uuid>,
+    ) -> bool {
+        let same = self.names.get(&(project, name.to_owned()));
+        same.is_some_and(|ids| ids.iter().any(|id| Some(*id) != except))
+    }
+
+    /// Returns the first of so many neighbouring public ports that are free.
+    pub(in crate::emulator::world) fn free_port(&self, count: u16) -> Option<u16> {
+        let mut candidate = PORTS.0;
+        for (port, taken) in &self.ports {
+            if port.saturating_sub(candidate) >= count {
+                break;
+            }
+            candidate = candidate.max(port + taken);
+        }
+        (candidate + count - 1 <= PORTS.1).then_some(candidate)
+    }
+}
+
+impl Body for Database {
+    const KIND: &'static str = "database";
+    const TITLE: &'static str = "database";
+    type Index = Directory;
+
+    fn table(world: &World) -> &Table<Self> {
+        &world.databases
+    }
+
+    fn table_mut(world: &mut World) -> &mut Table<Self> {
+        &mut world.databases
+    }
+
+    fn index(index: &mut Directory, record: &Record<Self>, present: bool) {
+        let database = &record.body;
+        let names = index.names.entry((record.project, database.name.clone())).or_default();
+        if present {
+            names.insert(record.id);
+            index.short.insert(record.short_id(), record.id);
+            index.networks.extend(database.vpc_id.map(|vpc| (vpc, record.id)));
+            index.ports.extend(database.public_port.map(|port| (port, database.ports())));
+            return;
+        }
+        names.remove(&record.id);
+        if names.is_empty() {
+            index.names.remove(&(record.project, database.name.clone()));
+        }
+        index.short.remove(&record.short_id());
+        database.vpc_id.map(|vpc| index.networks.remove(&(vpc, record.id)));
+        database.public_port.map(|port| index.ports.remove(&port));
+    }
+
+    fn charge(record: &Record<Self>) -> Option<Charge> {
+        // One that is being deleted costs nothing any more.
+        let leaving = record.timeline.gone_at().is_some();
+        (!leaving).then(|| record.body.billing.charge(record.body.month()))
+    }
+
+    fn renew(record: &mut Record<Self>, until: Time) {
+        record.body.billing.extend(until);
+    }
+
+    fn happen(world: &mut World, id: Uuid, _at: Time, _until: Time) {
+        world.databases.remove(id);
+        world.unlink_database(id);
+    }
+
+    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
+        let database = &record.body;
+        fields.put("id", &record.id);
+        fields.put("database_id", &record.short_id());
+        fields.put("project_id", &record.project);
+        fields.put("name", &database.name);
+        fields.put("engine", &database.engine);
+        fields.put("engine_version", &database.engine_version);
+        fields.put("status", record.status(view.now));
+        fields.put("status_message", &database.status_message);
+        fields.put("region", "us-east");
+        fields.put("plan_id", &database.plan_id);
+        fields.put("storage_gb", &database.storage_gb);
+        fields.put("ha_enabled", &database.ha_enabled);
+        fields.put("replica_count", &database.replica_count);
+        show_endpoints(record, fields);
+        fields.put("billing_type", database.billing.word());
+        fields.put("subscription_id", &text(database.billing.subscription()));
+        fields.number("price_per_hour", money::hourly(database.month()));
+        fields.number("monthly_price", money::monthly(database.month()));
+        fields.put("is_free", &database.is_free());
+        let paused = record.timeline.since(view.now).filter(|_| record.status(view.now) == "suspended");
+        fields.put("suspended_at", &text(paused));
+        fields.put("created_at", &record.created_at);
+        fields.put("updated_at", &record.updated_at);
+        if view.detail {
+            fields.put("extensions", &database.extensions);
+            fields.put("engine_config", &database.engine_config);
+        }
+    }
+}
+
+fn show_endpoints(record: &Record<Database>, fields: &mut Fields<'_>) {
+    let database = &record.body;
+    let (host, port) = record.private().unwrap_or_default();
+    fields.put("vpc_id", &text(database.vpc_id));
+    fields.put("connection_host", &host);
+    fields.put("connection_port", &port);
+    let (host, port) = record.public().unwrap_or_default();
+    fields.put("public_access", &database.public_access);
+    fields.put("public_port", &port);
+    fields.put("public_dns_hostname", &host);
+    fields.put("public_allowlist", &database.public_allowlist);
+}
+
+/// Returns the text of a value, or the empty one.
+fn text(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+impl Call<'_> {
+    /// Finds the database that the path means, by id or short id.
+    pub(in crate::emulator::world) fn find_database(&self) -> Result<&Record<Database>, Refusal> {
+        let table = self.world.table::<Database>();
+        let text = self.param(0);
+        let id = table.index().short.get(text).copied().or_else(|| Uuid::try_parse(text).ok());
+        self.visible(id.and_then(|id| table.get(id)))
+    }
+
+    /// Finds the database that the path means, unless it is on its way out.
+    pub(in crate::emulator::world) fn find_staying(&self) -> Result<&Record<Database>, Refusal> {
+        let record = self.find_database()?;
+        match record.status(self.now) {
+            status @ ("deleting" | "deleted") => {
+                Err(Refusal::conflict(format!("the database is {status}")))
+            }
+            _ => Ok(record),
+        }
+    }
+
+    /// Answers with a database in its own envelope.
+    pub(in crate::emulator::world) fn show_database(&self, status: u16, id: Uuid, message: &str) -> Reply {
+        self.show_as::<Database>("database", status, id, message)
+    }
+
+    /// Refuses a name that another database of the project has.
+    pub(in crate::emulator::world) fn free_name(
+        &self,
+        project: Option<Uuid>,
+        name: &str,
+        except: Option<Uuid>,
+    ) -> Result<(), Refusal> {
+        if self.world.databases.index().taken(project, name, except) {
+            return Err(Refusal::conflict(format!("the name {name} is already taken in this project")));
+        }
+        Ok(())
+    }
+
+    /// Refuses a paid database to an account without a card that can be charged.
+    pub(in crate::emulator::world) fn needs_card(&self, month: Decimal) -> Result<(), Refusal> {
+        if self.world.account.card || month.is_zero() {
+            return Ok(());
+        }
+        Err(Refusal::payment(format!(
+            "a paid database needs a card that can be charged automatically: add one at https://console.{DOMAIN}/billing/cards"
+        )))
+    }
+}
+
+fn read(call: &mut Call<'_>) -> Reply {
+    let id = call.find_database()?.id;
+    call.show_database(200, id, "")
+}
+
+fn rename(call: &mut Call<'_>) -> Reply {
+    let record = call.find_staying()?;
+    let (id, project) = (record.id, record.project);
+    let name = call.body.required("name", Field::name)?;
+    call.free_name(project, &name, Some(id))?;
+    call.update::<Database>(id, |record| record.body.name = name);
+    call.show_database(200, id, "database renamed")
+}
+
+/// Returns the moment when the daily backup of a number was made, or is to be made.
+pub(in crate::emulator::world) fn backup_time(record: &Record<Database>, number: i64) -> Time {
+    after(record.created_at, number.saturating_mul(24 * 3_600))
+}

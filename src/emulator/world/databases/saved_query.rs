@@ -1,0 +1,112 @@
+//! `saved_query`: named queries of a database, kept in its record. (Shapes assumed by the contract.)
+
+use serde::{Deserialize, Serialize};
+
+use super::database::Database;
+use super::user::settled;
+use crate::emulator::world::Time;
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::request::call::{Call, Reply, done, success};
+use crate::emulator::world::router::{Access, Route};
+use crate::model::schema::Method;
+
+const COLLECTION: &str = "/api/v1/databases/{id}/saved-queries";
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, COLLECTION, Access::Account, list),
+    Route::new(Method::Put, COLLECTION, Access::Project, put),
+    Route::new(Method::Delete, "/api/v1/databases/{id}/saved-queries/{name}", Access::Project, delete),
+];
+
+const MOST: usize = 100;
+const LONGEST: usize = 65_535;
+
+/// A query.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct SavedQuery {
+    pub(in crate::emulator::world) query: String,
+    pub(in crate::emulator::world) created_at: Time,
+    pub(in crate::emulator::world) updated_at: Time,
+}
+
+fn list(call: &mut Call<'_>) -> Reply {
+    let record = call.find_database()?;
+    let mut queries: Vec<_> = record.body.saved_queries.iter().collect();
+    queries.sort_by_key(|(name, saved)| std::cmp::Reverse((saved.created_at, *name)));
+    call.list_of(&queries, |fields, (name, saved)| show(fields, name, saved))
+}
+
+fn show(fields: &mut Fields<'_>, name: &str, saved: &SavedQuery) {
+    fields.put("name", name);
+    fields.put("query", &saved.query);
+    fields.put("created_at", &saved.created_at);
+    fields.put("updated_at", &saved.updated_at);
+}
+
+fn put(call: &mut Call<'_>) -> Reply {
+    let record = settled(call)?;
+    let id = record.id;
+    let name = call.body.required("name", |field| field.text(1, 128))?.to_owned();
+    if name.chars().any(char::is_control) {
+        return Err(Refusal::bad("name must hold no control character"));
+    }
+    let query = call.body.required("query", |field| field.text(1, LONGEST))?.to_owned();
+    let earlier = record.body.saved_queries.get(&name);
+    if earlier.is_none() && record.body.saved_queries.len() >= MOST {
+        return Err(Refusal::bad(format!("a database has at most {MOST} saved queries: delete one first")));
+    }
+    let created_at = earlier.map_or(call.now, |saved| saved.created_at);
+    let saved = SavedQuery { query, created_at, updated_at: call.now };
+    let (key, kept) = (name.clone(), saved.clone());
+    call.update::<Database>(id, |record| {
+        record.body.saved_queries.insert(key, kept);
+    });
+    Ok(success(200, "query saved", |fields| {
+        fields.object("data", |fields| show(fields, &name, &saved));
+    }))
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let record = settled(call)?;
+    let (id, name) = (record.id, decoded(call.param(1)));
+    if !record.body.saved_queries.contains_key(&name) {
+        return Err(Refusal::unknown("saved query"));
+    }
+    call.update::<Database>(id, |record| {
+        record.body.saved_queries.remove(&name);
+    });
+    Ok(done("saved query deleted"))
+}
+
+/// Returns a part of a path with its percent signs resolved.
+fn decoded(part: &str) -> String {
+    let mut pieces = part.split('%');
+    let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
+    for piece in pieces {
+        let code = piece.get(..2).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        if let Some(code) = code.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            bytes.push(code);
+            bytes.extend(piece.bytes().skip(2));
+        } else {
+            bytes.push(b'%');
+            bytes.extend(piece.bytes());
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percent_signs_are_resolved() {
+        for (part, wanted) in
+            [("a", "a"), ("a%20b", "a b"), ("%C3%A9", "é"), ("100%", "100%"), ("%+1", "%+1"), ("%é", "%é")]
+        {
+            assert_eq!(decoded(part), wanted);
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Runs a query.
+
+use std::cmp::Ordering;
+
+use serde_json::{Value, json};
+
+use super::catalog::{self, Found, Place};
+use super::statement::{Factor, Item, Op, Select, Sum, Test};
+use crate::emulator::world::engine::message::Refusal;
+
+/// Most rows of an answer.
+const MOST_ROWS: usize = 5_000;
+/// Seconds that a query has.
+const TIME: f64 = 15.0;
+
+/// What a query gives.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(in crate::emulator::world) struct Answer {
+    pub(in crate::emulator::world) columns: Vec<String>,
+    pub(in crate::emulator::world) rows: Vec<Vec<Value>>,
+    /// How many rows are given, or were changed.
+    pub(in crate::emulator::world) count: usize,
+    pub(in crate::emulator::world) truncated: bool,
+}
+
+impl Answer {
+    /// Returns an answer with as many of some rows as fit.
+    pub(in crate::emulator::world) fn of(columns: Vec<String>, mut rows: Vec<Vec<Value>>) -> Self {
+        let truncated = rows.len() > MOST_ROWS;
+        rows.truncate(MOST_ROWS);
+        Self { columns, count: rows.len(), rows, truncated }
+    }
+}
+
+/// Runs a query of a database.
+pub(in crate::emulator::world) fn query(place: Place<'_>, select: &Select) -> Result<Answer, Refusal> {
+    let (columns, mut rows) = match &select.from {
+        Some(source) => catalog::find(place, source)?,
+        // One row without columns.
+        None => (Vec::new(), vec![Vec::new()]),
+    };
+    let tests = resolve(&columns, &select.filter)?;
+    rows.retain(|row| holds(&tests, row));
+    if let Some((column, descends)) = &select.order {
+        let at = position(&columns, column)?;
+        let key = |row: &Vec<Value>| row.get(at).cloned().unwrap_or_default();
+        rows.sort_by(|a, b| {
+            let order = compare(&key(a), &key(b));
+            if *descends { order.reverse() } else { order }
+        });
+    }
+    if select.items.contains(&Item::Count) {
+        return count(select, rows.len());
+    }
+    rows.drain(..select.offset.min(rows.len()));
+    rows.truncate(select.limit.unwrap_or(usize::MAX).min(MOST_ROWS + 1));
+    project(place, select, (columns, rows))
+}
+
+fn count(select: &Select, rows: usize) -> Result<Answer, Refusal> {
+    if select.items.len() > 1 {
+        return Err(Refusal::bad("count(*) stands alone here: the emulator groups nothing"));
+    }
+    Ok(Answer::of(vec!["count".to_owned()], vec![vec![json!(rows)]]))
+}
+
+/// Works out what was asked for, row by row.
+fn project(place: Place<'_>, select: &Select, (columns, rows): Found) -> Result<Answer, Refusal> {
+    let mut headings = Vec::new();
+    for item in &select.items {
+        match item {
+            Item::All if select.from.is_none() => return Err(Refusal::bad("SELECT * needs a table")),
+            Item::All => headings.extend(columns.iter().cloned()),
+            Item::Sum(_, heading) => headings.push(heading.clone()),
+            Item::Count => {}
+        }
+    }
+    let mut found = Vec::with_capacity(rows.len());
+    for row in rows {
+        let mut cells = Vec::with_capacity(headings.len());
+        for item in &select.items {
+            match item {
+                Item::All => cells.extend(row.iter().cloned()),
+                Item::Sum(sum, _) => cells.push(total(place, sum, &columns, &row)?),
+                Item::Count => {}
+            }
+        }
+        found.push(cells);
+    }
+    Ok(Answer::of(headings, found))
+}
+
+fn position(columns: &[String], name: &str) -> Result<usize, Refusal> {
+    let found = columns.iter().position(|column| column == name);
+    found.ok_or_else(|| Refusal::bad(format!("column {name} does not exist")))
+}
+
+fn total(place: Place<'_>, sum: &Sum, columns: &[String], row: &[Value]) -> Result<Value, Refusal> {
+    if let [(false, product)] = sum.as_slice()
+        && let [factor] = product.as_slice()
+    {
+        return value(place, factor, columns, row);
+    }
+    let mut total = 0_i64;
+    for (minus, product) in sum {
+        let mut result = 1_i64;
+        for factor in product {
+            let factor = value(place, factor, columns, row)?;
+            let Some(number) = factor.as_i64() else {
+                return Err(Refusal::bad("the emulator calculates with whole numbers only"));
+            };
+            result = result.checked_mul(number).ok_or_else(overflow)?;
+        }
+        let next = if *minus { total.checked_sub(result) } else { total.checked_add(result) };
+        total = next.ok_or_else(overflow)?;
+    }
+    Ok(json!(total))
+}
+
+fn overflow() -> Refusal {
+    Refusal::bad("integer out of range")
+}
+
+fn value(place: Place<'_>, factor: &Factor, columns: &[String], row: &[Value]) -> Result<Value, Refusal> {
+    match factor {
+        Factor::Literal(value) => Ok(value.clone()),
+        Factor::Column(name) => Ok(row.get(position(columns, name)?).cloned().unwrap_or_default()),
+        Factor::Call(name, arguments) => call(place, name, arguments),
+    }
+}
+
+fn call(place: Place<'_>, name: &str, arguments: &[Value]) -> Result<Value, Refusal> {
+    let database = place.database;
+    match (name, arguments) {
+        ("version", []) => Ok(json!(format!("{} {}", database.engine, database.engine_version))),
+        ("now" | "current_timestamp", []) => Ok(json!(place.now)),
+        ("current_user" | "user", []) => Ok(json!(place.owner)),
+        ("current_database" | "database" | "currentdatabase", []) => {
+            Ok(json!(if database.engine == "clickhouse" { "default" } else { "defaultdb" }))
+        }
+        ("pg_sleep" | "sleep", [seconds]) => match seconds.as_f64() {
+            Some(seconds) if seconds > TIME => Err(catalog::too_slow()),
+            Some(_) => Ok(json!(0)),
+            None => Err(Refusal::bad(format!("{name} takes seconds"))),
+        },
+        _ => Err(Refusal::bad(format!("function {name} does not exist with these arguments"))),
+    }
+}
+
+/// A test, and the place of its column.
+type Resolved<'a> = (usize, &'a Test);
+
+/// Finds the columns of some tests.
+pub(super) fn resolve<'a>(columns: &[String], tests: &'a [Test]) -> Result<Vec<Resolved<'a>>, Refusal> {
+    tests.iter().map(|test| Ok((position(columns, &test.column)?, test))).collect()
+}
+
+/// Tells whether all tests hold for a row.
+pub(super) fn holds(tests: &[Resolved<'_>], row: &[Value]) -> bool {
+    tests.iter().all(|(at, test)| {
+        let cell = row.get(*at).unwrap_or(&Value::Null);
+        let known = !cell.is_null() && !test.value.is_null();
+        let order = compare(cell, &test.value);
+        match test.op {
+            Op::Null => cell.is_null(),
+            Op::NotNull => !cell.is_null(),
+            Op::Equal => known && order.is_eq(),
+            Op::Different => known && order.is_ne(),
+            Op::Less => known && order.is_lt(),
+            Op::AtMost => known && order.is_le(),
+            Op::More => known && order.is_gt(),
+            Op::AtLeast => known && order.is_ge(),
+            Op::Like => match (cell.as_str(), test.value.as_str()) {
+                (Some(text), Some(pattern)) => like(text, pattern, '%', '_'),
+                _ => false,
+            },
+        }
+    })
+}
+
+/// Orders cells: nothing first, then truth, numbers and texts.
+fn compare(a: &Value, b: &Value) -> Ordering {
+    let rank = |value: &Value| match value {
+        Value::Null => 0,
+        Value::Bool(_) => 1,
+        Value::Number(_) => 2,
+        _ => 3,
+    };
+    match (a, b) {
+        (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
+        (Value::Number(one), Value::Number(other)) => match (one.as_i64(), other.as_i64()) {
+            (Some(one), Some(other)) => one.cmp(&other),
+            _ => one.as_f64().partial_cmp(&other.as_f64()).unwrap_or(Ordering::Equal),
+        },
+        (Value::String(a), Value::String(b)) => a.cmp(b),
+        _ => rank(a).cmp(&rank(b)),
+    }
+}
+
+/// Tells whether a text fits a pattern with a sign for any letters and one for any letter. It goes back to
+/// the last sign for any letters only, so that it takes no more steps than both lengths multiplied.
+pub(in crate::emulator::world) fn like(text: &str, pattern: &str, any: char, one: char) -> bool {
+    let (text, pattern): (Vec<_>, Vec<_>) = (text.chars().collect(), pattern.chars().collect());
+    let (mut at, mut fits) = (0, 0);
+    let mut back: Option<(usize, usize)> = None;
+    while at < text.len() {
+        let wanted = pattern.get(fits);
+        if wanted == Some(&any) {
+            back = Some((fits, at));
+            fits += 1;
+        } else if wanted.is_some_and(|wanted| *wanted == one || text.get(at) == Some(wanted)) {
+            (at, fits) = (at + 1, fits + 1);
+        } else if let Some((sign, from)) = back {
+            back = Some((sign, from + 1));
+            (at, fits) = (from + 1, sign + 1);
+        } else {
+            return false;
+        }
+    }
+    pattern.iter().skip(fits).all(|letter| *letter == any)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Tells the same in the plainest way.
+    fn fits(text: &[char], pattern: &[char]) -> bool {
+        match (pattern.split_first(), text.split_first()) {
+            (None, left) => left.is_none(),
+            (Some(('%', rest)), left) => {
+                fits(text, rest) || left.is_some_and(|(_, others)| fits(others, pattern))
+            }
+            (Some((wanted, rest)), Some((letter, others))) => {
+                (*wanted == '_' || wanted == letter) && fits(others, rest)
+            }
+            (Some(_), None) => false,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn patterns_fit_what_they_say(text in "[ab]{0,8}", pattern in "[ab%_]{0,8}") {
+            let letters = |text: &str| text.chars().collect::<Vec<_>>();
+            prop_assert_eq!(like(&text, &pattern, '%', '_'), fits(&letters(&text), &letters(&pattern)));
+        }
+    }
+
+    #[test]
+    fn a_hostile_pattern_takes_no_time() {
+        assert!(!like(&"a".repeat(2_000), &"%a".repeat(500).replace("%a", "%a%b"), '%', '_'));
+    }
+}

@@ -1,0 +1,82 @@
+//! Tokens of a query.
+
+use crate::emulator::world::engine::message::Refusal;
+
+/// One token.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Token {
+    /// A name or keyword, in lower case.
+    Word(String),
+    /// A name in quotes, as it stands.
+    Quoted(String),
+    Text(String),
+    Number(String),
+    Symbol(&'static str),
+}
+
+const SYMBOLS: &[&str] =
+    &["<>", "!=", "<=", ">=", "::", "(", ")", ",", ";", "*", "=", "<", ">", "+", "-", ".", "/"];
+
+/// Cuts a query into tokens; comments go.
+pub(super) fn tokens(query: &str) -> Result<Vec<Token>, Refusal> {
+    let mut found = Vec::new();
+    let mut rest = query.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let used = match first {
+            '\'' => quoted(rest, '\'', &mut found, Token::Text)?,
+            '"' => quoted(rest, '"', &mut found, Token::Quoted)?,
+            '`' => quoted(rest, '`', &mut found, Token::Quoted)?,
+            _ if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
+            _ if rest.starts_with("/*") => match rest.find("*/") {
+                Some(end) => end + 2,
+                None => return Err(Refusal::bad("syntax error: a comment does not end")),
+            },
+            _ if first.is_ascii_digit() => {
+                let number = prefix(rest, |letter| letter.is_ascii_digit() || letter == '.');
+                found.push(Token::Number(number.to_owned()));
+                number.len()
+            }
+            _ if first.is_alphabetic() || first == '_' => {
+                let word =
+                    prefix(rest, |letter| letter.is_alphanumeric() || letter == '_' || letter == '$');
+                found.push(Token::Word(word.to_lowercase()));
+                word.len()
+            }
+            _ => {
+                let symbol = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol));
+                let symbol = symbol.ok_or_else(|| Refusal::bad(format!("syntax error at {first:?}")))?;
+                found.push(Token::Symbol(symbol));
+                symbol.len()
+            }
+        };
+        rest = rest.get(used..).unwrap_or_default().trim_start();
+    }
+    Ok(found)
+}
+
+fn prefix(text: &str, fits: impl Fn(char) -> bool) -> &str {
+    let end = text.find(|letter| !fits(letter)).unwrap_or(text.len());
+    text.get(..end).unwrap_or_default()
+}
+
+/// Reads what stands in quotes, where two quotes mean one; returns how many bytes that was.
+fn quoted(
+    text: &str,
+    quote: char,
+    found: &mut Vec<Token>,
+    token: fn(String) -> Token,
+) -> Result<usize, Refusal> {
+    let mut inner = String::new();
+    let mut letters = text.char_indices().skip(1).peekable();
+    while let Some((at, letter)) = letters.next() {
+        if letter != quote {
+            inner.push(letter);
+        } else if letters.next_if(|(_, next)| *next == quote).is_some() {
+            inner.push(quote);
+        } else {
+            found.push(token(inner));
+            return Ok(at + 1);
+        }
+    }
+    Err(Refusal::bad(format!("syntax error: {quote} is not closed")))
+}

@@ -1,0 +1,139 @@
+//! `database_user`: logins of a database, kept in its record.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::database::Database;
+use crate::emulator::chance;
+use crate::emulator::world::Time;
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::table::Record;
+use crate::emulator::world::request::call::{Call, Reply, done, success};
+use crate::emulator::world::router::{Access, Route};
+use crate::model::schema::Method;
+
+const COLLECTION: &str = "/api/v1/databases/{id}/users";
+
+pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    Route::new(Method::Get, COLLECTION, Access::Account, list),
+    Route::new(Method::Post, COLLECTION, Access::Project, create),
+    Route::new(Method::Delete, "/api/v1/databases/{id}/users/{name}", Access::Project, delete),
+    Route::new(Method::Post, "/api/v1/databases/{id}/users/{name}/rotate", Access::Project, rotate),
+    Route::new(Method::Get, "/api/v1/databases/{id}/users/{name}/password", Access::Account, read_password),
+];
+
+const MOST_USERS: usize = 20;
+const RESERVED: &[&str] = &["app_", "fnb_"];
+
+/// A login.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct User {
+    pub(in crate::emulator::world) created_at: Time,
+    /// How often the password was made anew, or the login itself.
+    pub(in crate::emulator::world) rotations: u64,
+}
+
+/// Returns the password of a login of a database; the empty name is the owner's.
+pub(in crate::emulator::world) fn password(database: Uuid, user: &str, rotations: u64) -> String {
+    let purpose = user.bytes().fold(17_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
+    let alphabet = b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
+    chance::text(database, purpose.wrapping_add(rotations << 40), alphabet, 24)
+}
+
+/// Finds the database, when it answers: its logins and its contents are inside.
+pub(in crate::emulator::world) fn settled<'c>(call: &'c Call<'_>) -> Result<&'c Record<Database>, Refusal> {
+    let record = call.find_database()?;
+    match record.status(call.now) {
+        "running" | "warning" => Ok(record),
+        status => Err(Refusal::conflict(format!("the database is {status}; it must be running"))),
+    }
+}
+
+fn list(call: &mut Call<'_>) -> Reply {
+    let record = call.find_database()?;
+    let mut users: Vec<_> = record.body.users.iter().collect();
+    users.sort_by_key(|(name, user)| std::cmp::Reverse((user.created_at, *name)));
+    call.list_of(&users, |fields, (name, user)| show(fields, name, user))
+}
+
+fn show(fields: &mut Fields<'_>, name: &str, user: &User) {
+    fields.put("name", name);
+    fields.put("created_at", &user.created_at);
+}
+
+fn create(call: &mut Call<'_>) -> Reply {
+    let record = settled(call)?;
+    let name = call.body.required("name", |field| field.text(1, 63))?.to_owned();
+    let mut letters = name.bytes();
+    let first = letters.next().is_some_and(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    if !first || !letters.all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_') {
+        return Err(Refusal::bad("name must be of a-z, 0-9 and _, and not begin with a digit"));
+    }
+    if let Some(prefix) = RESERVED.iter().find(|prefix| name.starts_with(**prefix)) {
+        return Err(Refusal::bad(format!(
+            "name {name} is reserved: choose one that does not begin with {prefix}"
+        )));
+    }
+    if record.body.users.contains_key(&name) {
+        return Err(Refusal::conflict(format!("the user {name} exists already")));
+    }
+    if record.body.users.len() >= MOST_USERS {
+        return Err(Refusal::bad(format!("a database has at most {MOST_USERS} users: delete one first")));
+    }
+    // The counter keeps a login that is made again from having its earlier password.
+    call.world.account.counter += 1;
+    let (id, rotations) = (call.find_database()?.id, call.world.account.counter);
+    let user = User { created_at: call.now, rotations };
+    let made = user.clone();
+    let key = name.clone();
+    call.update::<Database>(id, |record| {
+        record.body.users.insert(key, made);
+    });
+    Ok(success(201, "user created", |fields| {
+        fields.object("data", |fields| {
+            show(fields, &name, &user);
+            fields.put("password", &password(id, &name, user.rotations));
+        });
+    }))
+}
+
+/// Returns the database's id, the login's name and the login that the path means.
+fn find(call: &Call<'_>, record: &Record<Database>) -> Result<(Uuid, String, User), Refusal> {
+    let name = call.param(1);
+    let user = record.body.users.get(name).cloned().ok_or_else(|| Refusal::unknown("user"))?;
+    Ok((record.id, name.to_owned(), user))
+}
+
+fn delete(call: &mut Call<'_>) -> Reply {
+    let (id, name, _) = find(call, settled(call)?)?;
+    call.update::<Database>(id, |record| {
+        record.body.users.remove(&name);
+    });
+    Ok(done("user deleted"))
+}
+
+fn rotate(call: &mut Call<'_>) -> Reply {
+    let (id, name, mut user) = find(call, settled(call)?)?;
+    user.rotations += 1;
+    let (key, kept) = (name.clone(), user.clone());
+    call.update::<Database>(id, |record| {
+        record.body.users.insert(key, kept);
+    });
+    Ok(answer(id, &name, &user, "password changed"))
+}
+
+fn read_password(call: &mut Call<'_>) -> Reply {
+    let (id, name, user) = find(call, call.find_database()?)?;
+    Ok(answer(id, &name, &user, ""))
+}
+
+fn answer(id: Uuid, name: &str, user: &User, message: &str) -> crate::emulator::world::Response {
+    success(200, message, |fields| {
+        fields.object("data", |fields| {
+            fields.put("name", name);
+            fields.put("password", &password(id, name, user.rotations));
+        });
+    })
+}

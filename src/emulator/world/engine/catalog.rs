@@ -1,0 +1,237 @@
+//! The catalog: templates, plans and prices, as data. All values are made up; the shapes are not.
+
+use rust_decimal::Decimal;
+use uuid::Uuid;
+
+use super::money::cents;
+
+/// An operating system to start a VM from.
+pub(crate) struct Template {
+    pub(crate) id: Uuid,
+    pub(crate) slug: &'static str,
+    pub(in crate::emulator::world) name: &'static str,
+    pub(in crate::emulator::world) os_family: &'static str,
+    pub(in crate::emulator::world) version: &'static str,
+}
+
+/// A size of VM.
+pub(crate) struct VmPlan {
+    pub(crate) id: i64,
+    pub(crate) slug: &'static str,
+    pub(in crate::emulator::world) cpu: i64,
+    /// MB.
+    pub(in crate::emulator::world) ram: i64,
+    /// GB.
+    pub(in crate::emulator::world) storage: i64,
+    cents: i64,
+}
+
+/// A size of managed database.
+pub(crate) struct DatabasePlan {
+    pub(crate) id: i64,
+    pub(crate) slug: &'static str,
+    pub(crate) engine: &'static str,
+    pub(in crate::emulator::world) cpu: i64,
+    /// MB.
+    pub(in crate::emulator::world) ram: i64,
+    /// GB.
+    pub(in crate::emulator::world) storage: i64,
+    cents: i64,
+}
+
+/// A size of Kubernetes worker.
+pub(crate) struct NodePlan {
+    pub(crate) id: i64,
+    pub(crate) slug: &'static str,
+    pub(in crate::emulator::world) node_class: &'static str,
+    pub(in crate::emulator::world) cpu: i64,
+    pub(in crate::emulator::world) ram: i64,
+    pub(in crate::emulator::world) storage: i64,
+    cents: i64,
+}
+
+/// A database system.
+pub(in crate::emulator::world) struct Engine {
+    pub(in crate::emulator::world) name: &'static str,
+    /// Newest first.
+    pub(in crate::emulator::world) versions: &'static [&'static str],
+    /// The port of its private endpoint, first, and others.
+    pub(in crate::emulator::world) ports: &'static [u16],
+    /// What high availability costs, in per cent of the plan.
+    pub(in crate::emulator::world) ha_percent: i64,
+}
+
+const fn template(
+    id: u128,
+    slug: &'static str,
+    name: &'static str,
+    os_family: &'static str,
+    version: &'static str,
+) -> Template {
+    // Version 4 and the RFC's variant, so that the ids have the shape of all others.
+    let id = Uuid::from_u128(0x7e3a_91c4_5d20_4b6f_9a11_0000_0000_0000 | id);
+    Template { id, slug, name, os_family, version }
+}
+
+/// Templates.
+pub(crate) static TEMPLATES: [Template; 8] = [
+    template(0x01, "ubuntu-24.04", "Ubuntu 24.04 LTS", "ubuntu", "24.04"),
+    template(0x02, "ubuntu-22.04", "Ubuntu 22.04 LTS", "ubuntu", "22.04"),
+    template(0x03, "debian-13", "Debian 13", "debian", "13"),
+    template(0x04, "debian-12", "Debian 12", "debian", "12"),
+    template(0x05, "rocky-9", "Rocky Linux 9", "rocky", "9"),
+    template(0x06, "almalinux-9", "AlmaLinux 9", "almalinux", "9"),
+    template(0x07, "fedora-43", "Fedora 43", "fedora", "43"),
+    template(0x08, "alpine-3.23", "Alpine Linux 3.23", "alpine", "3.23"),
+];
+
+const fn vm(id: i64, slug: &'static str, size: (i64, i64, i64), cents: i64) -> VmPlan {
+    VmPlan { id, slug, cpu: size.0, ram: size.1, storage: size.2, cents }
+}
+
+/// VM plans.
+pub(crate) static VM_PLANS: [VmPlan; 11] = [
+    vm(1, "std-1c-1g", (1, 1_024, 25), 500),
+    vm(2, "std-1c-2g", (1, 2_048, 50), 1_000),
+    vm(3, "std-2c-4g", (2, 4_096, 80), 2_000),
+    vm(4, "std-4c-8g", (4, 8_192, 160), 4_000),
+    vm(5, "std-8c-16g", (8, 16_384, 320), 8_000),
+    vm(6, "cpu-2c-4g", (2, 4_096, 50), 3_600),
+    vm(7, "cpu-4c-8g", (4, 8_192, 100), 7_200),
+    vm(8, "cpu-8c-16g", (8, 16_384, 200), 14_400),
+    vm(9, "cpu-16c-32g", (16, 32_768, 400), 28_800),
+    vm(10, "mem-2c-16g", (2, 16_384, 100), 9_000),
+    vm(11, "mem-4c-32g", (4, 32_768, 200), 18_000),
+];
+
+const fn db(
+    id: i64,
+    slug: &'static str,
+    engine: &'static str,
+    size: (i64, i64, i64),
+    cents: i64,
+) -> DatabasePlan {
+    DatabasePlan { id, slug, engine, cpu: size.0, ram: size.1, storage: size.2, cents }
+}
+
+/// Database plans.
+pub(crate) static DATABASE_PLANS: [DatabasePlan; 21] = [
+    db(101, "pg-free", "postgres", (1, 512, 1), 0),
+    db(102, "pg-1c-2g", "postgres", (1, 2_048, 20), 1_900),
+    db(103, "pg-2c-4g", "postgres", (2, 4_096, 50), 3_900),
+    db(104, "pg-4c-8g", "postgres", (4, 8_192, 100), 7_900),
+    db(105, "pg-8c-16g", "postgres", (8, 16_384, 200), 15_900),
+    db(106, "pg-16c-64g", "postgres", (16, 65_536, 500), 49_900),
+    db(201, "mysql-1c-2g", "mysql", (1, 2_048, 20), 1_900),
+    db(202, "mysql-2c-4g", "mysql", (2, 4_096, 50), 3_900),
+    db(203, "mysql-4c-8g", "mysql", (4, 8_192, 100), 7_900),
+    db(204, "mysql-8c-16g", "mysql", (8, 16_384, 200), 15_900),
+    db(301, "valkey-free", "valkey", (1, 256, 1), 0),
+    db(302, "valkey-1c-1g", "valkey", (1, 1_024, 10), 1_500),
+    db(303, "valkey-1c-2g", "valkey", (1, 2_048, 10), 2_500),
+    db(304, "valkey-2c-4g", "valkey", (2, 4_096, 20), 4_500),
+    db(305, "valkey-4c-8g", "valkey", (4, 8_192, 40), 8_500),
+    db(401, "clickhouse-2c-8g", "clickhouse", (2, 8_192, 100), 8_900),
+    db(402, "clickhouse-4c-16g", "clickhouse", (4, 16_384, 200), 17_900),
+    db(403, "clickhouse-8c-32g", "clickhouse", (8, 32_768, 400), 35_900),
+    db(501, "kafka-2c-4g", "kafka", (2, 4_096, 60), 9_900),
+    db(502, "kafka-4c-8g", "kafka", (4, 8_192, 120), 19_900),
+    db(503, "kafka-8c-16g", "kafka", (8, 16_384, 240), 39_900),
+];
+
+const fn node(id: i64, slug: &'static str, class: &'static str, cpu: i64, cents: i64) -> NodePlan {
+    NodePlan { id, slug, node_class: class, cpu, ram: cpu * 2_048, storage: cpu * 40, cents }
+}
+
+/// Kubernetes worker plans.
+pub(crate) static NODE_PLANS: [NodePlan; 5] = [
+    node(701, "std-2c-4g", "shared", 2, 2_400),
+    node(702, "std-4c-8g", "shared", 4, 4_800),
+    node(703, "cpu-2c-4g", "cpu_optimized", 2, 4_000),
+    node(704, "cpu-4c-8g", "cpu_optimized", 4, 8_000),
+    node(705, "cpu-8c-16g", "cpu_optimized", 8, 16_000),
+];
+
+/// Database systems.
+pub(in crate::emulator::world) static ENGINES: [Engine; 5] = [
+    Engine { name: "postgres", versions: &["18", "17", "16", "15"], ports: &[6432, 5432], ha_percent: 70 },
+    Engine { name: "mysql", versions: &["8.4", "8.0"], ports: &[3306], ha_percent: 140 },
+    Engine { name: "valkey", versions: &["8", "7"], ports: &[6379], ha_percent: 70 },
+    Engine { name: "clickhouse", versions: &["25", "24"], ports: &[9440, 8443], ha_percent: 70 },
+    Engine { name: "kafka", versions: &["4", "3"], ports: &[9093], ha_percent: 140 },
+];
+
+/// Control planes of a cluster: single, and highly available; cents a month.
+pub(in crate::emulator::world) const CONTROL_PLANE: (i64, i64) = (0, 6_000);
+/// A GB of volume, cents a month.
+pub(in crate::emulator::world) const VOLUME_GB: i64 = 10;
+/// A GB of snapshot, cents a month.
+pub(in crate::emulator::world) const SNAPSHOT_GB: i64 = 5;
+/// A GB of backup, cents a month.
+pub(in crate::emulator::world) const BACKUP_GB: i64 = 4;
+/// A GB of database storage above what the plan includes, cents a month.
+const DATABASE_GB: i64 = 20;
+/// An IPv4 address, cents a month.
+pub(in crate::emulator::world) const IPV4: i64 = 300;
+
+impl VmPlan {
+    pub(in crate::emulator::world) fn month(&self) -> Decimal {
+        cents(self.cents)
+    }
+}
+
+impl DatabasePlan {
+    pub(in crate::emulator::world) fn month(&self) -> Decimal {
+        cents(self.cents)
+    }
+
+    pub(crate) fn is_free(&self) -> bool {
+        self.cents == 0
+    }
+
+    /// Returns the price of a GB above the included storage, a month.
+    pub(in crate::emulator::world) fn storage_month(&self) -> Decimal {
+        if self.is_free() { Decimal::ZERO } else { cents(DATABASE_GB) }
+    }
+}
+
+impl NodePlan {
+    pub(in crate::emulator::world) fn month(&self) -> Decimal {
+        cents(self.cents)
+    }
+}
+
+pub(in crate::emulator::world) fn vm_plan(id: i64) -> Option<&'static VmPlan> {
+    VM_PLANS.iter().find(|plan| plan.id == id)
+}
+
+pub(in crate::emulator::world) fn database_plan(id: i64) -> Option<&'static DatabasePlan> {
+    DATABASE_PLANS.iter().find(|plan| plan.id == id)
+}
+
+pub(in crate::emulator::world) fn node_plan(id: i64) -> Option<&'static NodePlan> {
+    NODE_PLANS.iter().find(|plan| plan.id == id)
+}
+
+pub(in crate::emulator::world) fn engine(name: &str) -> Option<&'static Engine> {
+    ENGINES.iter().find(|engine| engine.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn ids_and_slugs_are_unique_and_plans_have_an_engine() {
+        let templates: BTreeSet<_> = TEMPLATES.iter().map(|template| template.id).collect();
+        assert_eq!(templates.len(), TEMPLATES.len());
+        assert!(templates.iter().all(|id| id.get_version_num() == 4));
+        let ids: BTreeSet<_> = VM_PLANS.iter().map(|plan| plan.id).collect();
+        assert_eq!(ids.len(), VM_PLANS.len());
+        let slugs: BTreeSet<_> = DATABASE_PLANS.iter().map(|plan| plan.slug).collect();
+        assert_eq!(slugs.len(), DATABASE_PLANS.len());
+        assert!(DATABASE_PLANS.iter().all(|plan| engine(plan.engine).is_some()));
+    }
+}

@@ -1,0 +1,77 @@
+//! `Children`: which records belong to which other one, in order of age.
+
+use std::collections::BTreeSet;
+
+use uuid::Uuid;
+
+use super::table::{Body, Record, Table, View};
+use crate::emulator::world::Time;
+use crate::emulator::world::request::call::{Call, Reply, listing};
+
+/// The records of one kind by the record that they belong to.
+#[derive(Debug, Default)]
+pub(in crate::emulator::world) struct Children(BTreeSet<(Uuid, Time, Uuid)>);
+
+impl Children {
+    /// Adds a record of a parent, or takes it out.
+    pub(in crate::emulator::world) fn note<T>(&mut self, parent: Uuid, record: &Record<T>, present: bool) {
+        let key = (parent, record.created_at, record.id);
+        if present {
+            self.0.insert(key);
+        } else {
+            self.0.remove(&key);
+        }
+    }
+
+    /// Returns the ids of a parent's records, oldest first.
+    pub(in crate::emulator::world) fn of(&self, parent: Uuid) -> impl DoubleEndedIterator<Item = Uuid> {
+        let all = (parent, Time::MIN, Uuid::nil())..=(parent, Time::MAX, Uuid::max());
+        self.0.range(all).map(|(_, _, id)| *id)
+    }
+}
+
+/// A kind whose records belong to a record of another kind.
+pub(in crate::emulator::world) trait Child: Body {
+    fn children(table: &Table<Self>) -> &Children;
+}
+
+impl<T: Child> Table<T> {
+    /// Returns a parent's records, youngest first.
+    pub(in crate::emulator::world) fn of(&self, parent: Uuid) -> impl Iterator<Item = &Record<T>> {
+        T::children(self).of(parent).rev().filter_map(|id| self.get(id))
+    }
+
+    /// Removes all records of a parent.
+    pub(in crate::emulator::world) fn remove_all(&mut self, parent: Uuid) {
+        let ids: Vec<_> = T::children(self).of(parent).collect();
+        for id in ids {
+            self.remove(id);
+        }
+    }
+
+    /// Removes the oldest records of a parent, but for the youngest so many and those that are to stay.
+    pub(in crate::emulator::world) fn prune(
+        &mut self,
+        parent: Uuid,
+        keep: usize,
+        stays: impl Fn(&Record<T>) -> bool,
+    ) {
+        let older = self.of(parent).skip(keep).filter(|record| !stays(record));
+        let ids: Vec<_> = older.map(|record| record.id).collect();
+        for id in ids {
+            self.remove(id);
+        }
+    }
+}
+
+impl Call<'_> {
+    /// Answers with a page of a parent's records, youngest first.
+    pub(in crate::emulator::world) fn list_children<T: Child>(&self, parent: Uuid) -> Reply {
+        let (offset, limit) = self.window()?;
+        let table = self.world.table::<T>();
+        let total = T::children(table).of(parent).count();
+        let view = View { world: self.world, now: self.now, detail: false };
+        let page = table.of(parent).skip(offset).take(limit);
+        Ok(listing(total, page, |fields, record| T::show(record, view, fields)))
+    }
+}

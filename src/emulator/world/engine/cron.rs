@@ -1,0 +1,127 @@
+//! `Cron`: a five-field schedule in a time zone.
+
+use croner::parser::{CronParser, Seconds, Year};
+use jiff::tz::{TimeZone, TimeZoneDatabase};
+
+use super::message::Refusal;
+use crate::emulator::world::Time;
+
+/// When something recurs.
+pub(in crate::emulator::world) struct Cron {
+    fields: croner::Cron,
+    zone: TimeZone,
+}
+
+/// Returns an IANA zone; the database is part of the program, so that it is the same everywhere.
+fn zone(name: &str) -> Result<TimeZone, Refusal> {
+    TimeZoneDatabase::bundled().get(name).map_err(|_| {
+        Refusal::bad(format!("cron_timezone {name} is not an IANA time zone such as Europe/Paris"))
+    })
+}
+
+impl Cron {
+    /// Reads a schedule.
+    pub(in crate::emulator::world) fn parse(schedule: &str, timezone: &str) -> Result<Self, Refusal> {
+        let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
+        let wrong = |why: String| {
+            Refusal::bad(format!(
+                "cron_schedule {schedule} is not a schedule such as \"0 6 * * 1-5\" (minute, hour, day, \
+                 month, weekday): {why}"
+            ))
+        };
+        let fields = parser.parse(schedule).map_err(|error| wrong(error.to_string()))?;
+        let cron = Self { fields, zone: zone(timezone)? };
+        if cron.next(Time::UNIX_EPOCH).is_none() {
+            return Err(wrong("there is no such day".to_owned()));
+        }
+        Ok(cron)
+    }
+
+    /// Returns the first time after another at which it recurs.
+    pub(in crate::emulator::world) fn next(&self, after: Time) -> Option<Time> {
+        let found = self.fields.find_next_occurrence(&after.to_zoned(self.zone.clone()), false);
+        found.ok().map(|zoned| zoned.timestamp())
+    }
+
+    /// Returns a time from which on it recurs at least so many times up to an end (included), and not
+    /// many more; a time before `start` is never returned.
+    pub(in crate::emulator::world) fn shortly_before(&self, start: Time, end: Time, times: usize) -> Time {
+        let mut seconds = 3_600;
+        loop {
+            let from = super::status_timeline::after(end, -seconds);
+            if from <= start {
+                return start;
+            }
+            let mut at = from;
+            let mut found = 0;
+            while let Some(next) = self.next(at).filter(|next| *next <= end && found < times) {
+                at = next;
+                found += 1;
+            }
+            if found >= times {
+                return from;
+            }
+            seconds *= 2;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Time {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn schedules_recur_in_their_zone() {
+        let now = at("2026-03-04T12:00:00Z");
+        for (schedule, zone, wanted) in [
+            ("0 6 * * 1-5", "UTC", "2026-03-05T06:00:00Z"),
+            ("0 6 * * 1-5", "Europe/Paris", "2026-03-05T05:00:00Z"),
+            ("*/15 * * * *", "Asia/Kathmandu", "2026-03-04T12:15:00Z"),
+            ("0 0 1 1 *", "America/New_York", "2027-01-01T05:00:00Z"),
+            ("0 0 29 2 *", "UTC", "2028-02-29T00:00:00Z"),
+            ("30 2 29 3 *", "Europe/Paris", "2026-03-29T01:00:00Z"),
+            ("@hourly", "UTC", "2026-03-04T13:00:00Z"),
+        ] {
+            let cron = Cron::parse(schedule, zone).ok().unwrap();
+            assert_eq!(cron.next(now), Some(at(wanted)), "{schedule} {zone}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_schedule_is_refused() {
+        for (schedule, zone, words) in [
+            ("", "UTC", "cron_schedule"),
+            ("* * * *", "UTC", "cron_schedule"),
+            ("* * * * * *", "UTC", "cron_schedule"),
+            ("60 * * * *", "UTC", "cron_schedule"),
+            ("* 24 * * *", "UTC", "cron_schedule"),
+            ("often", "UTC", "cron_schedule"),
+            ("0 0 30 2 *", "UTC", "no such day"),
+            ("* * * * *", "Paris", "IANA"),
+            ("* * * * *", "", "IANA"),
+        ] {
+            let refusal = Cron::parse(schedule, zone).err().unwrap();
+            assert!(refusal.message.contains(words), "{schedule} {zone}: {}", refusal.message);
+        }
+    }
+
+    #[test]
+    fn a_long_time_is_skipped_to_where_the_last_ones_are() {
+        let cron = |schedule| Cron::parse(schedule, "UTC").ok().unwrap();
+        let (start, end) = (at("2026-01-01T00:00:00Z"), at("2036-01-01T00:00:00Z"));
+        for schedule in ["* * * * *", "0 6 * * 1-5", "0 0 1 * *", "0 0 29 2 *", "* 3 1 1 *"] {
+            let cron = cron(schedule);
+            let from = cron.shortly_before(start, end, 50);
+            let count = std::iter::successors(cron.next(from), |at| cron.next(*at))
+                .take_while(|at| *at <= end)
+                .count();
+            assert!(count >= 50 || from == start, "{schedule}: {count}");
+            assert!(count <= 4_000, "{schedule}: {count}");
+        }
+        assert_eq!(cron("* * * * *").shortly_before(end, end, 50), end);
+    }
+}

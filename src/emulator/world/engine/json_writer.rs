@@ -1,0 +1,112 @@
+//! `Fields`: a JSON object written straight into the answer, without a tree in between.
+
+use rust_decimal::Decimal;
+use serde::Serialize;
+
+/// An object that is being written.
+pub(in crate::emulator::world) struct Fields<'a> {
+    out: &'a mut Vec<u8>,
+    empty: bool,
+}
+
+impl<'a> Fields<'a> {
+    /// Writes one object.
+    pub(in crate::emulator::world) fn write(out: &'a mut Vec<u8>, fill: impl FnOnce(&mut Self)) {
+        out.push(b'{');
+        let mut fields = Self { out, empty: true };
+        fill(&mut fields);
+        fields.out.push(b'}');
+    }
+
+    /// Writes an array of objects; `fill` writes the fields of one item.
+    pub(in crate::emulator::world) fn write_array<T>(
+        out: &mut Vec<u8>,
+        items: impl IntoIterator<Item = T>,
+        fill: impl Fn(&mut Fields<'_>, T),
+    ) {
+        out.push(b'[');
+        for (index, item) in items.into_iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            Fields::write(out, |fields| fill(fields, item));
+        }
+        out.push(b']');
+    }
+
+    fn key(&mut self, name: &str) {
+        if !self.empty {
+            self.out.push(b',');
+        }
+        self.empty = false;
+        self.value(name);
+        self.out.push(b':');
+    }
+
+    fn value(&mut self, value: &(impl Serialize + ?Sized)) {
+        let before = self.out.len();
+        if serde_json::to_writer(&mut *self.out, value).is_err() {
+            // Only a map with keys that are not text could end here, and the records hold none.
+            self.out.truncate(before);
+            self.out.extend_from_slice(b"null");
+        }
+    }
+
+    /// Writes a field.
+    pub(in crate::emulator::world) fn put(&mut self, name: &str, value: &(impl Serialize + ?Sized)) {
+        self.key(name);
+        self.value(value);
+    }
+
+    /// Writes an exact decimal as a JSON number.
+    pub(in crate::emulator::world) fn number(&mut self, name: &str, value: Decimal) {
+        self.key(name);
+        self.out.extend_from_slice(value.normalize().to_string().as_bytes());
+    }
+
+    /// Writes an exact decimal as a JSON text, with the digits of an hourly price.
+    pub(in crate::emulator::world) fn number_text(&mut self, name: &str, value: Decimal) {
+        self.put(name, &format!("{value:.4}"));
+    }
+
+    /// Writes an object as a field.
+    pub(in crate::emulator::world) fn object(&mut self, name: &str, fill: impl FnOnce(&mut Fields<'_>)) {
+        self.key(name);
+        Fields::write(self.out, fill);
+    }
+
+    /// Writes an array of objects as a field.
+    pub(in crate::emulator::world) fn array<T>(
+        &mut self,
+        name: &str,
+        items: impl IntoIterator<Item = T>,
+        fill: impl Fn(&mut Fields<'_>, T),
+    ) {
+        self.key(name);
+        Fields::write_array(self.out, items, fill);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_what_a_parser_reads_back() {
+        let mut out = Vec::new();
+        Fields::write(&mut out, |fields| {
+            fields.put("text", "a\"\u{1}\u{202e}");
+            fields.number("money", Decimal::new(12_500, 4));
+            fields.number_text("hour", Decimal::new(68, 4));
+            fields.object("inner", |inner| inner.put("none", &None::<u8>));
+            fields.array("items", [1, 2], |item, n| item.put("n", &n));
+            fields.array("empty", [0; 0], |item, n| item.put("n", &n));
+        });
+        let read: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        let wanted = serde_json::json!({
+            "text": "a\"\u{1}\u{202e}", "money": 1.25, "hour": "0.0068",
+            "inner": {"none": null}, "items": [{"n": 1}, {"n": 2}], "empty": [],
+        });
+        assert_eq!(read, wanted);
+    }
+}

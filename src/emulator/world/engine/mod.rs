@@ -1,0 +1,13 @@
+//! Tables, messages, time and money: what every part of the service is built on. Nothing here names a kind.
+
+pub(super) mod age_order;
+pub(super) mod catalog;
+pub(super) mod child_index;
+pub(super) mod cron;
+pub(super) mod json_writer;
+pub(super) mod message;
+pub(super) mod money;
+pub(super) mod monthly_meter;
+pub(super) mod request_body;
+pub(super) mod status_timeline;
+pub(super) mod table;

@@ -1,0 +1,50 @@
+//! Money: exact decimals, rounded half to even: 4 decimals by the hour, 2 by the month.
+
+use rust_decimal::{Decimal, RoundingStrategy};
+
+/// Hours of a month, as the service counts them.
+pub(in crate::emulator::world) const MONTH_HOURS: i64 = 730;
+
+/// Returns an amount of whole cents.
+pub(in crate::emulator::world) fn cents(amount: i64) -> Decimal {
+    Decimal::new(amount, 2)
+}
+
+/// Returns an amount to the cent.
+pub(in crate::emulator::world) fn monthly(amount: Decimal) -> Decimal {
+    amount.round_dp_with_strategy(2, RoundingStrategy::MidpointNearestEven)
+}
+
+/// Returns what an hour of an exact monthly price costs.
+pub(in crate::emulator::world) fn hourly(month: Decimal) -> Decimal {
+    (month / Decimal::from(MONTH_HOURS)).round_dp_with_strategy(4, RoundingStrategy::MidpointNearestEven)
+}
+
+/// Returns the share of a monthly price that falls on some of its hours, to the cent.
+pub(in crate::emulator::world) fn share(month: Decimal, hours: i64) -> Decimal {
+    monthly(month * Decimal::from(hours) / Decimal::from(MONTH_HOURS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_go_to_the_even_neighbour() {
+        for (exact, wanted) in [("1.005", "1.00"), ("1.015", "1.02"), ("1.025", "1.02"), ("1.0251", "1.03")]
+        {
+            assert_eq!(monthly(exact.parse().unwrap()), wanted.parse().unwrap(), "{exact}");
+        }
+        assert_eq!(hourly(cents(500)).to_string(), "0.0068");
+        // 0.0365 / 730 is 0.00005 exactly: between 0.0000 and 0.0001.
+        assert_eq!(hourly("0.0365".parse().unwrap()), Decimal::ZERO);
+        assert_eq!(hourly("0.1095".parse().unwrap()), "0.0002".parse().unwrap());
+    }
+
+    #[test]
+    fn a_share_of_all_hours_is_the_price() {
+        assert_eq!(share(cents(7_300), MONTH_HOURS), cents(7_300));
+        assert_eq!(share(cents(7_300), 365), cents(3_650));
+        assert_eq!(share(cents(7_300), 0), Decimal::ZERO);
+    }
+}

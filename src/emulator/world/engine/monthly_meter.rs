@@ -1,0 +1,134 @@
+//! `MonthMeter`: what was used in this calendar month and in the one before, exactly.
+
+use jiff::ToSpan;
+use jiff::tz::TimeZone;
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+
+use crate::emulator::world::Time;
+
+/// Milliseconds of an hour: amounts are kept in units of a rate's hour, multiplied by this.
+const HOUR: i64 = 3_600_000;
+
+/// Amounts by month. They are sums of a rate and whole milliseconds and nothing is rounded, so one
+/// long step is the same as many short ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::emulator::world) struct MonthMeter {
+    since: Time,
+    current: Decimal,
+    previous: Decimal,
+}
+
+/// Returns the first moment of a time's month (UTC).
+pub(in crate::emulator::world) fn month_start(time: Time) -> Time {
+    let first = time.to_zoned(TimeZone::UTC).date().first_of_month();
+    first.to_zoned(TimeZone::UTC).map_or(time, |zoned| zoned.timestamp())
+}
+
+/// Returns the first moment of the month after a time's.
+pub(in crate::emulator::world) fn next_month(time: Time) -> Time {
+    let first = time.to_zoned(TimeZone::UTC).date().first_of_month();
+    let next = first.checked_add(1.month()).and_then(|date| date.to_zoned(TimeZone::UTC));
+    next.map_or(Time::MAX, |zoned| zoned.timestamp())
+}
+
+fn between(rate: Decimal, from: Time, to: Time) -> Decimal {
+    rate.saturating_mul(Decimal::from((to.as_millisecond() - from.as_millisecond()).max(0)))
+}
+
+impl MonthMeter {
+    /// Returns a meter that begins now.
+    pub(in crate::emulator::world) fn new(now: Time) -> Self {
+        Self { since: now, ..Self::default() }
+    }
+
+    /// Brings the meter to a time, at the rate that held since the last one.
+    pub(in crate::emulator::world) fn run(&mut self, now: Time, rate: Decimal) {
+        let start = month_start(now);
+        if self.since >= start {
+            self.current = self.current.saturating_add(between(rate, self.since, now));
+        } else {
+            let earlier = month_start(Time::from_millisecond(start.as_millisecond() - 1).unwrap_or(start));
+            let carried = if self.since >= earlier { self.current } else { Decimal::ZERO };
+            self.previous = carried.saturating_add(between(rate, self.since.max(earlier), start));
+            self.current = between(rate, start, now);
+        }
+        self.since = self.since.max(now);
+    }
+
+    /// Returns the amount of this month, in whole rates.
+    pub(in crate::emulator::world) fn current(&self) -> Decimal {
+        self.current / Decimal::from(HOUR)
+    }
+
+    /// Returns the amount of the month before.
+    pub(in crate::emulator::world) fn previous(&self) -> Decimal {
+        self.previous / Decimal::from(HOUR)
+    }
+
+    /// Returns when this month's amount comes to a limit, if it does so within the month.
+    pub(in crate::emulator::world) fn reaches(&self, limit: Decimal, rate: Decimal) -> Option<Time> {
+        let missing = limit.checked_mul(Decimal::from(HOUR))?.checked_sub(self.current)?;
+        if missing <= Decimal::ZERO {
+            return Some(self.since);
+        }
+        let steps = missing.checked_div(rate)?.ceil();
+        let at = i64::try_from(steps).ok()?.checked_add(self.since.as_millisecond())?;
+        Time::from_millisecond(at).ok().filter(|at| *at < next_month(self.since))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::emulator::world::engine::status_timeline::after;
+
+    fn at(text: &str) -> Time {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn months_are_told_apart() {
+        let mut meter = MonthMeter::new(at("2026-01-31T22:00:00Z"));
+        let rate = Decimal::from(2);
+        meter.run(at("2026-02-01T03:00:00Z"), rate);
+        assert_eq!((meter.previous(), meter.current()), (4.into(), 6.into()));
+        meter.run(at("2026-02-01T04:00:00Z"), rate);
+        assert_eq!((meter.previous(), meter.current()), (4.into(), 8.into()));
+        // A whole month nobody looked: February is over, and March is the month before.
+        meter.run(at("2026-04-01T00:00:00Z"), rate);
+        assert_eq!((meter.previous(), meter.current()), ((2 * 31 * 24).into(), 0.into()));
+        assert_eq!(next_month(at("2026-12-31T23:59:59Z")), at("2027-01-01T00:00:00Z"));
+        assert_eq!(next_month(Time::MAX), Time::MAX);
+    }
+
+    #[test]
+    fn a_limit_is_reached_within_the_month_or_not_at_all() {
+        let meter = MonthMeter::new(at("2026-03-01T00:00:00Z"));
+        let hourly = Decimal::new(1, 1);
+        assert_eq!(meter.reaches(Decimal::from(1), hourly), Some(at("2026-03-01T10:00:00Z")));
+        assert_eq!(meter.reaches(Decimal::from(75), hourly), None);
+        assert_eq!(meter.reaches(Decimal::from(1), Decimal::ZERO), None);
+        assert_eq!(meter.reaches(Decimal::ZERO, Decimal::ZERO), Some(at("2026-03-01T00:00:00Z")));
+    }
+
+    proptest! {
+        #[test]
+        fn one_step_is_as_many(steps in prop::collection::vec(0i64..5_000_000, 1..20), rate in 0i64..100_000) {
+            let begin = at("2026-01-20T00:00:00Z");
+            let rate = Decimal::new(rate, 4);
+            let mut many = MonthMeter::new(begin);
+            let mut now = begin;
+            for step in steps {
+                now = after(now, step);
+                many.run(now, rate);
+            }
+            let mut one = MonthMeter::new(begin);
+            one.run(now, rate);
+            prop_assert_eq!(many, one);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! `Fields` of a request's body: each is read with its type and bounds, or refused by name.
+
+use rust_decimal::Decimal;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::message::Refusal;
+
+/// A request's JSON object. `null` counts as absent; unknown fields are ignored.
+pub(in crate::emulator::world) struct Body(Map<String, Value>);
+
+/// Largest amount of money: sums of it stay exact.
+const MOST_MONEY: i64 = 1_000_000_000;
+
+/// One field that is there.
+pub(in crate::emulator::world) struct Field<'a> {
+    name: &'a str,
+    value: &'a Value,
+}
+
+impl Body {
+    /// Reads a body; none at all is an empty object.
+    pub(in crate::emulator::world) fn parse(bytes: &[u8]) -> Result<Self, Refusal> {
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Self(Map::new()));
+        }
+        match serde_json::from_slice(bytes) {
+            Ok(Value::Object(fields)) => Ok(Self(fields)),
+            Ok(_) => Err(Refusal::bad("the body must be a JSON object")),
+            Err(error) => Err(Refusal::bad(format!("the body is not valid JSON: {error}"))),
+        }
+    }
+
+    /// Reads a field when it is there.
+    pub(in crate::emulator::world) fn optional<'a, T>(
+        &'a self,
+        name: &'a str,
+        read: impl FnOnce(Field<'a>) -> Result<T, Refusal>,
+    ) -> Result<Option<T>, Refusal> {
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => read(Field { name, value }).map(Some),
+        }
+    }
+
+    /// Reads a field that must be there.
+    pub(in crate::emulator::world) fn required<'a, T>(
+        &'a self,
+        name: &'a str,
+        read: impl FnOnce(Field<'a>) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        self.optional(name, read)?.ok_or_else(|| Refusal::bad(format!("{name} is required")))
+    }
+
+    /// Refuses a region that is not there.
+    pub(in crate::emulator::world) fn region(&self) -> Result<(), Refusal> {
+        self.optional("region", |field| field.one_of(&["us-east"])).map(|_| ())
+    }
+}
+
+impl<'a> Field<'a> {
+    fn wrong<T>(&self, wanted: &str) -> Result<T, Refusal> {
+        Err(Refusal::bad(format!("{} must be {wanted}", self.name)))
+    }
+
+    pub(in crate::emulator::world) fn boolean(self) -> Result<bool, Refusal> {
+        self.value.as_bool().map_or_else(|| self.wrong("true or false"), Ok)
+    }
+
+    /// A whole number within bounds.
+    pub(in crate::emulator::world) fn integer(self, min: i64, max: i64) -> Result<i64, Refusal> {
+        match self.value.as_i64() {
+            Some(number) if (min..=max).contains(&number) => Ok(number),
+            _ => self.wrong(&format!("an integer from {min} to {max}")),
+        }
+    }
+
+    /// A number of at least so much, exactly as it was written.
+    pub(in crate::emulator::world) fn decimal(self, min: Decimal) -> Result<Decimal, Refusal> {
+        let read = self.value.as_number().and_then(|number| number.to_string().parse::<Decimal>().ok());
+        let read = read.filter(|number| (min..=Decimal::from(MOST_MONEY)).contains(number));
+        read.map_or_else(|| self.wrong(&format!("a number from {min} to {MOST_MONEY}")), Ok)
+    }
+
+    /// Text with bounds on its length in characters.
+    pub(in crate::emulator::world) fn text(self, min: usize, max: usize) -> Result<&'a str, Refusal> {
+        match self.value.as_str() {
+            Some(text) if (min..=max).contains(&text.chars().count()) => Ok(text),
+            _ => self.wrong(&format!("a text of {min} to {max} characters")),
+        }
+    }
+
+    /// A short text that may be written as a whole number.
+    pub(in crate::emulator::world) fn word(self, max: usize) -> Result<String, Refusal> {
+        match self.value.as_i64() {
+            Some(number) => Ok(number.to_string()),
+            None => self.text(1, max).map(str::to_owned),
+        }
+    }
+
+    /// A display name.
+    pub(in crate::emulator::world) fn name(self) -> Result<String, Refusal> {
+        self.text(1, 64).map(str::to_owned)
+    }
+
+    /// A name, or a whole number in its place.
+    pub(in crate::emulator::world) fn name_or_number(self) -> Result<String, Refusal> {
+        match self.value.as_u64() {
+            Some(number) => Ok(number.to_string()),
+            None => self.text(1, 255).map(str::to_owned),
+        }
+    }
+
+    pub(in crate::emulator::world) fn one_of(
+        self,
+        words: &[&'static str],
+    ) -> Result<&'static str, Refusal> {
+        let found = words.iter().find(|word| self.value.as_str() == Some(**word));
+        found.copied().map_or_else(|| self.wrong(&format!("one of {}", words.join(", "))), Ok)
+    }
+
+    pub(in crate::emulator::world) fn uuid(self) -> Result<Uuid, Refusal> {
+        let read = self.value.as_str().and_then(|text| Uuid::try_parse(text).ok());
+        read.map_or_else(|| self.wrong("a UUID"), Ok)
+    }
+
+    /// A list of at most so many entries, each read on its own.
+    pub(in crate::emulator::world) fn list<T>(
+        self,
+        most: usize,
+        read: impl Fn(Field<'a>) -> Result<T, Refusal>,
+    ) -> Result<Vec<T>, Refusal> {
+        match self.value.as_array() {
+            Some(items) if items.len() <= most => {
+                items.iter().map(|value| read(Field { name: self.name, value })).collect()
+            }
+            _ => self.wrong(&format!("a list of at most {most} entries")),
+        }
+    }
+
+    /// An object whose fields are read one by one.
+    pub(in crate::emulator::world) fn fields(self) -> Result<Body, Refusal> {
+        self.object().cloned().map(Body)
+    }
+
+    /// Anything of a form that its type knows.
+    pub(in crate::emulator::world) fn shaped<T: DeserializeOwned>(
+        self,
+        wanted: &str,
+    ) -> Result<T, Refusal> {
+        serde_json::from_value(self.value.clone()).or_else(|_| self.wrong(wanted))
+    }
+
+    /// An object.
+    pub(in crate::emulator::world) fn object(self) -> Result<&'a Map<String, Value>, Refusal> {
+        self.value.as_object().map_or_else(|| self.wrong("an object"), Ok)
+    }
+}

@@ -1,0 +1,134 @@
+//! `Timeline`: what an object's status is and will be; the clock alone moves it along.
+
+use jiff::SignedDuration;
+use serde::{Deserialize, Serialize};
+
+use crate::emulator::world::Time;
+use crate::model::address::Name;
+
+/// A status that holds from a time on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Step {
+    from: Time,
+    status: Name,
+}
+
+/// The statuses of an object in order of time, and when it goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::emulator::world) struct Timeline {
+    steps: Vec<Step>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    gone_at: Option<Time>,
+}
+
+/// Returns the moment some seconds later.
+pub(in crate::emulator::world) fn after(now: Time, seconds: i64) -> Time {
+    now.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(Time::MAX)
+}
+
+impl Timeline {
+    /// Returns a timeline from `now` on: each status with the seconds after which it begins.
+    pub(in crate::emulator::world) fn new(now: Time, steps: &[(i64, &str)]) -> Self {
+        let steps = steps
+            .iter()
+            .map(|(seconds, status)| Step { from: after(now, *seconds), status: Name::new(status) })
+            .collect();
+        Self { steps, gone_at: None }
+    }
+
+    /// Returns a timeline that stays at one status.
+    pub(in crate::emulator::world) fn settled(now: Time, status: &str) -> Self {
+        Self::new(now, &[(0, status)])
+    }
+
+    /// Lets the object go some seconds from now.
+    pub(in crate::emulator::world) fn gone_after(mut self, now: Time, seconds: i64) -> Self {
+        self.gone_at = Some(after(now, seconds));
+        self
+    }
+
+    /// Returns the statuses up to now: what was to come does not.
+    pub(in crate::emulator::world) fn until(mut self, now: Time) -> Self {
+        self.steps.retain(|step| step.from <= now);
+        self
+    }
+
+    /// Returns the statuses up to now, each with the time from which on it held.
+    pub(in crate::emulator::world) fn history(&self, now: Time) -> impl Iterator<Item = (Time, &str)> {
+        self.steps.iter().filter(move |step| step.from <= now).map(|step| (step.from, step.status.as_str()))
+    }
+
+    /// Lets another status follow some seconds from now.
+    pub(in crate::emulator::world) fn then(mut self, now: Time, seconds: i64, status: &str) -> Self {
+        self.steps.push(Step { from: after(now, seconds), status: Name::new(status) });
+        self
+    }
+
+    /// Returns the status that it comes to rest at.
+    pub(in crate::emulator::world) fn rest(&self) -> &str {
+        self.steps.last().map_or("", |step| step.status.as_str())
+    }
+
+    fn current(&self, now: Time) -> Option<&Step> {
+        self.steps.iter().rev().find(|step| step.from <= now).or_else(|| self.steps.first())
+    }
+
+    /// Returns the status at a time.
+    pub(in crate::emulator::world) fn status(&self, now: Time) -> &str {
+        self.current(now).map_or("", |step| step.status.as_str())
+    }
+
+    /// Returns since when that status holds.
+    pub(in crate::emulator::world) fn since(&self, now: Time) -> Option<Time> {
+        self.current(now).map(|step| step.from)
+    }
+
+    /// Returns since when, or from when on, the last status holds.
+    pub(in crate::emulator::world) fn settles_at(&self) -> Option<Time> {
+        self.steps.last().map(|step| step.from)
+    }
+
+    /// Returns when the object goes.
+    pub(in crate::emulator::world) fn gone_at(&self) -> Option<Time> {
+        self.gone_at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_a_function_of_the_time() {
+        let zero = Time::UNIX_EPOCH;
+        let timeline = Timeline::new(zero, &[(0, "pending"), (2, "deploying"), (47, "running")]);
+        for (seconds, wanted) in [
+            (-5, "pending"),
+            (0, "pending"),
+            (1, "pending"),
+            (2, "deploying"),
+            (46, "deploying"),
+            (47, "running"),
+        ] {
+            assert_eq!(timeline.status(after(zero, seconds)), wanted, "{seconds}");
+        }
+        assert_eq!(timeline.since(after(zero, 60)), Some(after(zero, 47)));
+        assert_eq!(timeline.settles_at(), Some(after(zero, 47)));
+        assert_eq!(timeline.gone_at(), None);
+        assert_eq!(timeline.rest(), "running");
+        let replaced =
+            Timeline::new(zero, &[(0, "live"), (5, "failed")]).until(zero).then(zero, 25, "superseded");
+        assert_eq!(replaced.history(after(zero, 24)).collect::<Vec<_>>(), [(zero, "live")]);
+        assert_eq!(
+            (replaced.status(after(zero, 24)), replaced.status(after(zero, 25))),
+            ("live", "superseded")
+        );
+        let leaving = Timeline::settled(zero, "deleting").gone_after(zero, 10);
+        assert_eq!(leaving.gone_at(), Some(after(zero, 10)));
+    }
+
+    #[test]
+    fn the_end_of_time_does_not_overflow() {
+        assert_eq!(after(Time::MAX, 60), Time::MAX);
+    }
+}

@@ -1,0 +1,293 @@
+//! `Table`: the records of one kind, with the indexes that keep every request cheap.
+
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
+
+use rust_decimal::Decimal;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use uuid::Uuid;
+
+use super::age_order::Ordered;
+use super::json_writer::Fields;
+use super::status_timeline::Timeline;
+use crate::emulator::world::Time;
+use crate::emulator::world::state::billing::Charge;
+use crate::emulator::world::state::world::World;
+
+/// One object: what all kinds have, and the kind's own body.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(in crate::emulator::world) struct Record<T> {
+    pub(in crate::emulator::world) id: Uuid,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::emulator::world) project: Option<Uuid>,
+    pub(in crate::emulator::world) created_at: Time,
+    pub(in crate::emulator::world) updated_at: Time,
+    pub(in crate::emulator::world) timeline: Timeline,
+    pub(in crate::emulator::world) body: T,
+}
+
+impl<T> Record<T> {
+    /// Returns the status that the timeline gives.
+    pub(in crate::emulator::world) fn status(&self, now: Time) -> &str {
+        self.timeline.status(now)
+    }
+}
+
+/// How an answer is to show records.
+#[derive(Clone, Copy)]
+pub(in crate::emulator::world) struct View<'a> {
+    pub(in crate::emulator::world) world: &'a World,
+    pub(in crate::emulator::world) now: Time,
+    /// A by-id answer, which holds what lists leave out.
+    pub(in crate::emulator::world) detail: bool,
+}
+
+/// The body of a kind's records.
+pub(in crate::emulator::world) trait Body:
+    Clone + Serialize + DeserializeOwned + 'static
+{
+    /// The kind's name.
+    const KIND: &'static str;
+    /// The kind in an error message.
+    const TITLE: &'static str;
+    /// Whether a record counts as an object of the cloud, or is only history of one.
+    const IS_OBJECT: bool = true;
+    /// What finds records by other things than id and age.
+    type Index: Default;
+
+    fn table(world: &World) -> &Table<Self>;
+    fn table_mut(world: &mut World) -> &mut Table<Self>;
+    /// Adds a record to the index, or takes it out.
+    fn index(index: &mut Self::Index, record: &Record<Self>, present: bool);
+    /// Returns what a record costs; `None` for what is free.
+    fn charge(_: &Record<Self>) -> Option<Charge> {
+        None
+    }
+    /// Notes that a subscription is paid up to a later time.
+    fn renew(_: &mut Record<Self>, _until: Time) {}
+    /// Brings what runs with the clock up to now, before a change of the record.
+    fn settle(_: &mut Record<Self>, _now: Time) {}
+    /// Returns when the clock is to do something with a record; unless a kind says otherwise, that is
+    /// when its deletion is over.
+    fn next(record: &Record<Self>) -> Option<Time> {
+        record.timeline.gone_at()
+    }
+    /// Does what was due at a time, on the clock's way to another: what would have left no trace by then
+    /// may be passed over. Afterwards `next` must lie later, or the record be gone.
+    fn happen(world: &mut World, id: Uuid, _at: Time, _until: Time) {
+        Self::table_mut(world).remove(id);
+    }
+    /// Writes the fields that the service shows.
+    fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>);
+}
+
+/// All records of a kind.
+pub(in crate::emulator::world) struct Table<T: Body> {
+    records: HashMap<Uuid, Record<T>>,
+    order: Ordered,
+    by_project: HashMap<Uuid, Ordered>,
+    index: T::Index,
+    /// What an hour costs, of all records that are billed by the hour.
+    rate: Decimal,
+    /// When each subscription is to be paid again.
+    renewals: BTreeSet<(Time, Uuid)>,
+    /// When the clock is to do something with each record.
+    agenda: BTreeSet<(Time, Uuid)>,
+    dirty: BTreeSet<Uuid>,
+}
+
+impl<T: Body> Default for Table<T> {
+    fn default() -> Self {
+        Self {
+            records: HashMap::new(),
+            order: Ordered::default(),
+            by_project: HashMap::new(),
+            index: T::Index::default(),
+            rate: Decimal::ZERO,
+            renewals: BTreeSet::new(),
+            agenda: BTreeSet::new(),
+            dirty: BTreeSet::new(),
+        }
+    }
+}
+
+impl<T: Body> Table<T> {
+    pub(in crate::emulator::world) fn get(&self, id: Uuid) -> Option<&Record<T>> {
+        self.records.get(&id)
+    }
+
+    pub(in crate::emulator::world) fn index(&self) -> &T::Index {
+        &self.index
+    }
+
+    /// Returns how many records there are, in all projects or in one.
+    pub(in crate::emulator::world) fn len(&self, project: Option<Uuid>) -> usize {
+        self.order(project).map_or(0, Ordered::len)
+    }
+
+    fn order(&self, project: Option<Uuid>) -> Option<&Ordered> {
+        project.map_or(Some(&self.order), |project| self.by_project.get(&project))
+    }
+
+    /// Returns a page of records, youngest first.
+    pub(in crate::emulator::world) fn page(
+        &self,
+        project: Option<Uuid>,
+        offset: usize,
+        limit: usize,
+    ) -> impl Iterator<Item = &Record<T>> {
+        self.order(project)
+            .into_iter()
+            .flat_map(move |order| order.page(offset, limit))
+            .filter_map(|id| self.records.get(&id))
+    }
+
+    /// Returns a page of the records of some projects, youngest first.
+    pub(in crate::emulator::world) fn merged(
+        &self,
+        projects: &[Uuid],
+        offset: usize,
+        limit: usize,
+    ) -> impl Iterator<Item = &Record<T>> {
+        let mut queue = BinaryHeap::new();
+        let mut rest: Vec<_> =
+            projects.iter().map(|project| self.page(Some(*project), 0, usize::MAX)).collect();
+        let place = |index: usize, record: &'_ Record<T>| ((record.created_at, record.id), index);
+        for (index, records) in rest.iter_mut().enumerate() {
+            queue.extend(records.next().map(|record| place(index, record)));
+        }
+        let merged = std::iter::from_fn(move || {
+            let ((_, id), index) = queue.pop()?;
+            let next = rest.get_mut(index).and_then(Iterator::next);
+            queue.extend(next.map(|record| place(index, record)));
+            self.get(id)
+        });
+        merged.skip(offset).take(limit)
+    }
+
+    /// Returns all records, oldest first.
+    pub(in crate::emulator::world) fn iter(&self) -> impl Iterator<Item = &Record<T>> {
+        self.order.iter().filter_map(|id| self.records.get(&id))
+    }
+
+    /// Returns what an hour costs, of all records that are billed by the hour.
+    pub(in crate::emulator::world) fn rate(&self) -> Decimal {
+        self.rate
+    }
+
+    /// Returns the subscription that is due first, when one is.
+    pub(in crate::emulator::world) fn due(&self, now: Time) -> Option<(Time, Uuid)> {
+        self.renewals.first().copied().filter(|(time, _)| *time <= now)
+    }
+
+    /// Returns the record that the clock turns to first, and when.
+    pub(in crate::emulator::world) fn next(&self) -> Option<(Time, Uuid)> {
+        self.agenda.first().copied()
+    }
+
+    fn note(&mut self, record: &Record<T>, present: bool) {
+        T::index(&mut self.index, record, present);
+        match (T::next(record), present) {
+            (Some(time), true) => drop(self.agenda.insert((time, record.id))),
+            (Some(time), false) => drop(self.agenda.remove(&(time, record.id))),
+            (None, _) => {}
+        }
+        let Some(charge) = T::charge(record) else { return };
+        match (charge.paid_until, present) {
+            (None, true) => self.rate += charge.hourly(),
+            (None, false) => self.rate -= charge.hourly(),
+            (Some(time), true) => drop(self.renewals.insert((time, record.id))),
+            (Some(time), false) => drop(self.renewals.remove(&(time, record.id))),
+        }
+    }
+
+    pub(in crate::emulator::world) fn insert(&mut self, record: Record<T>) {
+        let place = (record.created_at, record.id);
+        self.order.insert(place);
+        if let Some(project) = record.project {
+            self.by_project.entry(project).or_default().insert(place);
+        }
+        self.note(&record, true);
+        self.dirty.insert(record.id);
+        self.records.insert(record.id, record);
+    }
+
+    /// Changes a record in place; its age and project stay what they are.
+    pub(in crate::emulator::world) fn update(
+        &mut self,
+        id: Uuid,
+        now: Time,
+        change: impl FnOnce(&mut Record<T>),
+    ) {
+        self.amend(id, |record| {
+            change(record);
+            record.updated_at = now;
+        });
+    }
+
+    /// Changes a record without anyone having asked for it.
+    pub(in crate::emulator::world) fn amend(&mut self, id: Uuid, change: impl FnOnce(&mut Record<T>)) {
+        let Some(mut record) = self.records.remove(&id) else { return };
+        self.note(&record, false);
+        change(&mut record);
+        self.note(&record, true);
+        self.records.insert(id, record);
+        self.dirty.insert(id);
+    }
+
+    pub(in crate::emulator::world) fn remove(&mut self, id: Uuid) -> Option<Record<T>> {
+        let record = self.records.remove(&id)?;
+        let place = (record.created_at, record.id);
+        self.order.remove(place);
+        if let Some(project) = record.project
+            && let Some(order) = self.by_project.get_mut(&project)
+        {
+            order.remove(place);
+            if order.len() == 0 {
+                self.by_project.remove(&project);
+            }
+        }
+        self.note(&record, false);
+        self.dirty.insert(id);
+        Some(record)
+    }
+
+    /// Returns the records that changed since the last call; `None` for one that is gone.
+    pub(in crate::emulator::world) fn take_changes(
+        &mut self,
+    ) -> impl Iterator<Item = (Uuid, Option<&Record<T>>)> {
+        let records = &self.records;
+        std::mem::take(&mut self.dirty).into_iter().map(|id| (id, records.get(&id)))
+    }
+
+    /// Marks every record as changed.
+    pub(in crate::emulator::world) fn touch_all(&mut self) {
+        self.dirty.extend(self.records.keys());
+    }
+
+    /// Takes over the ids of another table's records, so that those that are no more count as changed.
+    pub(in crate::emulator::world) fn supersede(&mut self, earlier: &Self) {
+        self.dirty.extend(earlier.records.keys().chain(&earlier.dirty));
+        self.touch_all();
+    }
+}
+
+impl<T: Body> Serialize for Table<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+impl<'de, T: Body> Deserialize<'de> for Table<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut table = Self::default();
+        for record in Vec::<Record<T>>::deserialize(deserializer)? {
+            if table.get(record.id).is_some() {
+                return Err(serde::de::Error::custom(format!("two records have the id {}", record.id)));
+            }
+            table.insert(record);
+        }
+        table.dirty.clear();
+        Ok(table)
+    }
+}

@@ -1,0 +1,215 @@
+//! `Call`: a request that was routed and let in, with what a kind's behaviour needs to answer it.
+
+use uuid::Uuid;
+
+use crate::emulator::world::Time;
+use crate::emulator::world::engine::json_writer::Fields;
+use crate::emulator::world::engine::message::{Refusal, Response};
+use crate::emulator::world::engine::request_body::Body as Input;
+use crate::emulator::world::engine::table::{Body, Record, View};
+use crate::emulator::world::state::grant::Grant;
+use crate::emulator::world::state::permission::Need;
+use crate::emulator::world::state::world::World;
+
+/// What `X-Project-ID` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::emulator::world) enum Scope {
+    /// Nothing.
+    Whole,
+    /// One of the account's projects.
+    Project(Uuid),
+    /// Something that is none of them.
+    Nowhere,
+}
+
+/// A request on its way through a kind's behaviour.
+pub(in crate::emulator::world) struct Call<'a> {
+    pub(in crate::emulator::world) world: &'a mut World,
+    pub(in crate::emulator::world) now: Time,
+    pub(in crate::emulator::world) scope: Scope,
+    pub(in crate::emulator::world) grant: Grant,
+    /// The permission that the route needs.
+    pub(in crate::emulator::world) need: Option<Need>,
+    pub(in crate::emulator::world) params: Vec<&'a str>,
+    pub(in crate::emulator::world) query: &'a [(String, String)],
+    pub(in crate::emulator::world) body: Input,
+}
+
+/// The answer of a behaviour.
+pub(in crate::emulator::world) type Reply = Result<Response, Refusal>;
+
+const DEFAULT_PAGE: usize = 20;
+const LARGEST_PAGE: usize = 100;
+
+impl Call<'_> {
+    /// Returns a part of the path that the route leaves open.
+    pub(in crate::emulator::world) fn param(&self, index: usize) -> &str {
+        self.params.get(index).copied().unwrap_or_default()
+    }
+
+    /// Returns the project that a change goes to; the account's default one unless the header says.
+    pub(in crate::emulator::world) fn project(&self) -> Uuid {
+        match self.scope {
+            Scope::Project(id) => id,
+            Scope::Whole | Scope::Nowhere => self.world.default_project(),
+        }
+    }
+
+    /// Returns the id of whoever asks.
+    pub(in crate::emulator::world) fn caller(&self) -> Uuid {
+        match self.grant {
+            Grant::Whole => self.world.account.id,
+            Grant::Key { id, .. } => id,
+        }
+    }
+
+    /// Refuses a caller who lacks a further permission in the project of the request.
+    pub(in crate::emulator::world) fn also_needs(&self, permission: &str) -> Result<(), Refusal> {
+        match Need::named(permission) {
+            Some(need) => self.grant.permit(need, self.project(), "project"),
+            None => Ok(()),
+        }
+    }
+
+    /// Finds the object that the path means, within the project that a change names.
+    pub(in crate::emulator::world) fn find<T: Body>(&self) -> Result<&Record<T>, Refusal> {
+        let id = Uuid::try_parse(self.param(0)).ok();
+        let found = id.and_then(|id| self.world.table::<T>().get(id));
+        self.visible(found)
+    }
+
+    /// Hides an object of another project than the one that the header names, or of one that the caller
+    /// has no business with.
+    pub(in crate::emulator::world) fn visible<'r, T: Body>(
+        &self,
+        found: Option<&'r Record<T>>,
+    ) -> Result<&'r Record<T>, Refusal> {
+        let record = found.ok_or_else(|| Refusal::unknown(T::TITLE))?;
+        match (self.scope, record.project) {
+            (Scope::Project(wanted), Some(project)) if wanted != project => Err(Refusal::unknown(T::TITLE)),
+            (_, Some(project)) => match self.need {
+                Some(need) => self.grant.permit(need, project, T::TITLE).map(|()| record),
+                None => Ok(record),
+            },
+            _ => Ok(record),
+        }
+    }
+
+    /// Finds an object that a body names, in a project that the caller has business with.
+    pub(in crate::emulator::world) fn named<T: Body>(&self, id: Uuid) -> Result<&Record<T>, Refusal> {
+        let found = self.world.table::<T>().get(id);
+        let known = |project| !self.grant.within(project).is_empty();
+        found.filter(|record| record.project.is_none_or(known)).ok_or_else(|| Refusal::unknown(T::TITLE))
+    }
+
+    /// Changes a record.
+    pub(in crate::emulator::world) fn update<T: Body>(
+        &mut self,
+        id: Uuid,
+        change: impl FnOnce(&mut Record<T>),
+    ) {
+        let now = self.now;
+        self.world.table_mut::<T>().update(id, now, change);
+    }
+
+    /// Answers with one record under `data`.
+    pub(in crate::emulator::world) fn show<T: Body>(&self, status: u16, id: Uuid, message: &str) -> Reply {
+        self.show_as::<T>("data", status, id, message)
+    }
+
+    /// Answers with one record under a key of its own.
+    pub(in crate::emulator::world) fn show_as<T: Body>(
+        &self,
+        key: &str,
+        status: u16,
+        id: Uuid,
+        message: &str,
+    ) -> Reply {
+        let record = self.world.table::<T>().get(id).ok_or_else(|| Refusal::unknown(T::TITLE))?;
+        let view = View { world: self.world, now: self.now, detail: true };
+        Ok(success(status, message, |fields| {
+            fields.object(key, |inner| T::show(record, view, inner));
+        }))
+    }
+
+    /// Returns `(offset, limit)` of the query.
+    pub(in crate::emulator::world) fn window(&self) -> Result<(usize, usize), Refusal> {
+        let number = |name: &str, least: usize, default: usize| {
+            let Some((_, text)) = self.query.iter().find(|(key, _)| key == name) else {
+                return Ok(default);
+            };
+            match text.parse() {
+                Ok(number) if number >= least => Ok(number),
+                _ => Err(Refusal::bad(format!("{name} must be a whole number of at least {least}"))),
+            }
+        };
+        Ok((number("offset", 0, 0)?, number("limit", 1, DEFAULT_PAGE)?.min(LARGEST_PAGE)))
+    }
+
+    /// Answers with a page of the records, youngest first, of the project that the header names.
+    pub(in crate::emulator::world) fn list<T: Body>(&self) -> Reply {
+        let (offset, limit) = self.window()?;
+        let table = self.world.table::<T>();
+        let project = match self.scope {
+            Scope::Whole => None,
+            Scope::Project(id) => Some(id),
+            Scope::Nowhere => Some(Uuid::nil()),
+        };
+        let view = View { world: self.world, now: self.now, detail: false };
+        if let (Scope::Whole, Some(need), Some(theirs)) = (self.scope, self.need, self.grant.projects())
+            && need.of_projects()
+        {
+            let theirs = theirs.iter().filter(|(_, held)| held.holds(need));
+            let projects: Vec<_> = theirs.map(|(project, _)| *project).collect();
+            let total = projects.iter().map(|project| table.len(Some(*project))).sum();
+            let page = table.merged(&projects, offset, limit);
+            return Ok(listing(total, page, |fields, record| T::show(record, view, fields)));
+        }
+        let page = table.page(project, offset, limit);
+        Ok(listing(table.len(project), page, |fields, record| T::show(record, view, fields)))
+    }
+
+    /// Answers with a page of things that are not records.
+    pub(in crate::emulator::world) fn list_of<T>(
+        &self,
+        items: &[T],
+        fill: impl Fn(&mut Fields<'_>, &T),
+    ) -> Reply {
+        let (offset, limit) = self.window()?;
+        Ok(listing(items.len(), items.iter().skip(offset).take(limit), fill))
+    }
+}
+
+/// Returns `{success, data…, message}`.
+pub(in crate::emulator::world) fn success(
+    status: u16,
+    message: &str,
+    fill: impl FnOnce(&mut Fields<'_>),
+) -> Response {
+    let mut body = Vec::with_capacity(1024);
+    Fields::write(&mut body, |fields| {
+        fields.put("success", &true);
+        fill(fields);
+        fields.put("message", message);
+    });
+    Response::json(status, body)
+}
+
+/// Returns `{success, message}`.
+pub(in crate::emulator::world) fn done(message: &str) -> Response {
+    success(200, message, |_| {})
+}
+
+/// Returns `{data, total}`.
+pub(in crate::emulator::world) fn listing<T>(
+    total: usize,
+    page: impl IntoIterator<Item = T>,
+    fill: impl Fn(&mut Fields<'_>, T),
+) -> Response {
+    let mut body = Vec::with_capacity(4096);
+    Fields::write(&mut body, |fields| {
+        fields.array("data", page, fill);
+        fields.put("total", &total);
+    });
+    Response::json(200, body)
+}

@@ -1,0 +1,215 @@
+//! `handle`: finds the route of a request, lets it in or not, and runs the kind's behaviour.
+
+use uuid::Uuid;
+
+use super::Time;
+use super::apps::upload::Archive;
+use super::engine::message::{Refusal, Request, Response};
+use super::engine::request_body::Body;
+use super::request::call::{Call, Reply, Scope};
+use super::state::grant::{Grant, Target};
+use super::state::permission::Need;
+use super::state::world::World;
+use crate::model::schema::Method;
+
+/// Who may use a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Everyone.
+    Public,
+    /// Whoever has a key; `X-Project-ID` means nothing here.
+    Account,
+    /// Whoever has a key; without `X-Project-ID` the default project is meant.
+    Project,
+    /// Whoever has a key; a change must say `X-Project-ID`.
+    ProjectStated,
+    /// Whoever has the address, which carries a signature. The body is an archive, not JSON.
+    Presigned,
+}
+
+/// One row of the routing table.
+pub(super) struct Route {
+    pub(super) method: Method,
+    /// The path, with `{…}` for the parts that vary.
+    pub(super) template: &'static str,
+    pub(super) access: Access,
+    pub(super) run: fn(&mut Call<'_>) -> Reply,
+}
+
+impl Route {
+    pub(super) const fn new(
+        method: Method,
+        template: &'static str,
+        access: Access,
+        run: fn(&mut Call<'_>) -> Reply,
+    ) -> Self {
+        Self { method, template, access, run }
+    }
+
+    /// Returns the varying parts of a path that the template fits.
+    fn fit<'a>(&self, path: &'a str) -> Option<Vec<&'a str>> {
+        let mut params = Vec::new();
+        let mut parts = path.split('/');
+        for wanted in self.template.split('/') {
+            let part = parts.next()?;
+            if wanted.starts_with('{') && !part.is_empty() {
+                params.push(part);
+            } else if wanted != part {
+                return None;
+            }
+        }
+        parts.next().is_none().then_some(params)
+    }
+}
+
+/// The routing table; of two that fit, the first one counts.
+const ROUTES: &[&[Route]] = &[
+    super::account::public_catalog::ROUTES,
+    super::account::project::ROUTES,
+    super::account::ssh_key::ROUTES,
+    super::compute::vpc::ROUTES,
+    super::compute::vm::ROUTES,
+    super::compute::vm_actions::ROUTES,
+    super::compute::volume::ROUTES,
+    super::compute::snapshot::ROUTES,
+    super::compute::backup::ROUTES,
+    super::compute::backup_schedule::ROUTES,
+    super::databases::database::ROUTES,
+    super::databases::actions::ROUTES,
+    super::databases::access::ROUTES,
+    super::databases::user::ROUTES,
+    super::clusters::versions::ROUTES,
+    super::clusters::cluster::ROUTES,
+    super::clusters::actions::ROUTES,
+    super::clusters::upgrade::ROUTES,
+    super::clusters::events::ROUTES,
+    super::clusters::kubeconfig::ROUTES,
+    super::clusters::volume_claim::ROUTES,
+    super::clusters::node_pool::ROUTES,
+    super::apps::options::ROUTES,
+    super::apps::app::ROUTES,
+    super::apps::actions::ROUTES,
+    super::apps::scaling::ROUTES,
+    super::apps::deployment::ROUTES,
+    super::apps::upload::ROUTES,
+    super::apps::job_run::ROUTES,
+    super::apps::preview::ROUTES,
+    super::apps::domain::ROUTES,
+    super::apps::database_link::ROUTES,
+    super::apps::events::ROUTES,
+    super::apps::usage::ROUTES,
+    super::account::spend_cap::ROUTES,
+    super::apps::function::ROUTES,
+    super::account::project_member::ROUTES,
+    super::account::role::ROUTES,
+    super::state::permission::ROUTES,
+    super::account::api_key::ROUTES,
+    super::account::invitation::ROUTES,
+    super::databases::console::ROUTES,
+    super::databases::browse::ROUTES,
+    super::databases::saved_query::ROUTES,
+];
+
+fn find(method: Method, path: &str) -> Option<(&'static Route, Vec<&str>)> {
+    let routes = ROUTES.iter().flat_map(|routes| routes.iter());
+    routes.filter(|route| route.method == method).find_map(|route| Some((route, route.fit(path)?)))
+}
+
+/// Returns the template that a request's path fits, for logs and faults.
+#[must_use]
+pub fn template(method: Method, path: &str) -> Option<&'static str> {
+    find(method, path).map(|(route, _)| route.template)
+}
+
+/// Returns every route: its verb and its template.
+pub fn routes() -> impl Iterator<Item = (Method, &'static str)> {
+    ROUTES.iter().flat_map(|routes| routes.iter()).map(|route| (route.method, route.template))
+}
+
+/// Answers one request at a time of the world's clock.
+pub fn handle(world: &mut World, request: &Request, now: Time) -> Response {
+    let now = world.tick(now);
+    dispatch(world, request, now).unwrap_or_else(Response::from)
+}
+
+/// Answers a request whose body is an archive that was read already.
+pub fn receive(world: &mut World, request: &Request, archive: &Archive, now: Time) -> Response {
+    let now = world.tick(now);
+    super::apps::upload::receive(world, request, archive, now).unwrap_or_else(Response::from)
+}
+
+fn dispatch(world: &mut World, request: &Request, now: Time) -> Reply {
+    let found = find(request.method, &request.path);
+    if let Some((Route { access: Access::Presigned, .. }, _)) = found {
+        return super::apps::upload::receive(world, request, &Archive::of(&request.body), now);
+    }
+    let public = matches!(found, Some((Route { access: Access::Public, .. }, _)));
+    let grant = if public { Grant::Whole } else { world.authenticate(request, now)? };
+    let (route, params) = found.ok_or_else(|| Refusal::unknown("route"))?;
+    let need = Need::of(route.method, route.template);
+    let about = route.template.starts_with("/api/v1/projects/{id}").then(|| params.first());
+    let target = Target {
+        changes: request.method.mutates(),
+        item: !params.is_empty(),
+        about: about.flatten().and_then(|text| Uuid::try_parse(text).ok()),
+        default_project: world.default_project(),
+    };
+    let scope = grant.admit(need, scope(world, request, route.access)?, &target)?;
+    let body = if request.method.mutates() { Body::parse(&request.body)? } else { Body::parse(b"")? };
+    (route.run)(&mut Call { world, now, scope, grant, need, params, query: &request.query, body })
+}
+
+fn scope(world: &World, request: &Request, access: Access) -> Result<Scope, Refusal> {
+    if matches!(access, Access::Public | Access::Account | Access::Presigned) {
+        return Ok(Scope::Whole);
+    }
+    let stated = request.project.as_deref().filter(|text| !text.is_empty());
+    let known =
+        stated.map(|text| Uuid::try_parse(text).ok().filter(|id| world.projects.get(*id).is_some()));
+    match (known, request.method.mutates()) {
+        (Some(Some(id)), _) => Ok(Scope::Project(id)),
+        (Some(None), true) => Err(Refusal::unknown("project")),
+        (None, true) if access == Access::ProjectStated => Err(Refusal::bad("X-Project-ID required")),
+        (Some(None), false) => Ok(Scope::Nowhere),
+        (None, _) => Ok(Scope::Whole),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::REGISTRY;
+
+    #[test]
+    fn each_route_needs_a_permission_or_is_a_catalog() {
+        let all = ROUTES.iter().flat_map(|routes| routes.iter());
+        for route in all {
+            let unguarded = matches!(route.access, Access::Public | Access::Presigned);
+            let known = unguarded
+                || super::super::state::permission::is_open(route.template)
+                || Need::of(route.method, route.template).is_some();
+            assert!(known, "{} {} is in no area of `permission`", route.method, route.template);
+        }
+    }
+
+    #[test]
+    fn no_route_hides_another() {
+        let all: Vec<_> = ROUTES.iter().flat_map(|routes| routes.iter()).collect();
+        for route in &all {
+            let path = route.template.replace(['{', '}'], "");
+            let (found, _) = find(route.method, &path).unwrap();
+            assert_eq!(found.template, route.template, "{}", route.method);
+        }
+    }
+
+    #[test]
+    fn a_change_states_its_project_where_its_kind_says_so() {
+        for kind in REGISTRY.kinds {
+            for endpoint in kind.endpoints().filter(|endpoint| endpoint.method.mutates()) {
+                let (route, _) = find(endpoint.method, endpoint.path).unwrap();
+                let stated = route.access == Access::ProjectStated;
+                assert_eq!(stated, kind.states_project, "{} {}", endpoint.method, endpoint.path);
+            }
+        }
+    }
+}

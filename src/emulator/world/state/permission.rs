@@ -1,0 +1,223 @@
+//! Permissions: what a role may hold, and which one a route needs. (The words are assumed: the
+//! specification leaves them open.)
+//!
+//! An area of the service has two permissions, `AREA:read` and `AREA:write`. Reading what holds a secret
+//! needs the second one; a query that changes nothing needs the first.
+
+use crate::emulator::world::request::call::{Call, Reply};
+use crate::emulator::world::router::{Access, Route};
+use crate::model::schema::Method;
+
+pub(in crate::emulator::world) const ROUTES: &[Route] =
+    &[Route::new(Method::Get, "/api/v1/permissions", Access::Account, list)];
+
+/// A part of the service that roles speak of.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::emulator::world) struct Area {
+    name: &'static str,
+    about: &'static str,
+    /// What follows `/api/v1/` in its paths.
+    paths: &'static [&'static str],
+    /// Whether its objects belong to projects, or to the account.
+    pub(in crate::emulator::world) of_projects: bool,
+}
+
+const fn area(
+    name: &'static str,
+    about: &'static str,
+    of_projects: bool,
+    paths: &'static [&'static str],
+) -> Area {
+    Area { name, about, paths, of_projects }
+}
+
+const COMPUTE: &[&str] = &["vms", "volumes", "snapshots", "backups", "backup-schedules"];
+
+/// The areas. Where two have the path of a route, the first one counts.
+static AREAS: [Area; 11] = [
+    area("billing", "spend settings and usage", false, &["apps/spend-settings", "apps/usage"]),
+    area("compute", "VMs, volumes, snapshots, backups and their schedules", true, COMPUTE),
+    area("networks", "VPCs", true, &["vpcs"]),
+    area("databases", "databases, their users and queries", true, &["databases"]),
+    area("kubernetes", "clusters and node pools", true, &["k8s"]),
+    area("apps", "app services, domains and links", true, &["apps"]),
+    area("functions", "functions", true, &["functions"]),
+    area("ssh_keys", "SSH keys", false, &["ssh-keys"]),
+    area("api_keys", "API keys", false, &["api-keys"]),
+    area("members", "members, invitations and roles", false, &["members", "invitations", "roles"]),
+    area("projects", "projects", false, &["projects"]),
+];
+
+/// Routes that any key may use: catalogs.
+const OPEN: &[&str] = &[
+    "/api/v1/databases/plans",
+    "/api/v1/database/plans",
+    "/api/v1/databases/engines",
+    "/api/v1/k8s/node-plans",
+    "/api/v1/k8s/versions",
+    "/api/v1/apps/sizes",
+    "/api/v1/apps/templates",
+    "/api/v1/apps/github/connections",
+    "/api/v1/vpcs/cidr-suggestions",
+    "/api/v1/permissions",
+];
+
+/// Tells whether any key may use a route.
+pub(in crate::emulator::world) fn is_open(template: &str) -> bool {
+    OPEN.contains(&template)
+}
+
+/// Ends of routes that only ask, although they are no GET.
+const ASKING: &[&str] = &["/console", "/browse"];
+/// Ends of routes that give a secret away, although they are a GET.
+const SECRET: &[&str] = &["/connection", "/password", "/kubeconfig"];
+
+/// One permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::emulator::world) struct Need {
+    area: usize,
+    write: bool,
+}
+
+impl Need {
+    /// Returns the permission that a route needs; `None` where any key will do.
+    pub(in crate::emulator::world) fn of(method: Method, template: &str) -> Option<Self> {
+        if is_open(template) {
+            return None;
+        }
+        let path = template.strip_prefix("/api/v1/")?;
+        let ends = |ends: &[&str]| ends.iter().any(|end| template.ends_with(end));
+        let write = if method.mutates() { !ends(ASKING) } else { ends(SECRET) };
+        // The members of a project are members like those of the account.
+        if path.starts_with("projects/{id}/members") {
+            return Self::named(if write { "members:write" } else { "members:read" });
+        }
+        let begins = |start: &&str| {
+            let rest = path.strip_prefix(*start);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let area = AREAS.iter().position(|area| area.paths.iter().any(&begins))?;
+        Some(Self { area, write })
+    }
+
+    /// Returns the permission of a name.
+    pub(in crate::emulator::world) fn named(name: &str) -> Option<Self> {
+        all().find(|need| need.name() == name)
+    }
+
+    pub(in crate::emulator::world) fn name(self) -> String {
+        let area = AREAS.get(self.area).map_or("", |area| area.name);
+        format!("{area}:{}", if self.write { "write" } else { "read" })
+    }
+
+    /// Tells whether it is about objects of projects.
+    pub(in crate::emulator::world) fn of_projects(self) -> bool {
+        AREAS.get(self.area).is_some_and(|area| area.of_projects)
+    }
+
+    /// Returns the permission to read the same.
+    pub(in crate::emulator::world) fn reading(self) -> Self {
+        Self { write: false, ..self }
+    }
+
+    /// Returns the permission to change the same.
+    pub(in crate::emulator::world) fn writing(self) -> Self {
+        Self { write: true, ..self }
+    }
+
+    fn bit(self) -> u32 {
+        1 << (self.area * 2 + usize::from(self.write))
+    }
+}
+
+/// Returns all permissions.
+pub(in crate::emulator::world) fn all() -> impl Iterator<Item = Need> {
+    (0..AREAS.len()).flat_map(|area| [false, true].map(|write| Need { area, write }))
+}
+
+/// A set of permissions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::emulator::world) struct Permissions(u32);
+
+impl Permissions {
+    /// Everything.
+    pub(in crate::emulator::world) fn everything() -> Self {
+        all().collect()
+    }
+
+    pub(in crate::emulator::world) fn holds(self, need: Need) -> bool {
+        self.0 & need.bit() != 0
+    }
+
+    pub(in crate::emulator::world) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(in crate::emulator::world) fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Returns a permission of this set that the other lacks.
+    pub(in crate::emulator::world) fn beyond(self, other: Self) -> Option<Need> {
+        all().find(|need| self.holds(*need) && !other.holds(*need))
+    }
+
+    pub(in crate::emulator::world) fn names(self) -> Vec<String> {
+        all().filter(|need| self.holds(*need)).map(Need::name).collect()
+    }
+}
+
+impl FromIterator<Need> for Permissions {
+    fn from_iter<I: IntoIterator<Item = Need>>(needs: I) -> Self {
+        Self(needs.into_iter().fold(0, |bits, need| bits | need.bit()))
+    }
+}
+
+fn list(call: &mut Call<'_>) -> Reply {
+    let needs: Vec<_> = all().collect();
+    call.list_of(&needs, |fields, need| {
+        let about = AREAS.get(need.area).map_or("", |area| area.about);
+        let verb = if need.write { "change, and read secrets of," } else { "read" };
+        fields.put("name", &need.name());
+        fields.put("description", &format!("{verb} {about}"));
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_needs_the_permission_of_its_area() {
+        for (method, template, wanted) in [
+            (Method::Get, "/api/v1/vms", "compute:read"),
+            (Method::Post, "/api/v1/backup-schedules", "compute:write"),
+            (Method::Get, "/api/v1/vpcs/{id}", "networks:read"),
+            (Method::Post, "/api/v1/databases/{id}/console", "databases:read"),
+            (Method::Get, "/api/v1/databases/{id}/connection", "databases:write"),
+            (Method::Get, "/api/v1/databases/{id}/users/{name}/password", "databases:write"),
+            (Method::Get, "/api/v1/databases/{id}/users", "databases:read"),
+            (Method::Patch, "/api/v1/apps/spend-settings", "billing:write"),
+            (Method::Patch, "/api/v1/apps/services/{id}", "apps:write"),
+            (Method::Get, "/api/v1/k8s/clusters/{id}/kubeconfig", "kubernetes:write"),
+            (Method::Delete, "/api/v1/projects/{id}", "projects:write"),
+            (Method::Get, "/api/v1/projects/{id}/members", "members:read"),
+            (Method::Post, "/api/v1/roles", "members:write"),
+        ] {
+            assert_eq!(Need::of(method, template).unwrap().name(), wanted, "{template}");
+        }
+        assert_eq!(Need::of(Method::Get, "/api/v1/databases/plans"), None);
+    }
+
+    #[test]
+    fn names_and_sets_go_there_and_back() {
+        for need in all() {
+            assert_eq!(Need::named(&need.name()), Some(need));
+            let set: Permissions = [need].into_iter().collect();
+            assert_eq!(set.names(), [need.name()]);
+            assert!(Permissions::everything().beyond(set).is_some());
+            assert_eq!(set.beyond(Permissions::everything()), None);
+        }
+        assert_eq!(Need::named("compute:own"), None);
+    }
+}

@@ -1,0 +1,188 @@
+//! `World` and its tables: the one list of what the service keeps records of.
+
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::account::{Account, Row};
+use crate::emulator::world::Time;
+use crate::emulator::world::account::api_key::ApiKey;
+use crate::emulator::world::account::invitation::Invitation;
+use crate::emulator::world::account::project::Project;
+use crate::emulator::world::account::project_member::ProjectMember;
+use crate::emulator::world::account::role::Role;
+use crate::emulator::world::account::spend_cap::SpendSettings;
+use crate::emulator::world::account::ssh_key::SshKey;
+use crate::emulator::world::admin::inspect::{self, Search};
+use crate::emulator::world::admin::mutate::MutateError;
+use crate::emulator::world::apps::app::App;
+use crate::emulator::world::apps::database_link::AppLink;
+use crate::emulator::world::apps::deployment::Deployment;
+use crate::emulator::world::apps::domain::AppDomain;
+use crate::emulator::world::apps::events::AppEvent;
+use crate::emulator::world::apps::function::Function;
+use crate::emulator::world::apps::job_run::JobRun;
+use crate::emulator::world::apps::preview::Preview;
+use crate::emulator::world::apps::upload::Upload;
+use crate::emulator::world::clusters::cluster::Cluster;
+use crate::emulator::world::clusters::node_pool::NodePool;
+use crate::emulator::world::compute::backup::Backup;
+use crate::emulator::world::compute::backup_schedule::BackupSchedule;
+use crate::emulator::world::compute::snapshot::Snapshot;
+use crate::emulator::world::compute::vm::Vm;
+use crate::emulator::world::compute::volume::Volume;
+use crate::emulator::world::compute::vpc::Vpc;
+use crate::emulator::world::databases::database::Database;
+use crate::emulator::world::engine::table::{Body, Table, View};
+
+/// Something that the clock brings about.
+pub(in crate::emulator::world) struct Due {
+    pub(in crate::emulator::world) at: Time,
+    pub(in crate::emulator::world) id: Uuid,
+    /// Takes the record, when it was due, and up to when the clock moves.
+    pub(in crate::emulator::world) happen: fn(&mut World, Uuid, Time, Time),
+}
+
+/// Declares the world's tables, and what is done with each of them.
+macro_rules! tables {
+    ($($field:ident: $body:ident,)*) => {
+        /// The service's whole state.
+        #[derive(Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct World {
+            pub(in crate::emulator::world) account: Account,
+            $(#[serde(default)] pub(in crate::emulator::world) $field: Table<$body>,)*
+        }
+
+        /// The kinds that have a table of their own.
+        pub(in crate::emulator::world) const KINDS: &[&str] = &[$($body::KIND),*];
+
+        impl World {
+            /// Returns a world without any records.
+            pub(in crate::emulator::world) fn without_records(account: Account) -> Self {
+                Self { account, $($field: Table::default(),)* }
+            }
+
+            /// Returns how many records there are, history left out.
+            pub(in crate::emulator::world) fn records(&self) -> usize {
+                0 $(+ if $body::IS_OBJECT { self.$field.len(None) } else { 0 })*
+            }
+
+            /// Returns how many records each kind has.
+            pub(in crate::emulator::world) fn counts(&self) -> Vec<(&'static str, usize)> {
+                vec![$(($body::KIND, self.$field.len(None)),)*]
+            }
+
+            /// Returns some records of a kind; `None` for an unknown kind.
+            pub(in crate::emulator::world) fn inspect_kind(&self, kind: &str, search: &Search, now: Time) -> Option<Value> {
+                let view = View { world: self, now, detail: false };
+                match kind {
+                    $($body::KIND => Some(inspect::listing(&self.$field, search, view)),)*
+                    _ => None,
+                }
+            }
+
+            /// Returns a record of a kind; `None` for an unknown kind.
+            pub(in crate::emulator::world) fn inspect_record(&self, kind: &str, id: Uuid, now: Time) -> Option<Option<Value>> {
+                let view = View { world: self, now, detail: true };
+                match kind {
+                    $($body::KIND => Some(inspect::one(&self.$field, id, view)),)*
+                    _ => None,
+                }
+            }
+
+            /// Returns what an hour costs, of everything that is billed by the hour.
+            pub(in crate::emulator::world) fn rate(&self) -> Decimal {
+                Decimal::ZERO $(+ self.$field.rate())*
+            }
+
+            /// Extends the subscriptions that are due; returns what they cost.
+            pub(in crate::emulator::world) fn renew_all(&mut self, now: Time) -> Decimal {
+                Decimal::ZERO $(+ super::billing::renew(&mut self.$field, now))*
+            }
+
+            /// Returns what the clock brings about first.
+            pub(in crate::emulator::world) fn next_due(&self) -> Option<Due> {
+                let all = [$(due::<$body>(&self.$field)),*, crate::emulator::world::account::spend_cap::due(self)];
+                all.into_iter().flatten().min_by_key(|due| due.at)
+            }
+
+            /// Takes over the ids of another world's records.
+            pub(in crate::emulator::world) fn supersede(&mut self, earlier: &Self) {
+                $(self.$field.supersede(&earlier.$field);)*
+            }
+
+            /// Adds a row for each record that changed since the last call.
+            pub(in crate::emulator::world) fn take_changes(&mut self, rows: &mut Vec<Row>) {
+                $(changed(&mut self.$field, rows);)*
+            }
+
+            /// Takes a stored record in; `None` for an unknown kind.
+            pub(in crate::emulator::world) fn take_in(&mut self, kind: &str, value: &[u8]) -> Option<serde_json::Result<()>> {
+                match kind {
+                    $($body::KIND => Some(insert(&mut self.$field, value)),)*
+                    _ => None,
+                }
+            }
+
+            /// Sets fields of a record; `None` for an unknown kind.
+            pub(in crate::emulator::world) fn mutate_kind(
+                &mut self,
+                kind: &str,
+                id: &str,
+                set: &Map<String, Value>,
+                now: Time,
+            ) -> Option<Result<(), MutateError>> {
+                match kind {
+                    $($body::KIND => Some(self.mutate_record::<$body>(id, set, now)),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+tables! {
+    projects: Project,
+    roles: Role,
+    api_keys: ApiKey,
+    invitations: Invitation,
+    project_members: ProjectMember,
+    ssh_keys: SshKey,
+    vpcs: Vpc,
+    vms: Vm,
+    volumes: Volume,
+    snapshots: Snapshot,
+    backups: Backup,
+    backup_schedules: BackupSchedule,
+    databases: Database,
+    clusters: Cluster,
+    node_pools: NodePool,
+    apps: App,
+    deployments: Deployment,
+    job_runs: JobRun,
+    previews: Preview,
+    app_domains: AppDomain,
+    app_links: AppLink,
+    app_events: AppEvent,
+    uploads: Upload,
+    spend_settings: SpendSettings,
+    functions: Function,
+}
+
+fn due<T: Body>(table: &Table<T>) -> Option<Due> {
+    table.next().map(|(at, id)| Due { at, id, happen: T::happen })
+}
+
+fn insert<T: Body>(table: &mut Table<T>, value: &[u8]) -> serde_json::Result<()> {
+    table.insert(serde_json::from_slice(value)?);
+    Ok(())
+}
+
+fn changed<T: Body>(table: &mut Table<T>, rows: &mut Vec<Row>) {
+    rows.extend(table.take_changes().map(|(id, record)| Row {
+        key: format!("{}/{id}", T::KIND),
+        value: record.and_then(|record| serde_json::to_vec(record).ok()),
+    }));
+}
