@@ -17,7 +17,8 @@ use std::io;
 use std::path::Path;
 
 use stead::config::files::{Files, Listed};
-use stead::config::load::{Request, load};
+use stead::config::load::load;
+use stead::config::request::Request;
 use stead::kinds::REGISTRY;
 use stead::model::diagnostic::{Diagnostic, Severity};
 use stead::model::source::{Source, Sources};

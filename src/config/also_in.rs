@@ -5,10 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use super::budget;
-use super::codes;
 use super::document::{Document, Entry, Form, Node, NodeValue, Scalar};
-use super::resolver::too_large;
+use super::messages::too_large;
+use super::{budget, codes};
 use crate::model::address::Name;
 use crate::model::budget::Budget;
 use crate::model::diagnostic::{Diagnostic, nearest};

@@ -3,15 +3,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::codes;
 use super::document::{Entry, Form, Node, NodeValue};
-use super::habits;
-use super::language::{self, Words};
-use super::resolver::{Frame, Resolved, Resolver, sensitive_problem};
+use super::messages::mismatch;
+use super::resolver::Resolver;
 use super::scalar::{self, Mismatch, type_name};
+use super::scope::{Frame, Resolved};
 use super::stack::{Part, Parts};
-use super::template;
-use super::words;
+use super::{codes, habits, template, words};
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::{Expression, Reference};
@@ -423,7 +421,7 @@ fn single(ty: &Type, node: &Node) -> Mismatch {
 
 /// Says that an expression stands without what makes it one.
 fn written_as_text(text: &str, right: &str) -> Mismatch {
-    let detail = format!("`{}` would be the text itself.", scalar::shown(text));
+    let detail = format!("`{}` would be the text itself.", words::shown(text));
     Mismatch::new(codes::WRONG_TYPE, "an expression is written as a text", detail)
         .help(format!("write `{right}`; for the text itself, write `{}`", quoted(&as_it_is(text))))
 }
@@ -444,7 +442,7 @@ fn computed_key(entry: &Entry) -> Diagnostic {
         .at(entry.key_span, "")
         .detail(format!(
             "`{}` would be the key itself: only values hold expressions.",
-            scalar::shown(&entry.key)
+            words::shown(&entry.key)
         ))
         .help("write the key out, or make the whole map by one expression: `\"${{vars.key: 'value'}}\"`")
 }
@@ -552,24 +550,6 @@ pub(super) fn conformed(ty: &Type, value: Value) -> Result<Value, Mismatch> {
             })
         }
     }
-}
-
-/// Returns the problem of a mismatch at a place.
-pub(super) fn mismatch(slip: &Mismatch, span: Span) -> Diagnostic {
-    if slip.code == codes::SENSITIVE {
-        return sensitive_problem();
-    }
-    let mut problem = Diagnostic::error(slip.code, slip.summary).at(span, "").detail(slip.detail.clone());
-    problem.help.clone_from(&slip.help);
-    match &slip.fix {
-        Some(fix) => problem.fix(span, fix.clone()),
-        None => problem,
-    }
-}
-
-/// Returns the problem of a key that is none of the language's words for its place.
-pub(super) fn unknown_word(entry: &Entry, words: Words) -> Diagnostic {
-    unknown_key(entry, &language::names(words).collect::<Vec<_>>())
 }
 
 /// Returns the problem of a key that is not known.

@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::codes;
 use super::document::{Entry, Form, Node, NodeValue};
-use super::habits;
 use super::index::{Block, Each, State};
-use super::language;
 use super::lifecycle::PROJECT;
 use super::problems::Instance;
-use super::resolver::{Frame, Resolver};
+use super::resolver::Resolver;
+use super::scope::Frame;
 use super::stack::{Lifecycle, Resource, Setting};
+use super::{codes, habits, language};
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::Expression;
@@ -165,7 +164,7 @@ impl<'d> Resolver<'d> {
                         resource.attributes.insert(Name::new_static("name"), setting);
                     }
                     Err(slip) => {
-                        let mut problem = super::attributes::mismatch(&slip, block.entry.key_span);
+                        let mut problem = super::messages::mismatch(&slip, block.entry.key_span);
                         problem.detail = Some(format!("`name` defaults to `{name}`. {}", slip.detail));
                         problem.fix = None;
                         self.problem(frame, problem.help("write a `name`"));

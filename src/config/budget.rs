@@ -2,7 +2,7 @@
 //! charged to the stack's `Budget`, so that memory stays in proportion to what is written.
 
 use super::document::{Document, Entry, Node, NodeValue};
-use super::resolver::too_large;
+use super::messages::too_large;
 use super::syntax::MAX_NODES;
 use crate::model::budget::{Budget, Exceeded};
 use crate::model::diagnostic::Diagnostic;

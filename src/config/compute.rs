@@ -5,11 +5,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::codes;
-use super::files;
-use super::grammar;
 use super::index::{EachValue, Found, Step};
-use super::resolver::{Frame, Nothing, Resolved, Resolver, evaluation_problem};
+use super::messages::evaluation_problem;
+use super::resolver::{Nothing, Resolver};
+use super::scope::{Frame, Resolved};
+use super::{codes, files, grammar};
 use crate::model::address::{Address, Name};
 use crate::model::budget::{Budget, Exceeded};
 use crate::model::cel::{FILES, Item, Object, Path, Program, Scope, Segment, SyntaxError, bind};

@@ -1,6 +1,6 @@
 //! Cron schedules: five fields, as the service takes them. Only their form is checked here.
 
-use super::scalar::shown;
+use super::words::shown;
 
 /// The fields in order: what they are called, their bounds, and names that stand for numbers.
 const FIELDS: [(&str, u8, u8, &[&str]); 5] = [

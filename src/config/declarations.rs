@@ -4,88 +4,22 @@
 
 use std::collections::HashMap;
 
-use super::attributes::unknown_word;
 use super::codes;
 use super::document::{Entry, Node, NodeValue};
 use super::ground::{Ground, Standing};
 use super::language::{self, Word, Words};
 use super::merge::Merged;
-use super::resolver::{Frame, Resolver};
+use super::messages::unknown_word;
+use super::module_path::{kind_at, module_of};
+use super::resolver::Resolver;
+use super::scope::Frame;
 use super::stack::Resource;
+use super::stack_declarations::{Declarations, Import, Moved, Removed, RemovedAction};
 use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::diagnostic::{Diagnostic, nearest};
-use crate::model::schema::{Kind, Registry};
+use crate::model::schema::Kind;
 use crate::model::source::Span;
 use crate::model::value::Value;
-
-/// What becomes of addresses and objects besides what blocks say. All of it fits the blocks.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Declarations {
-    /// New addresses of what has another one in the ledger.
-    pub moved: Vec<Moved>,
-    /// Live objects that become a resource's. Those whose `when` is false are left out.
-    pub imports: Vec<Import>,
-    /// What becomes of objects whose block is gone.
-    pub removed: Vec<Removed>,
-}
-
-/// A new address.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moved {
-    /// The address that the ledger may still have; or the place of a module, which everything in it leaves.
-    pub from: Address,
-    /// The next one: a resource, a module, a whole block with `for_each`, or the `from` of another entry.
-    pub to: Address,
-    /// The kind of both; `None`: they are places of modules.
-    pub kind: Option<&'static Kind>,
-    /// `to` is a whole block with `for_each`: each instance goes to the one with its key.
-    pub whole: bool,
-    /// The instance of a module that says it; empty for the stack itself.
-    pub module: Name,
-    /// The entry.
-    pub span: Span,
-}
-
-impl Moved {
-    /// Tells whether what stands at an address is not there yet: `shop` to `shop.a` leaves `shop.a.vm.web` alone.
-    #[must_use]
-    pub fn takes(&self, at: &Address) -> bool {
-        !(self.to.is_within(&self.from) && at.is_within(&self.to))
-    }
-}
-
-/// An object to take over.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Import {
-    /// The resource that it becomes.
-    pub to: Address,
-    /// Its id; for a kind without ids, what it is known by.
-    pub id: Name,
-    /// The entry.
-    pub span: Span,
-}
-
-/// What becomes of objects whose block is gone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Removed {
-    /// A resource, a whole block with `for_each`, or a module.
-    pub from: Address,
-    /// What becomes of its objects.
-    pub action: RemovedAction,
-    /// The instance of a module that says it; empty for the stack itself.
-    pub module: Name,
-    /// The entry.
-    pub span: Span,
-}
-
-/// What becomes of an object whose block is gone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RemovedAction {
-    /// It stays live.
-    Forget,
-    /// It goes, whatever `on_remove` said.
-    Delete,
-}
 
 impl<'d> Resolver<'d> {
     /// Reads all declarations of the stack, and holds them and those of its modules against the blocks.
@@ -357,45 +291,4 @@ pub(super) fn twice(text: &str, first: Span, again: Span) -> Diagnostic {
         .at(first, "said here first")
         .detail(text)
         .help("keep one of the two")
-}
-
-/// Returns the module that an address is in, and the rest of it, either of which may be empty. No module and
-/// no key of one has the name of a kind.
-#[must_use]
-pub fn module_of<'a>(registry: &Registry, address: &'a str) -> (&'a str, &'a str) {
-    let mut at = 0;
-    for part in address.split('.') {
-        if registry.top_level().any(|kind| kind.name == part) {
-            return (address[..at].trim_end_matches('.'), &address[at..]);
-        }
-        at += part.len() + 1;
-    }
-    (address, "")
-}
-
-/// Tells whether a name means something else at the beginning of an address or an expression, so that no module
-/// and no key of one has it.
-#[must_use]
-pub fn is_taken(registry: &Registry, name: &str) -> bool {
-    language::find(language::ROOTS, name).is_some() || registry.kinds.iter().any(|kind| kind.name == name)
-}
-
-/// Returns the kind of what stands at an address: a resource, an instance or a whole block.
-#[must_use]
-pub fn kind_at(registry: &Registry, address: &Address) -> Option<&'static Kind> {
-    let parts: Vec<&str> = module_of(registry, address.as_str()).1.split('.').collect();
-    let mut kind = registry.top_level().find(|kind| kind.name == parts[0])?;
-    let mut at = 2;
-    loop {
-        let child = |at: usize| {
-            let named = parts.len() > at + 1;
-            parts.get(at).filter(|_| named).and_then(|collection| registry.child(kind.name, collection))
-        };
-        // A key may stand before the collection.
-        let next = child(at).map(|kind| (kind, at)).or_else(|| child(at + 1).map(|kind| (kind, at + 1)));
-        match next {
-            Some((child, place)) => (kind, at) = (child, place + 2),
-            None => return (parts.len() >= at && parts.len() <= at + 1).then_some(kind),
-        }
-    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::policy::Policy;
+use super::policy_rule::Policy;
 use super::stack::{
     Awaited, Confirm, Environment, Lifecycle, OnRemove, Output, Resource, SecretOrigin, SecretSink,
 };

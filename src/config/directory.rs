@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::codes;
 use super::place::Place;
-use super::resolver::{Frame, Resolved, Resolver};
+use super::resolver::Resolver;
+use super::scope::{Frame, Resolved};
 use super::source_dir::{self, SourceError, Tree};
 use super::stack::{Resource, SecretSink, SinkUse};
 use crate::model::address::Name;

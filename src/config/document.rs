@@ -143,3 +143,8 @@ impl Node {
         }
     }
 }
+
+/// Returns the entries of a block; nothing at all is a block without entries.
+pub(super) fn named_entries(node: &Node) -> Option<&[Entry]> {
+    if node.value == NodeValue::Null { Some(&[]) } else { node.entries() }
+}

@@ -5,11 +5,12 @@ use std::collections::{HashMap, HashSet};
 use indexmap::IndexMap;
 
 use super::codes;
-use super::document::{Entry, Node, NodeValue};
+use super::document::{Entry, Node, NodeValue, named_entries};
 use super::index::{Block, Each, EachValue, Parent, State};
-use super::merge::{Merged, illegal_name, named_entries, no_names, not_a_block};
+use super::merge::{Merged, illegal_name, no_names, not_a_block};
 use super::problems::Instance;
-use super::resolver::{Frame, Resolver};
+use super::resolver::Resolver;
+use super::scope::Frame;
 use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::Expression;
@@ -447,7 +448,7 @@ fn illegal_key(key: &str, span: Span) -> Diagnostic {
     let lower = key.to_lowercase().replace([' ', '.'], "-");
     let problem = Diagnostic::error(codes::INSTANCE_KEY, "this key cannot be part of an address")
         .at(span, "")
-        .detail(format!("`{}` has characters other than a-z, 0-9, _ and -.", super::scalar::shown(key)));
+        .detail(format!("`{}` has characters other than a-z, 0-9, _ and -.", super::words::shown(key)));
     if is_legal_segment(&lower) {
         problem.help(format!(
             "write `{lower}`; a text that must stay as it is goes into the values of a map: `for_each: {{ {lower}: … }}`"

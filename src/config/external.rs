@@ -4,14 +4,14 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use super::codes;
-use super::document::{Entry, Node};
-use super::language;
-use super::merge::{Entries, Kinds, named_entries, not_a_block};
+use super::document::{Entry, Node, named_entries};
+use super::merge::{Entries, Kinds, not_a_block};
 use super::place::{Away, Place};
 use super::problems::Instance;
-use super::resolver::{Frame, Resolved, Resolver};
+use super::resolver::Resolver;
+use super::scope::{Frame, Resolved};
 use super::stack::{DataLookup, OtherStack};
+use super::{codes, language};
 use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::cel::{Path, Segment};
 use crate::model::diagnostic::{Diagnostic, nearest};
@@ -165,7 +165,7 @@ impl<'d> Resolver<'d> {
                         return None;
                     }
                 }
-                _ => self.problems.push(super::attributes::unknown_word(key, language::STACK)),
+                _ => self.problems.push(super::messages::unknown_word(key, language::STACK)),
             }
         }
         let Some(directory) = directory else {

@@ -3,7 +3,8 @@
 use ipnet::{IpNet, Ipv4Net};
 
 use super::codes;
-use super::scalar::{Mismatch, shown};
+use super::scalar::Mismatch;
+use super::words::shown;
 use crate::model::diagnostic::nearest;
 use crate::model::schema::Format;
 

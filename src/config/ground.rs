@@ -1,10 +1,10 @@
 //! `Ground`: how an address of a declaration stands to the blocks, and what is told of one that does not fit.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use super::codes;
-use super::declarations::module_of;
-use super::index::State;
+use super::index::{State, Used};
+use super::module_path::module_of;
 use super::resolver::Resolver;
 use super::stack::Resource;
 use crate::model::address::{Address, Name};
@@ -27,33 +27,6 @@ pub(super) enum Standing {
     Broken,
     /// No block declares it.
     Nowhere,
-}
-
-/// How many instances a block of `use` stands for.
-#[derive(Debug)]
-pub(super) enum Used {
-    /// Nobody knows: a problem was reported.
-    Broken,
-    /// None: its `when` is false.
-    Absent,
-    /// One.
-    One,
-    /// One for each key; `false` where `when` is.
-    Keyed(BTreeMap<Name, bool>),
-}
-
-impl Used {
-    /// Returns what the expansion of a call says.
-    pub(super) fn of(state: Option<&State<'_>>) -> Self {
-        match state {
-            None | Some(State::Broken) => Self::Broken,
-            Some(State::Absent) => Self::Absent,
-            Some(State::One) => Self::One,
-            Some(State::Keyed(keys)) => {
-                Self::Keyed(keys.iter().map(|(key, each)| (key.clone(), each.is_some())).collect())
-            }
-        }
-    }
 }
 
 /// The resources by address, and how an address stands to the blocks.

@@ -1,7 +1,6 @@
 //! Habits from other tools and slips of the hand, and what stands for them here.
 
-use super::document::{Node, NodeValue};
-use super::merge::named_entries;
+use super::document::{Node, NodeValue, named_entries};
 use super::words;
 use crate::model::address::is_legal_segment;
 

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::codes;
-use super::document::{Entry, Node, NodeValue};
-use super::language;
-use super::merge::{Entries, Merged, named_entries, not_a_block};
+use super::document::{Entry, Node, NodeValue, named_entries};
+use super::merge::{Entries, Merged, not_a_block};
 use super::problems::Problems;
 use super::stack::{Confirm, Environment};
+use super::{codes, language};
 use crate::model::address::{Name, is_legal_segment};
 use crate::model::diagnostic::{Diagnostic, nearest};
 

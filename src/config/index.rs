@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use indexmap::IndexMap;
 
 use super::codes;
-use super::document::{Entry, Node};
-use super::merge::named_entries;
+use super::document::{Entry, Node, named_entries};
 use super::stack::LeftOut;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest};
@@ -315,6 +314,33 @@ impl<'d> Index<'d> {
             )),
             Some(near) => problem.help(format!("write `${own}.{near}`")),
             None => problem,
+        }
+    }
+}
+
+/// How many instances a block of `use` stands for.
+#[derive(Debug)]
+pub(super) enum Used {
+    /// Nobody knows: a problem was reported.
+    Broken,
+    /// None: its `when` is false.
+    Absent,
+    /// One.
+    One,
+    /// One for each key; `false` where `when` is.
+    Keyed(BTreeMap<Name, bool>),
+}
+
+impl Used {
+    /// Returns what the expansion of a call says.
+    pub(super) fn of(state: Option<&State<'_>>) -> Self {
+        match state {
+            None | Some(State::Broken) => Self::Broken,
+            Some(State::Absent) => Self::Absent,
+            Some(State::One) => Self::One,
+            Some(State::Keyed(keys)) => {
+                Self::Keyed(keys.iter().map(|(key, each)| (key.clone(), each.is_some())).collect())
+            }
         }
     }
 }

@@ -3,18 +3,14 @@
 
 use std::time::Duration;
 
-use super::attributes::unknown_word;
 use super::awaited::is_program_name;
-use super::codes;
-use super::document::{Entry, Node, Scalar};
-use super::files;
-use super::habits;
+use super::document::{Entry, Node, Scalar, named_entries};
 use super::index::Block;
-use super::language;
-use super::merge::named_entries;
-use super::resolver::{Frame, Resolver};
-use super::sinks;
+use super::messages::unknown_word;
+use super::resolver::Resolver;
+use super::scope::Frame;
 use super::stack::{Lifecycle, OnRemove, SecretSink, Timeouts};
+use super::{codes, files, habits, language, sinks};
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::{Expression, Reference};

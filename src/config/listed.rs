@@ -1,13 +1,13 @@
 //! The words of a block that take lists: `lifecycle.ignore_drift` and `depends_on`. Each entry is named
 //! once, leads somewhere, and has an effect.
 
-use super::attributes::unknown_word;
-use super::codes;
 use super::document::{Node, NodeValue};
 use super::index::{Found, Step};
-use super::language;
-use super::resolver::{Frame, Resolver};
+use super::messages::unknown_word;
+use super::resolver::Resolver;
+use super::scope::Frame;
 use super::stack::{IgnoreDrift, Resource};
+use super::{codes, language};
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::schema::Kind;
@@ -94,7 +94,7 @@ impl<'d> Resolver<'d> {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("attributes are: {}", known().collect::<Vec<_>>().join(", ")),
         };
-        let name = super::scalar::shown(&ignored.attribute);
+        let name = super::words::shown(&ignored.attribute);
         let detail =
             format!("{} has no attribute `{name}` that can be set.", super::scalar::one(kind.name));
         wrong(field.span, &detail, &help)
@@ -139,7 +139,7 @@ impl<'d> Resolver<'d> {
             if named.contains(&text) {
                 let problem = Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names a resource twice")
                     .at(item.span, "")
-                    .detail(format!("`{}` stands in the list already.", super::scalar::shown(text)));
+                    .detail(format!("`{}` stands in the list already.", super::words::shown(text)));
                 self.problem(frame, problem.help("name each block once"));
                 continue;
             }
@@ -161,7 +161,7 @@ impl<'d> Resolver<'d> {
             let near = near.and_then(|near| Some(format!("{near}.{}", text.split_once('.')?.1)));
             let meant = near.map(|near| {
                 Diagnostic::error(codes::DEPENDS_ON, "")
-                    .detail(format!("No kind is called `{}`.", super::scalar::shown(&root)))
+                    .detail(format!("No kind is called `{}`.", super::words::shown(&root)))
                     .help(format!("did you mean `{near}`?"))
             });
             self.depends_problem(span, meant, frame);

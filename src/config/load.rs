@@ -1,78 +1,35 @@
 //! `load`: from file texts to a `Stack`, collecting every problem on the way.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use super::corrections::finished;
-use super::declarations::Declarations;
 use super::document::Document;
-use super::files::Files;
 use super::header::{self, environment, header};
 use super::merge::{Entries, Merged, environments, merge, merge_module};
 use super::modules::gather::{Gathered, gather, own};
+use super::parse_file::document;
 use super::place::Place;
-use super::policy::Policy;
+use super::policy_rule::Policy;
 use super::problems::Problems;
-use super::resolver::{Frame, Resolver};
-use super::set::{Overrides, Replaced};
+use super::request::{ReadFile, Request};
+use super::resolver::Resolver;
+use super::scope::Frame;
+use super::set::{self, Overrides, Replaced};
 use super::stack::{
     Awaited, DataLookup, Environment, LeftOut, OtherStack, Output, Recipients, Resource, Setting, SinkUse,
     Stack,
 };
+use super::stack_declarations::Declarations;
 use super::trees::Trees;
 use super::variables::Givers;
 use super::withheld::{self, Withheld};
-use super::{
-    also_in, awaited, budget, codes, digest, everywhere, kdl, masks, order, plain_entries, rules, set,
-    sinks, unused, yaml,
-};
+use super::{also_in, awaited, budget, codes, digest, everywhere, masks, order, rules, sinks, unused};
 use crate::model::address::{Address, Name};
 use crate::model::budget::Budget;
-use crate::model::catalog::Catalog;
 use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::expression::Expression;
 use crate::model::schema::Registry;
-use crate::model::secret::Secret;
 use crate::model::source::{Source, SourceId, Sources, Span};
-
-/// What decides besides the files.
-#[derive(Debug, Clone, Default)]
-pub struct Request {
-    /// The environment asked for (`-e`, `STEAD_ENV`).
-    pub environment: Option<Name>,
-    /// Variables given by name (`--var`), as text.
-    pub vars: BTreeMap<Name, String>,
-    /// Variables from the process environment (`STEAD_VAR_x`), as text. Names are lower case.
-    pub env_vars: BTreeMap<Name, Secret>,
-    /// Variable files: `(shown path, text)`, YAML or KDL mappings, weaker than `vars` and `env_vars`.
-    /// Later files win.
-    pub var_files: Vec<(String, String)>,
-    /// Pinned catalog names, for checks without a network.
-    pub pinned: Option<Catalog>,
-    /// Secrets that stand in no file and are at hand, by the paths of their variables.
-    pub at_hand: BTreeMap<Name, Secret>,
-    /// What stands in for secrets that are not at hand is taken for them: nothing real is made.
-    pub pretend: bool,
-    /// What the run has of secrets.
-    pub secrets: Giving,
-    /// An expression to evaluate besides, as an output would be (`stead eval`).
-    pub expression: Option<String>,
-}
-
-/// What a run has of secrets.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Giving {
-    /// It needs them: one that nobody gives is a problem.
-    #[default]
-    Needed,
-    /// It has no use for them: one that nobody gives, or that cannot be read, counts as what is in use.
-    Spared,
-    /// They are kept from it: none is asked for or read, and each counts as what is in use.
-    Withheld,
-}
-
-/// Reads what `file("…")`, `from_file` and directories of sources name, below the stack's directory.
-pub type ReadFile<'a> = &'a dyn Files;
 
 /// A configuration with problems: nothing is done with it.
 #[derive(Debug)]
@@ -486,34 +443,6 @@ pub struct Peek {
     pub confirmed: BTreeSet<Name>,
     /// The environment that is chosen when none is asked for; empty when there are several.
     pub default: Name,
-}
-
-/// Parses one file, or takes what is known of it.
-pub(super) fn document(
-    registry: &Registry,
-    id: SourceId,
-    source: &Source,
-    trees: Option<&Trees>,
-) -> Result<Document, Vec<Diagnostic>> {
-    // `use shop …` names a block, as `vm web …` does.
-    let is_kind = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
-    let parse = || match Path::new(&source.path).extension().and_then(|extension| extension.to_str()) {
-        Some("yaml" | "yml") => yaml::parse(id, source),
-        Some("kdl") => kdl::parse(id, source, &is_kind),
-        _ => Err(vec![
-            Diagnostic::error(codes::FILE_TYPE, "a file is neither YAML nor KDL")
-                .detail(format!("`{}` ends in neither .yaml, .yml nor .kdl.", source.path))
-                .help("rename the file"),
-        ]),
-    };
-    let parsed = match trees {
-        Some(trees) => trees.document(id, source, &is_kind, parse),
-        None => parse(),
-    };
-    parsed.map(|mut document| {
-        plain_entries::write_out(&mut document, registry);
-        document
-    })
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::document::{Document, Entry, Node};
-use super::merge::named_entries;
+use super::document::{Document, Entry, Node, named_entries};
 use super::variable_type::VariableType;
 use crate::model::address::Name;
 use crate::model::source::Span;

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::codes;
-use super::document::{Document, Entry, Node, NodeValue};
-use super::habits;
-use super::language;
+use super::document::{Document, Entry, Node, NodeValue, named_entries};
 use super::problems::Problems;
+use super::{codes, habits, language};
 use crate::model::address::{Name, is_legal_segment};
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::schema::{Kind, Registry};
@@ -181,11 +179,6 @@ fn gather<'d>(into: &mut Entries<'d>, block: &'d Entry, problems: &Problems) {
             into.insert(entry.key.clone(), entry);
         }
     }
-}
-
-/// Returns the entries of a block; nothing at all is a block without entries.
-pub(super) fn named_entries(node: &Node) -> Option<&[Entry]> {
-    if node.value == NodeValue::Null { Some(&[]) } else { node.entries() }
 }
 
 /// Returns the problem of a value that is no map where one is needed.

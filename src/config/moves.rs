@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::codes;
-use super::declarations::{Moved, Removed, twice};
+use super::declarations::twice;
 use super::ground::{Ground, Standing};
+use super::stack_declarations::{Moved, Removed};
 use crate::model::address::{Address, places};
 use crate::model::diagnostic::Diagnostic;
 

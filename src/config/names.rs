@@ -2,7 +2,8 @@
 
 use super::codes;
 use super::index::{Each, EachValue, Found, Step};
-use super::resolver::{Frame, LocalValue, Resolved, Resolver};
+use super::resolver::Resolver;
+use super::scope::{Frame, LocalValue, Resolved};
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::{Expression, Reference};

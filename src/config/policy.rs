@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use super::attributes::unknown_word;
-use super::codes;
-use super::document::{Entry, Node, NodeValue};
-use super::language;
-use super::merge::{Entries, named_entries, not_a_block};
-use super::resolver::{Frame, Resolver};
-use super::stack::Resource;
+use super::document::{Entry, Node, NodeValue, named_entries};
+use super::merge::{Entries, not_a_block};
+use super::messages::unknown_word;
+use super::policy_rule::Policy;
+use super::resolver::Resolver;
+use super::scope::Frame;
+use super::{codes, language};
 use crate::model::address::Name;
 use crate::model::cel::{Path, Segment};
 use crate::model::diagnostic::{Diagnostic, nearest};
@@ -38,39 +38,6 @@ pub const OF_PLAN: &[&str] = &[
     "unchanged",
     "update",
 ];
-
-/// A rule that a plan must pass.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Policy {
-    /// Its name.
-    pub name: Name,
-    /// The kinds whose resources it is about, each for itself; none: it is about the plan as a whole.
-    pub on: Vec<&'static Kind>,
-    /// What must not be true. Its bindings are all that it names but `self` and `plan`.
-    pub deny: Cel,
-    /// What to tell when it is.
-    pub message: String,
-    /// The policy's key.
-    pub span: Span,
-}
-
-impl Policy {
-    /// Returns the problem of what the policy says no to: a resource, or the plan as a whole.
-    #[must_use]
-    pub fn denied(&self, resource: Option<&Resource>) -> Diagnostic {
-        let problem = Diagnostic::error(codes::DENIED, "a policy says no");
-        let problem = match resource {
-            Some(resource) => problem.at(resource.span, format!("{} is denied", resource.address)),
-            None => problem,
-        };
-        problem.at(self.span, "by this policy").detail(format!("{}: {}", self.name, self.message)).help(
-            format!(
-                "change what it is about, or: stead apply --override {} --reason \"...\" (recorded)",
-                self.name
-            ),
-        )
-    }
-}
 
 impl<'d> Resolver<'d> {
     /// Reads all policies.

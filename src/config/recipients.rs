@@ -5,13 +5,13 @@
 
 use std::collections::BTreeSet;
 
-use super::attributes::unknown_word;
-use super::codes;
-use super::document::{Entry, Node, NodeValue};
-use super::language;
-use super::merge::{named_entries, not_a_block};
-use super::resolver::{Frame, Resolver};
+use super::document::{Entry, Node, NodeValue, named_entries};
+use super::merge::not_a_block;
+use super::messages::unknown_word;
+use super::resolver::Resolver;
+use super::scope::Frame;
 use super::stack::Recipients;
+use super::{codes, language};
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::recipient::{MAX_RECIPIENTS, Recipient, RecipientError};

@@ -4,24 +4,23 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-use super::codes;
-use super::declarations::{Moved, Removed};
 use super::external::Externals;
 use super::files::Files;
-use super::ground::Used;
-use super::habits;
-use super::index::{Each, Index};
-use super::language;
-use super::load::{Giving, ReadFile};
+use super::index::{Index, Used};
 use super::merge::Merged;
+use super::messages::{evaluation_problem, too_large};
 use super::place::Place;
-use super::problems::{Instance, Problems};
+use super::problems::Problems;
+use super::request::{Giving, ReadFile};
+use super::scope::{Frame, LocalValue, Resolved, Scope};
 use super::set::Overrides;
 use super::source_dir::SourceError;
-use super::stack::{Awaited, Parts, Recipients, Resource, Setting};
+use super::stack::{Awaited, Recipients, Resource, Setting};
+use super::stack_declarations::{Moved, Removed};
 use super::template::{Part, Template, TemplateError};
+use super::{codes, habits, language};
 use crate::model::address::{Address, Name};
-use crate::model::budget::{Budget, Cost, Exceeded, MOST_NODES, MOST_TEXT};
+use crate::model::budget::{Budget, Exceeded};
 use crate::model::cel::{Program, SyntaxError};
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::{EvaluationError, Expression, Lookup};
@@ -29,65 +28,6 @@ use crate::model::schema::Registry;
 use crate::model::secret::Secret;
 use crate::model::source::{SourceId, Sources, Span};
 use crate::model::value::{Attributes, Value};
-
-/// A local's value and what decided it.
-#[derive(Debug, Clone)]
-pub(super) struct Local {
-    /// Its value.
-    pub(super) value: LocalValue,
-    /// What decided it.
-    pub(super) origin: Option<Name>,
-}
-
-/// A local's value, as far as it is known.
-#[derive(Debug, Clone)]
-pub(super) enum LocalValue {
-    /// The value, or how to get it.
-    Ready(Expression),
-    /// It reads live objects: it is there once all blocks are declared.
-    Later,
-    /// It has a problem of its own.
-    Broken,
-}
-
-/// What a stack or one instance of a module sees of itself.
-#[derive(Default)]
-pub(super) struct Scope {
-    /// The way to it from the stack: `shop_eu`, `shop_eu.cache`; empty for the stack itself.
-    pub(super) prefix: Name,
-    /// What the names of its resources begin with; empty for the stack itself.
-    pub(super) front: Name,
-    /// How `set` may speak of it: by its own name, or by that of several instances.
-    pub(super) spoken: Vec<Name>,
-    /// Where its directory stands.
-    pub(super) place: Place,
-    /// Its files, where it is a module.
-    pub(super) files: Option<Rc<dyn Files>>,
-    /// How many modules it stands in.
-    pub(super) depth: usize,
-    /// The number of its first block.
-    pub(super) first_block: usize,
-    /// Values of variables; one with a problem is `None`.
-    pub(super) vars: BTreeMap<Name, Option<Expression>>,
-    /// The same, as expressions see them.
-    pub(super) var_values: Attributes,
-    /// What set a variable, where it was not its default.
-    pub(super) var_origins: BTreeMap<Name, Name>,
-    /// Where a variable's value stands, where that is in a file.
-    pub(super) var_places: BTreeMap<Name, Span>,
-    /// Locals; one that reads live objects is there once all blocks are declared.
-    pub(super) locals: BTreeMap<Name, Local>,
-    /// The same, as expressions see them now.
-    pub(super) local_values: Attributes,
-    /// Outputs of the modules that it uses: there once all blocks are declared.
-    pub(super) uses: BTreeMap<Name, Local>,
-    /// The same, as expressions see them now.
-    pub(super) use_values: Attributes,
-    /// Those of its modules that have a `for_each`.
-    pub(super) keyed: BTreeSet<Name>,
-    /// What its variables and locals were charged: given back when a module is left.
-    pub(super) cost: Cost,
-}
 
 /// Everything that expressions can name, and where problems go.
 pub(super) struct Resolver<'d> {
@@ -155,54 +95,6 @@ pub(super) struct Resolver<'d> {
     programs: RefCell<HashMap<String, Result<Rc<Program>, SyntaxError>>>,
     /// Digests of directories: instances of one block often share theirs.
     pub(super) directories: RefCell<BTreeMap<Name, Result<Name, SourceError>>>,
-}
-
-/// From where an expression is read.
-#[derive(Clone, Copy)]
-pub(super) struct Frame<'f, 'd> {
-    /// `each`, inside of `for_each`.
-    pub(super) each: Option<&'f Each<'d>>,
-    /// In whose name.
-    pub(super) instance: Option<Instance<'f>>,
-    /// Why live objects cannot be named here, in words (`for_each`); `None` where they can.
-    pub(super) early: Option<&'static str>,
-}
-
-impl Frame<'_, '_> {
-    /// Returns a frame outside of any block.
-    pub(super) const fn top(early: Option<&'static str>) -> Self {
-        Self { each: None, instance: None, early }
-    }
-}
-
-/// A resolved value and what decided it besides its place.
-#[derive(Debug, Clone)]
-pub(super) struct Resolved {
-    /// The value, or how to get it.
-    pub(super) expression: Expression,
-    /// `vars.size, set by environments.prod`.
-    pub(super) origin: Option<Name>,
-    /// The same of every entry of a written map.
-    pub(super) parts: Option<Box<Parts>>,
-}
-
-impl Resolved {
-    /// Returns a value and what decided it.
-    pub(super) const fn new(expression: Expression, origin: Option<Name>) -> Self {
-        Self { expression, origin, parts: None }
-    }
-}
-
-impl From<Value> for Resolved {
-    fn from(value: Value) -> Self {
-        Self::new(Expression::Value(value), None)
-    }
-}
-
-impl From<Expression> for Resolved {
-    fn from(expression: Expression) -> Self {
-        Self::new(expression, None)
-    }
 }
 
 /// The live world before anything is read: nothing is known.
@@ -492,37 +384,4 @@ pub(super) fn sensitive_problem() -> Diagnostic {
              shown, because it would tell something of the secret.",
         )
         .help("try the expressions over secrets one by one: stead eval 'EXPRESSION'")
-}
-
-/// Returns the problem of the value that does not fit into the stack's budget any more.
-pub(super) fn too_large(span: Span) -> Diagnostic {
-    Diagnostic::error(codes::TOO_LARGE, "the values of this stack take too much memory")
-        .at(span, "")
-        .detail(format!(
-            "Together they may hold {} MiB of text and {MOST_NODES} values besides what the files hold, at \
-             most 256 levels deep, and a copy counts like the first. This one goes beyond that.",
-            MOST_TEXT >> 20
-        ))
-        .help("repeat less: shorten lists and texts that other values are made of, or split the stack")
-}
-
-/// Returns the problem of an expression that has no value.
-pub(super) fn evaluation_problem(error: &EvaluationError, span: Span, source: Option<&str>) -> Diagnostic {
-    let what = source.map(|source| format!(" (`{}`)", super::scalar::shown(source))).unwrap_or_default();
-    match error {
-        EvaluationError::Failed(why) => {
-            Diagnostic::error(codes::FAILED, "an expression has no value").at(span, "").detail(format!(
-                "The expression{what} fails: {why}{}",
-                if why.ends_with('?') { "" } else { "." }
-            ))
-        }
-        EvaluationError::Sensitive => sensitive_problem(),
-        EvaluationError::TooLong(steps) => {
-            Diagnostic::error(codes::TOO_LONG, "an expression takes too long")
-                .at(span, "")
-                .detail(format!("The expression{what} was stopped after {steps} steps."))
-                .help("go through smaller lists, or nest fewer `map`, `filter`, `all` and `exists`")
-        }
-        EvaluationError::TooLarge => too_large(span),
-    }
 }

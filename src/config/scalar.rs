@@ -2,9 +2,9 @@
 
 use rust_decimal::Decimal;
 
-use super::codes;
 use super::document::{Form, Scalar};
-use super::format;
+use super::words::shown;
+use super::{codes, format};
 use crate::model::address::Name;
 use crate::model::diagnostic::nearest;
 use crate::model::schema::Type;
@@ -346,15 +346,6 @@ fn unknown_word<'w>(text: &str, words: impl Iterator<Item = &'w str> + Clone) ->
         Some(near) => slip.help(format!("did you mean `{near}`?")).fix(near),
         None => slip,
     }
-}
-
-/// Returns a text short enough for a message.
-pub(super) fn shown(text: &str) -> String {
-    let mut short: String = text.chars().take(60).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    short
 }
 
 #[cfg(test)]

@@ -6,9 +6,10 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::attributes::{conformed, mismatch};
+use super::attributes::conformed;
 use super::codes;
-use super::resolver::{Nothing, too_large};
+use super::messages::{mismatch, too_large};
+use super::resolver::Nothing;
 use super::stack::{DataLookup, OtherStack, Stack};
 use crate::model::address::{Address, Name};
 use crate::model::budget::Budget;
@@ -167,7 +168,7 @@ fn named<'o>(objects: impl Iterator<Item = &'o Object>, kind: &Kind) -> String {
         if names.len() < MOST_NAMED {
             let name = object.attributes.get("name").and_then(Value::as_text);
             names.push(match name {
-                Some(name) => format!("{} ({})", super::scalar::shown(name), object.id),
+                Some(name) => format!("{} ({})", super::words::shown(name), object.id),
                 None => object.id.to_string(),
             });
         }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 
-use super::declarations::Declarations;
-use super::policy::Policy;
+use super::policy_rule::Policy;
+use super::stack_declarations::Declarations;
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
 use crate::model::schema::{Kind, ReplaceOrder};

@@ -3,10 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::codes;
-use super::document::{Document, Entry, Node, NodeValue};
-use super::language;
-use super::merge::named_entries;
+use super::document::{Document, Entry, Node, NodeValue, named_entries};
+use super::{codes, language};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::schema::Registry;
 

@@ -110,7 +110,7 @@ impl VariableType {
                         .help(format!("write {text} without quotes"))
                         .fix(text.to_string()),
                     Err(_) => self
-                        .wrong(&format!("the text `{}`", scalar::shown(text)))
+                        .wrong(&format!("the text `{}`", crate::config::words::shown(text)))
                         .help(format!("write {}, or another `type`", self.name())),
                 })
             }
@@ -147,7 +147,7 @@ impl VariableType {
     }
 
     fn word(&self, text: &str) -> Result<Value, Mismatch> {
-        let wrong = || self.wrong(&format!("`{}`", scalar::shown(text)));
+        let wrong = || self.wrong(&format!("`{}`", crate::config::words::shown(text)));
         match self {
             Self::Text => Ok(Value::text(text)),
             Self::Secret => Ok(Value::Secret(Secret::new(text))),

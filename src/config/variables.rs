@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::codes;
-use super::document::{Document, Entry, Node, NodeValue, Scalar};
-use super::files;
-use super::habits;
-use super::language;
-use super::load::{Giving, Request};
-use super::merge::{Entries, named_entries};
-use super::resolver::{Frame, Resolver, evaluation_problem};
-use super::scalar::{self, Mismatch};
+use super::document::{Document, Entry, Node, NodeValue, Scalar, named_entries};
+use super::merge::Entries;
+use super::messages::evaluation_problem;
+use super::request::{Giving, Request};
+use super::resolver::Resolver;
+use super::scalar::Mismatch;
+use super::scope::Frame;
 use super::stack::SecretSink;
 use super::variable_type::VariableType;
+use super::{codes, files, habits, language};
 use crate::model::address::{Address, Name};
 use crate::model::budget::Exceeded;
 use crate::model::cel::{Item, Scope};
@@ -140,7 +139,7 @@ impl<'d> Resolver<'d> {
                     declaration.deliver = Some(self.sink(key, Frame::top(None))?);
                 }
                 _ => {
-                    self.problems.push(super::attributes::unknown_word(key, language::VARIABLE));
+                    self.problems.push(super::messages::unknown_word(key, language::VARIABLE));
                     return None;
                 }
             }
@@ -173,7 +172,10 @@ impl<'d> Resolver<'d> {
             Ok(Value::List(words)) => {
                 let twice = words.iter().enumerate().find(|(n, word)| words[..*n].contains(word));
                 if let Some((_, word)) = twice {
-                    let detail = format!("`one_of` says `{}` twice.", scalar::shown(&word.to_string()));
+                    let detail = format!(
+                        "`one_of` says `{}` twice.",
+                        crate::config::words::shown(&word.to_string())
+                    );
                     return self.wrong(node.span, &detail, "say each value once");
                 }
                 if words.is_empty() {
@@ -184,7 +186,7 @@ impl<'d> Resolver<'d> {
             }
             Ok(_) => Some(Vec::new()),
             Err(slip) => {
-                self.problems.push(super::attributes::mismatch(&slip, node.span));
+                self.problems.push(super::messages::mismatch(&slip, node.span));
                 None
             }
         }
@@ -209,7 +211,7 @@ impl<'d> Resolver<'d> {
                 } else {
                     slip
                 };
-                let mut problem = super::attributes::mismatch(&slip, place);
+                let mut problem = super::messages::mismatch(&slip, place);
                 problem.code = codes::VARIABLE_TYPE;
                 problem.summary = "a variable's value has the wrong type".into();
                 problem.detail = Some(format!("vars.{name}, set by {}: {}", given.by, slip.detail));
@@ -282,7 +284,7 @@ impl<'d> Resolver<'d> {
                 Some(self.with_name(name, value))
             }
             Err(slip) => {
-                let mut problem = super::attributes::mismatch(&slip, node.span);
+                let mut problem = super::messages::mismatch(&slip, node.span);
                 problem.code = codes::VARIABLE_TYPE;
                 self.problems.push(problem);
                 None
@@ -426,7 +428,7 @@ impl<'d> Resolver<'d> {
             return Some(value);
         }
         let is_shown = !value.is_secret() && self.may_be_shown(by, place);
-        let shown = scalar::shown(&value.to_string());
+        let shown = crate::config::words::shown(&value.to_string());
         if !declaration.one_of.is_empty() && !declaration.one_of.contains(&value) {
             let by = format!("vars.{name}, set by {by},");
             let shown = is_shown.then_some(shown.as_str());
@@ -545,7 +547,11 @@ fn no_type(node: &Node) -> Diagnostic {
     let known: Vec<&str> = language::names(language::TYPES).collect();
     let problem = Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
         .at(node.span, "")
-        .detail(format!("`{}` is no type. Types are: {}.", scalar::shown(text), known.join(", ")));
+        .detail(format!(
+            "`{}` is no type. Types are: {}.",
+            crate::config::words::shown(text),
+            known.join(", ")
+        ));
     match habits::variable_type(text) {
         Some(right) => problem.help(format!("write `type: {right}`")),
         None => match nearest(text, known.iter().copied()) {

@@ -134,6 +134,15 @@ pub(super) fn is_number(text: &str) -> bool {
     number && exponent
 }
 
+/// Returns a text short enough for a message.
+pub(super) fn shown(text: &str) -> String {
+    let mut short: String = text.chars().take(60).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use stead::config::files::Files;
-use stead::config::load::{Request, check, load};
+use stead::config::load::{check, load};
+use stead::config::request::Request;
 use stead::config::trees::Trees;
 use stead::kinds::REGISTRY;
 use stead::model::diagnostic::Diagnostic;

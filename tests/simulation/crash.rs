@@ -23,7 +23,7 @@ use super::machine::SimRandom;
 use super::process::{Aim, assert_converged, assert_still, beginning, listed, process};
 use super::stack::{Builder, KEY, edited, id, number, setting, shop, sources, text};
 use super::{converge, recorded, standing};
-use stead::config::declarations::Moved;
+use stead::config::stack_declarations::Moved;
 
 /// Pairs that are tried when nobody says how many: `STEAD_PAIRS=20000` does.
 const USUAL_PAIRS: usize = 160;

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use stead::config::files::{Files, Listed, Listing};
-use stead::config::load::{Request, load};
+use stead::config::load::load;
+use stead::config::request::Request;
 use stead::config::stack::Stack;
 use stead::kinds::REGISTRY;
 use stead::model::diagnostic::Severity;

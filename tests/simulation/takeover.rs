@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use stead::cloud::client::Client;
 use stead::config::document::Syntax;
-use stead::config::load::{Request, load};
+use stead::config::load::load;
+use stead::config::request::Request;
 use stead::config::stack::Stack;
 use stead::emulator::seed::seed_objects;
 use stead::kinds::REGISTRY;

@@ -16,7 +16,7 @@ use crate::cli::process::failure::Failure;
 use crate::cli::service::catalog_cache;
 use crate::config::discover::is_stack_file;
 use crate::config::files::Files;
-use crate::config::load::Request;
+use crate::config::request::Request;
 use crate::config::text;
 use crate::editor::lsp::{Disk, Server};
 use crate::kinds::REGISTRY;

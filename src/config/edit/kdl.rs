@@ -4,18 +4,15 @@ use std::ops::Range;
 
 use super::lines::{Lines, Patch};
 use super::literal::{Literal, kdl_node, kdl_tail, kdl_word};
+use super::meaning::{LISTS, is_computed};
 use super::references::{Renames, redirected};
 use super::refusals::{self, Refusal};
 use super::request::{Edit, File, Path, Step, is_list_of_texts};
-use super::yaml::is_computed;
 use crate::config::kdl::tree::{Block, Entry, Node, Tree, Value};
 use crate::config::syntax::span;
 use crate::config::words;
 use crate::model::address::Name;
 use crate::model::source::{SourceId, Span};
-
-/// Top-level words whose nodes are the items of one list.
-pub(super) const LISTS: [&str; 3] = ["moved", "import", "removed"];
 
 /// The longest line that a property is added to.
 const WIDEST: usize = 100;

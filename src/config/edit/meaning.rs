@@ -1,11 +1,11 @@
 //! What a file says, without places: what an edit is judged by.
 
-use super::kdl::LISTS;
 use super::literal::Literal;
 use super::references::{Renames, redirected};
 use super::request::{Edit, Path, Step, is_list_of_texts};
 use crate::config::document::{Document, Entry, Node, NodeValue};
 use crate::config::meaning_class::{Class, class};
+use crate::config::template::Template;
 use crate::config::words;
 use crate::model::address::Name;
 
@@ -314,4 +314,13 @@ fn says(found: &Meaning, literal: &Literal) -> bool {
         }
         _ => false,
     }
+}
+
+/// Top-level words whose nodes are the items of one list.
+pub(super) const LISTS: [&str; 3] = ["moved", "import", "removed"];
+
+/// Tells whether a text holds a reference or an expression.
+pub(super) fn is_computed(text: &str) -> bool {
+    text.contains('$')
+        && !matches!(Template::parse(text, |_| false), Ok(Some(template)) if template.is_text())
 }

@@ -6,12 +6,11 @@ use granit_parser::ScalarStyle;
 
 use super::lines::{Lines, Patch};
 use super::literal::{Literal, yaml_entry, yaml_inline, yaml_lines};
-use super::meaning::Meaning;
+use super::meaning::{Meaning, is_computed};
 use super::references::{Renames, redirected};
 use super::refusals::{self, Refusal};
 use super::request::{Edit, Path, Step};
 use crate::config::syntax::span;
-use crate::config::template::Template;
 use crate::config::words;
 use crate::config::yaml::tree::{Collection, Content, Item, Node, Tree};
 use crate::model::address::Name;
@@ -438,12 +437,6 @@ impl<'t> Editor<'t> {
             _ => redirected(raw, renames, false).ok().flatten().unwrap_or_else(|| words::yaml_double(new)),
         }
     }
-}
-
-/// Tells whether a text holds a reference or an expression.
-pub(super) fn is_computed(text: &str) -> bool {
-    text.contains('$')
-        && !matches!(Template::parse(text, |_| false), Ok(Some(template)) if template.is_text())
 }
 
 fn has_parts(literal: &Literal) -> bool {

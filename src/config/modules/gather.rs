@@ -4,16 +4,12 @@
 use std::collections::BTreeMap;
 
 use super::include::Includes;
-use crate::config::budget;
-use crate::config::codes;
 use crate::config::discover::is_stack_file;
-use crate::config::document::{Document, Entry, Node};
+use crate::config::document::{Document, Entry, Node, named_entries};
 use crate::config::files::Files;
-use crate::config::load;
-use crate::config::merge::named_entries;
 use crate::config::place::{Away, Place};
-use crate::config::text;
 use crate::config::trees::Trees;
+use crate::config::{budget, codes, text};
 use crate::model::budget::Budget;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::graph::Graph;
@@ -130,7 +126,7 @@ impl<'g> Gatherer<'g> {
         for (id, source) in own {
             let name = source.path.rsplit('/').next().unwrap_or_default();
             let place = here.join(name).unwrap_or_default();
-            match load::document(&self.registry, id, &source, self.trees) {
+            match crate::config::parse_file::document(&self.registry, id, &source, self.trees) {
                 Ok(document) => {
                     if self.fits(&source, &document) {
                         includes.add(&mut unit, place, document);
@@ -183,7 +179,7 @@ impl<'g> Gatherer<'g> {
             Ok(text) => {
                 let source = Source::new(shown, text);
                 self.sources.add(source.clone());
-                let document = load::document(&self.registry, id, &source, self.trees);
+                let document = crate::config::parse_file::document(&self.registry, id, &source, self.trees);
                 if document.as_ref().is_ok_and(|document| !self.fits(&source, document)) {
                     return None;
                 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::attributes::mismatch;
 use crate::config::codes;
-use crate::config::document::{Entry, Node, NodeValue};
-use crate::config::merge::{Entries, named_entries};
-use crate::config::resolver::{Frame, Resolved, Resolver};
+use crate::config::document::{Entry, Node, NodeValue, named_entries};
+use crate::config::merge::Entries;
+use crate::config::messages::mismatch;
+use crate::config::resolver::Resolver;
 use crate::config::scalar::Mismatch;
+use crate::config::scope::{Frame, Resolved};
 use crate::config::variable_type::VariableType;
 use crate::config::variables::Declaration;
 use crate::model::address::Name;

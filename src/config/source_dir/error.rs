@@ -1,12 +1,9 @@
 //! `SourceError`: why a directory cannot be uploaded.
 
-use std::fmt;
-use std::io;
 use std::path::Path;
+use std::{fmt, io};
 
 use thiserror::Error;
-
-use super::tree::{IGNORE_FILE, MOST_ENTRIES};
 
 /// Why a directory cannot be uploaded. The texts hold names of files as they are: whoever shows them
 /// escapes them.
@@ -105,3 +102,9 @@ impl fmt::Display for Largest {
         Ok(())
     }
 }
+
+/// The file that names what is left out.
+pub(super) const IGNORE_FILE: &str = ".steadignore";
+
+/// Files and directories of one tree, at most.
+pub(super) const MOST_ENTRIES: usize = 100_000;

@@ -9,7 +9,7 @@ use flate2::read::GzDecoder;
 use proptest::prelude::*;
 
 use super::digest::at_most;
-use super::tree::MOST_ENTRIES;
+use super::error::MOST_ENTRIES;
 use super::{Archive, SourceError, Tree, of};
 use crate::config::files::{Files, Listed, Listing};
 

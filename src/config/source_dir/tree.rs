@@ -10,17 +10,11 @@ use std::path::{Component, Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use super::error::{Largest, SourceError, shown};
+use super::error::{IGNORE_FILE, Largest, MOST_ENTRIES, SourceError, shown};
 use crate::config::files::{Files, Listed, Listing};
-
-/// The file that names what is left out.
-pub(super) const IGNORE_FILE: &str = ".steadignore";
 
 /// Never uploaded, wherever they stand.
 const ALWAYS_LEFT_OUT: &[&str] = &[".git", ".stead"];
-
-/// Files and directories of one tree, at most.
-pub(super) const MOST_ENTRIES: usize = 100_000;
 
 /// Bytes of the ignore file that are read, at most.
 const MOST_PATTERNS: u64 = 1 << 20;

@@ -65,7 +65,8 @@ mod tests {
     use super::*;
     use crate::config::codes;
     use crate::config::files::{Files, Listed};
-    use crate::config::load::{Request, load};
+    use crate::config::load::load;
+    use crate::config::request::Request;
     use crate::kinds::REGISTRY;
     use crate::model::source::{Source, Sources};
 

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use super::*;
 use crate::config::files::{Files, Listed};
-use crate::config::load::{Request, load};
+use crate::config::load::load;
+use crate::config::request::Request;
 use crate::kinds::REGISTRY;
 use crate::model::source::{Source, Sources};
 

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path as FilePath;
 
-use super::change;
 use super::names::{Call, Declared};
-use super::navigate;
 use super::overlay::normal;
 use super::protocol::TextEdit;
 use super::workspace::{Found, Text, Workspace};
-use crate::config::declarations::is_taken;
+use super::{change, navigate};
 use crate::config::edit::{self, Edit, File, Literal, Path};
+use crate::config::module_path::is_taken;
 use crate::model::address::is_legal_segment;
 use crate::model::schema::{Attribute, Kind};
 use crate::model::source::Source;

@@ -15,7 +15,7 @@ use super::{actions, change, complete, hover, navigate, rename};
 use crate::config::discover::{is_stack_file, is_test_file};
 use crate::config::edit::File;
 use crate::config::layout;
-use crate::config::load::Request;
+use crate::config::request::Request;
 use crate::config::trees::Trees;
 use crate::model::schema::Registry;
 

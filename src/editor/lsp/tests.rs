@@ -12,7 +12,7 @@ use super::change::applied;
 use super::protocol::{Position, Range, TextEdit};
 use super::{Disk, Server};
 use crate::config::files::Files;
-use crate::config::load::Request;
+use crate::config::request::Request;
 use crate::kinds::REGISTRY;
 use crate::model::catalog::Catalog;
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 
 use super::similarity::{NAME, alike};
-use crate::config::declarations::module_of;
+use crate::config::module_path::module_of;
 use crate::config::stack::Resource;
 use crate::model::address::{self, Address, is_in};
 use crate::model::source::Span;

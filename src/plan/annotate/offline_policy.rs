@@ -2,7 +2,8 @@
 //! is not known before anything is read leaves a policy to the plan. Pure.
 
 use super::policy::{Said, judge};
-use crate::config::policy::{OF_PLAN, OF_SELF, Policy};
+use crate::config::policy::{OF_PLAN, OF_SELF};
+use crate::config::policy_rule::Policy;
 use crate::config::stack::{Resource, Stack};
 use crate::model::address::{Address, Name};
 use crate::model::cel::Program;

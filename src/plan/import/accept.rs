@@ -9,8 +9,9 @@ use super::draft::{
 };
 use super::suggestions::{self, Left, Suggestion};
 use crate::config::document::Syntax;
-use crate::config::load::{ReadFile, Rejected, Request, load};
+use crate::config::load::{Rejected, load};
 use crate::config::print::{self, Block, Entry, Page, Printed};
+use crate::config::request::{ReadFile, Request};
 use crate::config::stack::Stack;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::Entry as LedgerEntry;

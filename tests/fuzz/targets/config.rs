@@ -4,9 +4,10 @@ use std::io;
 use std::path::Path;
 
 use jiff::Timestamp;
-use stead::config::declarations::kind_at;
 use stead::config::files::Files;
-use stead::config::load::{Request, load};
+use stead::config::load::load;
+use stead::config::module_path::kind_at;
+use stead::config::request::Request;
 use stead::config::stack::Stack;
 use stead::config::text::decode;
 use stead::kinds::REGISTRY;

@@ -1,6 +1,7 @@
 //! Expressions: the text between `${` and `}`, and texts of a configuration with such parts in them.
 
-use stead::config::load::{Request, load};
+use stead::config::load::load;
+use stead::config::request::Request;
 use stead::kinds::REGISTRY;
 use stead::model::address::{Address, Name};
 use stead::model::cel::{Item, Object, Program, Scope, bind};

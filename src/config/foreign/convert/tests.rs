@@ -1,7 +1,8 @@
 //! Other tools' files, and the stacks that they become: each is a valid one.
 
 use super::*;
-use crate::config::load::{Request, load};
+use crate::config::load::load;
+use crate::config::request::Request;
 use crate::kinds::REGISTRY;
 use crate::model::source::Sources;
 

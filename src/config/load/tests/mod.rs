@@ -31,8 +31,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use super::{Request, load};
+use super::load;
 use crate::config::files::{Files, Listed, Listing};
+use crate::config::request::Request;
 use crate::config::stack::Stack;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;

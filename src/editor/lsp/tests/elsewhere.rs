@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::config::files::Files;
-use crate::config::load::Request;
+use crate::config::request::Request;
 use crate::editor::lsp::change::applied;
 use crate::editor::lsp::protocol::{Range, TextEdit};
 use crate::editor::lsp::{Disk, Server};
