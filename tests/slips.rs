@@ -16,7 +16,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use stead::config::files::{Files, Listed};
+use stead::config::input::files::{Files, Listed};
 use stead::config::load::load;
 use stead::config::request::Request;
 use stead::kinds::REGISTRY;

@@ -13,7 +13,7 @@ use super::process::settings::Settings;
 use super::service::connection::{Connection, Time};
 use super::stack::project::Project;
 use crate::cloud::system_clock::SystemClock;
-use crate::config::configured::configured;
+use crate::config::stack::known_values::configured;
 use crate::ledger::stores::location::Place;
 use crate::model::address::Name;
 use crate::model::clock::Clock;

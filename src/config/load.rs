@@ -2,28 +2,33 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::corrections::finished;
-use super::document::Document;
-use super::header::{self, environment, header};
-use super::merge::{Entries, Merged, environments, merge, merge_module};
-use super::modules::gather::{Gathered, gather, own};
-use super::parse_file::document;
-use super::place::Place;
-use super::policy_rule::Policy;
-use super::problems::Problems;
+use super::check::{self, dependency_cycles, redact_sources, secret_sinks, service_rules, unused};
+use super::diagnostics::codes;
+use super::diagnostics::collector::Problems;
+use super::diagnostics::hints::suggestions::finished;
+use super::diagnostics::variable_files::{self, Withheld};
+use super::input::config_path::Place;
+use super::input::gather::{Gathered, gather, own};
+use super::input::nested_children;
+use super::input::parse_file::document;
+use super::merge::blocks::{Entries, Merged, environments, merge, merge_module};
+use super::merge::header::{self, environment, header};
+use super::merge::overrides::{self, Overrides, Replaced};
 use super::request::{ReadFile, Request};
-use super::resolver::Resolver;
-use super::scope::Frame;
-use super::set::{self, Overrides, Replaced};
-use super::stack::{
+use super::resolve::evaluator::Resolver;
+use super::resolve::scope::Frame;
+use super::resolve::values::deferred_secrets;
+use super::resolve::values::variables::Givers;
+use super::stack::declarations::Declarations;
+use super::stack::digest;
+use super::stack::model::{
     Awaited, DataLookup, Environment, LeftOut, OtherStack, Output, Recipients, Resource, Setting, SinkUse,
     Stack,
 };
-use super::stack_declarations::Declarations;
-use super::trees::Trees;
-use super::variables::Givers;
-use super::withheld::{self, Withheld};
-use super::{also_in, awaited, budget, codes, digest, everywhere, masks, order, rules, sinks, unused};
+use super::stack::policy::Policy;
+use super::syntax::budget;
+use super::syntax::document::Document;
+use super::syntax::parse_cache::Trees;
 use crate::model::address::{Address, Name};
 use crate::model::budget::Budget;
 use crate::model::diagnostic::{Diagnostic, Severity};
@@ -162,7 +167,7 @@ pub fn check(
     let chosen =
         if chosen.is_empty() { declared.keys().next().cloned().unwrap_or_default() } else { chosen };
     if files.environment.is_none() {
-        (checked.others, checked.alike) = everywhere::others(&declared, &sources, &chosen);
+        (checked.others, checked.alike) = check::environments::others(&declared, &sources, &chosen);
     }
     checked.environment.clone_from(&chosen);
     files.environment = Some(chosen);
@@ -188,8 +193,8 @@ fn replace(registry: &Registry, files: &mut Parsed, problems: &Problems) -> Repl
     let chosen = environment(&declared, files.environment.as_ref(), &quiet);
     let set = chosen.set.to_vec();
     let others: Vec<_> = header::other_sets(&declared, &chosen.environment.name).cloned().collect();
-    set::check(registry, documents, &others, problems);
-    set::replace(registry, documents, &set, problems)
+    overrides::check(registry, documents, &others, problems);
+    overrides::replace(registry, documents, &set, problems)
 }
 
 fn resolve(
@@ -214,7 +219,7 @@ fn resolve(
         }
     }
     outcome.problems.correct_once(&files.units);
-    sources.hide(&masks::secrets(&files.units, &files.calls));
+    sources.hide(&redact_sources::secrets(&files.units, &files.calls));
     for (_, document) in &files.vars {
         sources.withhold(document.source);
     }
@@ -268,12 +273,12 @@ fn check_sinks(
     resources: &[Resource],
     awaited: &BTreeMap<Name, Awaited>,
 ) -> Vec<SinkUse> {
-    let sinks = sinks::uses(resources, awaited, &resolver.sink_spans.take());
+    let sinks = secret_sinks::uses(resources, awaited, &resolver.sink_spans.take());
     resolver.keep_secrets_at_home(resources, &sinks);
     if !resolver.keeps_secrets {
-        awaited::check_readable(awaited.iter(), resources, &resolver.problems);
+        deferred_secrets::check_readable(awaited.iter(), resources, &resolver.problems);
     }
-    for problem in sinks::check(&sinks, resolver.sources) {
+    for problem in secret_sinks::check(&sinks, resolver.sources) {
         resolver.problems.push(problem);
     }
     sinks
@@ -320,12 +325,12 @@ fn outcome(
     let project = resolver.project(&resources);
     let declarations = resolver.declarations(&merged, &resources);
     let policies = resolver.policies(&merged.policies);
-    for circle in order::circles(&resources) {
+    for circle in dependency_cycles::circles(&resources) {
         resolver.problems.push(circle);
     }
     let awaited = resolver.awaited.take();
     let sinks = check_sinks(&resolver, &resources, &awaited);
-    rules::check(&resources, request.pinned.as_ref(), &resolver.problems);
+    service_rules::check(&resources, request.pinned.as_ref(), &resolver.problems);
     let data = std::mem::take(&mut resolver.externals.data);
     Outcome {
         name: header.name,
@@ -346,7 +351,7 @@ fn outcome(
         named,
         declarations,
         policies,
-        withheld: Withheld::new(&files.vars, &masks::secret_names(own)),
+        withheld: Withheld::new(&files.vars, &redact_sources::secret_names(own)),
         problems: resolver.problems,
     }
 }
@@ -359,7 +364,7 @@ fn evaluated(resolver: &Resolver<'_>, request: &Request, span: Option<Span>) -> 
 }
 
 fn outputs<'d>(resolver: &Resolver<'d>, entries: &Entries<'d>) -> BTreeMap<Name, Output> {
-    let output = |(name, entry): (&Name, &&'d super::document::Entry)| {
+    let output = |(name, entry): (&Name, &&'d super::syntax::document::Entry)| {
         let resolved = resolver.untyped(&entry.value, Frame::top(None))?;
         Some((name.clone(), Output { expression: resolved.expression, span: entry.value.span }))
     };
@@ -388,16 +393,16 @@ fn parse(
                 Ok(()) => vars.push((Name::new(path), document)),
                 Err(problem) => problems.push(*problem),
             },
-            Err(found) => problems.extend(withheld::unreadable(&source, &found)),
+            Err(found) => problems.extend(variable_files::unreadable(&source, &found)),
         }
     }
     for unit in &mut gathered.units {
-        problems.extend(also_in::write_out(&mut unit.documents, &registry, &gathered.budget));
+        problems.extend(nested_children::write_out(&mut unit.documents, &registry, &gathered.budget));
     }
     // A file that cannot be parsed hides declarations: going on would report what is there.
     if !problems.is_empty() {
         let units: Vec<_> = gathered.units.into_iter().map(|unit| unit.documents).collect();
-        sources.hide(&masks::secrets(&units, &gathered.calls));
+        sources.hide(&redact_sources::secrets(&units, &gathered.calls));
         let files: Vec<SourceId> = (first_of_vars.0..sources.next().0).map(SourceId).collect();
         Withheld::of_files(&files).redact(&mut problems, sources);
         for file in files {

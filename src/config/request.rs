@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::files::Files;
+use super::input::files::Files;
 use crate::model::address::Name;
 use crate::model::catalog::Catalog;
 use crate::model::secret::Secret;

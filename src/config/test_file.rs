@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::attributes::unknown_key;
-use super::codes;
-use super::document::{Entry, Form, Node, NodeValue, Scalar};
-use super::language::{
+use super::diagnostics::codes;
+use super::keywords::{
     TEST, TEST_APPLIED, TEST_APPLY, TEST_BILL, TEST_FILE, TEST_GIVEN, TEST_PLAN, Words, names,
 };
-use super::scalar::untyped;
-use super::syntax::parse;
-use super::words;
+use super::resolve::blocks::attributes::unknown_key;
+use super::syntax::document::{Entry, Form, Node, NodeValue, Scalar};
+use super::syntax::limits::parse;
+use super::syntax::quoting;
+use super::types::scalar::untyped;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Span};
@@ -227,11 +227,11 @@ impl Reader {
                 let value = match scalar.form {
                     Form::Boolean => format!("#{}", scalar.text),
                     Form::Number => scalar.text.to_string(),
-                    Form::Plain | Form::Text => words::kdl_quoted(&scalar.text),
+                    Form::Plain | Form::Text => quoting::kdl_quoted(&scalar.text),
                 };
-                kdl.extend([&words::kdl_quoted(&entry.key), " ", &value, "\n"]);
+                kdl.extend([&quoting::kdl_quoted(&entry.key), " ", &value, "\n"]);
             } else {
-                let (key, value) = (words::yaml_double(&entry.key), written(&entry.value));
+                let (key, value) = (quoting::yaml_double(&entry.key), written(&entry.value));
                 yaml.extend([&key, ": ", &value, "\n"]);
             }
         }
@@ -394,13 +394,13 @@ fn written(node: &Node) -> String {
         NodeValue::Scalar(scalar) => match scalar.form {
             Form::Number | Form::Boolean => scalar.text.to_string(),
             Form::Plain if !matches!(untyped(scalar), Value::Text(_)) => scalar.text.to_string(),
-            Form::Plain => words::yaml(&scalar.text, true),
-            Form::Text => words::yaml_double(&scalar.text),
+            Form::Plain => quoting::yaml(&scalar.text, true),
+            Form::Text => quoting::yaml_double(&scalar.text),
         },
         NodeValue::Sequence(items) => format!("[{}]", all(items.iter().map(written).collect())),
         NodeValue::Mapping(entries) => {
             let entry =
-                |entry: &Entry| format!("{}: {}", words::yaml_double(&entry.key), written(&entry.value));
+                |entry: &Entry| format!("{}: {}", quoting::yaml_double(&entry.key), written(&entry.value));
             format!("{{ {} }}", all(entries.iter().map(entry).collect()))
         }
     }

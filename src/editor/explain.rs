@@ -17,7 +17,7 @@ pub use self::function::FunctionPage;
 pub use self::kind::{AttributePage, AttributeRow, ChildRow, KindPage, Operation};
 pub use self::plan_code::PlanCodePage;
 pub use self::word::WordPage;
-use crate::config::language::{MAP, find};
+use crate::config::keywords::{MAP, find};
 use crate::model::diagnostic::nearest;
 use crate::model::schema::{Attribute, Kind, Registry, Type};
 

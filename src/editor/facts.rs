@@ -2,7 +2,7 @@
 //!
 //! The schema of stacks, `explain` and whatever else shows help say the same, for they say it from here.
 
-use crate::config::language::{self, Takes, Word};
+use crate::config::keywords::{self, Takes, Word};
 use crate::model::schema::{
     Attribute, Call, Effect, Format, Kind, Literal, OnChange, Presence, Provenance, ReplaceOrder, Type,
 };
@@ -169,7 +169,7 @@ pub const fn replacement(kind: &Kind) -> &'static str {
 /// Returns what a word of the language says, with what it takes.
 #[must_use]
 pub fn word(word: &Word) -> String {
-    let listed = |words| language::names(words).collect::<Vec<_>>().join(", ");
+    let listed = |words| keywords::names(words).collect::<Vec<_>>().join(", ");
     match word.takes {
         Takes::OneOf(words @ [_, _, ..]) => format!("{} One of {}.", word.summary, listed(words)),
         Takes::Block(words @ [_, ..]) => format!("{} It has {}.", word.summary, listed(words)),

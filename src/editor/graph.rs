@@ -11,7 +11,7 @@ use serde::Serialize;
 
 pub use self::svg::svg;
 pub use self::text::{dot, mermaid, tree};
-use crate::config::stack::{Resource, Stack};
+use crate::config::stack::model::{Resource, Stack};
 use crate::model::address::{Address, Name};
 use crate::model::schema::Scope;
 use crate::model::source::{Place, Span};

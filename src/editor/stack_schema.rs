@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::config::language::{self, Takes, Words};
+use crate::config::keywords::{self, Takes, Words};
 use crate::model::schema::Registry;
 
 /// The names of each catalog table that are known without asking the service. They are suggestions: a
@@ -61,12 +61,12 @@ pub fn document(registry: &Registry, slugs: &Slugs) -> Value {
 
 /// Returns what one of the language's words says.
 fn says(words: Words, name: &str) -> &'static str {
-    language::find(words, name).map_or("", |word| word.summary)
+    keywords::find(words, name).map_or("", |word| word.summary)
 }
 
 /// Returns the few values that one of the language's words takes.
 fn chosen(words: Words, name: &str) -> Vec<&'static str> {
-    match language::find(words, name).map(|word| word.takes) {
+    match keywords::find(words, name).map(|word| word.takes) {
         Some(Takes::OneOf(values)) => names(values),
         _ => Vec::new(),
     }
@@ -74,7 +74,7 @@ fn chosen(words: Words, name: &str) -> Vec<&'static str> {
 
 /// Returns the names of words.
 fn names(words: Words) -> Vec<&'static str> {
-    language::names(words).collect()
+    keywords::names(words).collect()
 }
 
 /// Returns the words that must be written.

@@ -1,7 +1,7 @@
 //! `Verdict`: what becomes of one subject, and the differences that say so.
 
 use super::change::{Cause, ProjectOf};
-use crate::config::stack::Setting;
+use crate::config::stack::model::Setting;
 use crate::model::address::Name;
 use crate::model::expression::Expression;
 use crate::model::schema::{Attribute, OnChange, Revival};

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
-use crate::config::stack::Stack;
+use crate::config::stack::model::Stack;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::origins::Here;
 use crate::model::address::{Address, Name};

@@ -8,7 +8,7 @@ use super::inputs::Options;
 use super::join::project_scope::PROJECT;
 use super::moves::ledger_moves;
 use super::moves::resolve::resolve_moves;
-use crate::config::stack::{Resource, Stack};
+use crate::config::stack::model::{Resource, Stack};
 use crate::ledger::state::entry::{Entry, Owned};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;

@@ -2,7 +2,7 @@
 //! catalog that editors offer names of.
 
 use stead::cli::process::profile::{Profile, Profiles, Words};
-use stead::config::lock;
+use stead::config::stack::lock_file;
 use stead::model::catalog::Catalog;
 use stead::model::source::SourceId;
 
@@ -11,8 +11,8 @@ use crate::files;
 
 #[test]
 fn the_lock_file_is_read_and_written_as_before() {
-    let lock = lock::parse(SourceId(0), &files::read("stead.lock")).unwrap();
-    files::assert_same("stead.lock", &lock::write(&lock).unwrap());
+    let lock = lock_file::parse(SourceId(0), &files::read("stead.lock")).unwrap();
+    files::assert_same("stead.lock", &lock_file::write(&lock).unwrap());
     assert_eq!(lock.catalog.tables.len(), 2);
 }
 

@@ -6,10 +6,10 @@ use std::io;
 use std::path::Path;
 
 use proptest::prelude::*;
-use stead::config::files::Files;
+use stead::config::input::files::Files;
 use stead::config::load::{check, load};
 use stead::config::request::Request;
-use stead::config::trees::Trees;
+use stead::config::syntax::parse_cache::Trees;
 use stead::kinds::REGISTRY;
 use stead::model::diagnostic::Diagnostic;
 use stead::model::secret::Secret;

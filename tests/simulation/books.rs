@@ -4,7 +4,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use stead::config::stack::Stack;
+use stead::config::stack::model::Stack;
 use stead::ledger::journal::error::StoreError;
 use stead::ledger::journal::record::Record;
 use stead::ledger::journal::store::Store;

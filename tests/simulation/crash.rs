@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use stead::apply::context::Bounds;
-use stead::config::stack::Stack;
+use stead::config::stack::model::Stack;
 use stead::ledger::journal::record::{Answer, Record};
 use stead::ledger::journal::replay::load_ledger;
 use stead::ledger::state::entry::Owned;
@@ -23,7 +23,7 @@ use super::machine::SimRandom;
 use super::process::{Aim, assert_converged, assert_still, beginning, listed, process};
 use super::stack::{Builder, KEY, edited, id, number, setting, shop, sources, text};
 use super::{converge, recorded, standing};
-use stead::config::stack_declarations::Moved;
+use stead::config::stack::declarations::Moved;
 
 /// Pairs that are tried when nobody says how many: `STEAD_PAIRS=20000` does.
 const USUAL_PAIRS: usize = 160;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use stead::config::files::{Files, Listed, Listing};
+use stead::config::input::files::{Files, Listed, Listing};
 use stead::config::load::load;
 use stead::config::request::Request;
-use stead::config::stack::Stack;
+use stead::config::stack::model::Stack;
 use stead::kinds::REGISTRY;
 use stead::model::diagnostic::Severity;
 use stead::model::schema::Registry;

@@ -10,7 +10,7 @@ use stead::apply::context::{Bounds, Context, PARALLEL, Undelivered};
 use stead::apply::event::{Event, Outcome};
 use stead::apply::run::{recover, run};
 use stead::cloud::client::Client;
-use stead::config::stack::Stack;
+use stead::config::stack::model::Stack;
 use stead::emulator::world::{self, Setup, Tier, World, handle};
 use stead::kinds::REGISTRY;
 use stead::ledger::journal::handle::Journal;

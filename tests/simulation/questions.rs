@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use stead::apply::event::StepError;
-use stead::config::stack::SecretSink;
+use stead::config::stack::model::SecretSink;
 use stead::ledger::journal::record::{Answer, Record};
 use stead::ledger::journal::recovered_facts::salvaged;
 use stead::ledger::journal::replay::load_ledger;

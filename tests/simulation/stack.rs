@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 use stead::apply::context::{Pack, Pieces, Unpacked};
-use stead::config::stack::{Confirm, Environment, Lifecycle, Resource, Setting, Stack};
-use stead::config::stack_declarations::Declarations;
+use stead::config::stack::declarations::Declarations;
+use stead::config::stack::model::{Confirm, Environment, Lifecycle, Resource, Setting, Stack};
 use stead::kinds::REGISTRY;
 use stead::model::address::Address;
 use stead::model::expression::{Expression, Reference};

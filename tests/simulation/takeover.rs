@@ -10,10 +10,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use stead::cloud::client::Client;
-use stead::config::document::Syntax;
 use stead::config::load::load;
 use stead::config::request::Request;
-use stead::config::stack::Stack;
+use stead::config::stack::model::Stack;
+use stead::config::syntax::document::Syntax;
 use stead::emulator::seed::seed_objects;
 use stead::kinds::REGISTRY;
 use stead::ledger::journal::record::Record;

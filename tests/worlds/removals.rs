@@ -8,7 +8,7 @@ use std::env;
 use std::rc::Rc;
 use std::time::Duration;
 
-use stead::config::stack::Stack;
+use stead::config::stack::model::Stack;
 use stead::ledger::journal::record::Record;
 use stead::ledger::journal::replay::load_ledger;
 use stead::ledger::state::origins::{Here, StackOrigin};

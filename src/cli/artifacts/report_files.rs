@@ -10,7 +10,7 @@ use crate::cli::process::failure::Failure;
 use crate::cli::secrets::prompt;
 use crate::cli::stack::project::Project;
 use crate::config::load::Rejected;
-use crate::config::stack::Stack;
+use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;

@@ -9,7 +9,7 @@ use crate::cli::process::failure::Failure;
 use crate::cli::stack::project::Project;
 use crate::cli::stack::rewrite_files::{self, Rewrite};
 use crate::config::edit::{Edit, File, Literal, Path, edit};
-use crate::config::stack::{Resource, Setting};
+use crate::config::stack::model::{Resource, Setting};
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};

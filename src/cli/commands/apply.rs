@@ -29,8 +29,8 @@ use crate::cli::service::connection::{Chance, Connection, Http, Time};
 use crate::cli::stack::project::Project;
 use crate::cli::stack::source_archives::Sources;
 use crate::cloud::system_clock::SystemClock;
-use crate::config::lock;
-use crate::config::stack::Confirm;
+use crate::config::stack::lock_file;
+use crate::config::stack::model::Confirm;
 use crate::kinds::REGISTRY;
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::recovered_facts::salvaged;
@@ -312,7 +312,7 @@ impl<'a> Apply<'a> {
             let reading = refresh::plan(connection, project, &ledger, &options, pinned.as_ref());
             (plan, world) = ledger_io::while_kept(journal, reading).await?;
         }
-        let used = lock::pinned(REGISTRY, &project.stack, &world.catalog).catalog;
+        let used = lock_file::pinned(REGISTRY, &project.stack, &world.catalog).catalog;
         let terms = (order.scope.locked, !ledger.entries.is_empty());
         ledger_io::check_lock(session, connection, &used, pinned.as_ref(), terms)?;
         let facts = planning::facts(&ledger, clock, start, &world);

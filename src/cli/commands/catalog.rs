@@ -14,8 +14,8 @@ use crate::cli::process::failure::Failure;
 use crate::cli::service::catalog_cache;
 use crate::cli::service::connection::Link;
 use crate::cloud::http::message::is_public;
-use crate::config::lock::{self, Lock};
-use crate::config::stack::Stack;
+use crate::config::stack::lock_file::{self, Lock};
+use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::catalog::Catalog as Records;
@@ -139,7 +139,8 @@ async fn update(session: &Session, args: &CatalogUpdate) -> Result<Exit, Failure
     if args.check {
         return Ok(Exit::Changes);
     }
-    let text = lock::write(&lock).map_err(|problem| Failure::new(Exit::Failed, problem.summary.clone()))?;
+    let text =
+        lock_file::write(&lock).map_err(|problem| Failure::new(Exit::Failed, problem.summary.clone()))?;
     stack_files::write_public(&connection.lock_file, text.as_bytes())?;
     session.ui.say(&format!("Written to {}.", stack_files::shown(&connection.lock_file)));
     Ok(Exit::Done)
@@ -157,7 +158,7 @@ pub(super) struct Renewal {
 
 /// Compares pinned names with today's catalog.
 pub(super) fn renewal(stack: &Stack, old: &Records, live: &Records) -> Renewal {
-    let mut lock = lock::pinned(REGISTRY, stack, live);
+    let mut lock = lock_file::pinned(REGISTRY, stack, live);
     let lost = keep_lost(old, live, &mut lock.catalog);
     let mut lines = Vec::new();
     let names: BTreeSet<&Name> = old.tables.keys().chain(lock.catalog.tables.keys()).collect();

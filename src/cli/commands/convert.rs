@@ -9,10 +9,10 @@ use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::stack::rewrite_files;
-use crate::config::document::Syntax;
 use crate::config::edit::File;
-use crate::config::syntax::syntax_of;
-use crate::config::{foreign, layout};
+use crate::config::syntax::document::Syntax;
+use crate::config::syntax::limits::syntax_of;
+use crate::config::{convert, format};
 use crate::kinds::REGISTRY;
 use crate::model::source::Source;
 use crate::report::json;
@@ -61,22 +61,22 @@ const fn syntax(format: Format) -> Syntax {
     }
 }
 
-const fn origin_of(origin: Origin) -> foreign::Origin {
+const fn origin_of(origin: Origin) -> convert::Origin {
     match origin {
-        Origin::Compose => foreign::Origin::Compose,
-        Origin::Render => foreign::Origin::Render,
-        Origin::AppSpec => foreign::Origin::AppSpec,
+        Origin::Compose => convert::Origin::Compose,
+        Origin::Render => convert::Origin::Render,
+        Origin::AppSpec => convert::Origin::AppSpec,
     }
 }
 
 /// Returns whose file it is where nobody said so, and says it.
-fn guessed(session: &Session, source: &Source) -> Option<foreign::Origin> {
+fn guessed(session: &Session, source: &Source) -> Option<convert::Origin> {
     let is_yaml = syntax_of(&source.path) == Some(Syntax::Yaml);
-    let origin = foreign::guess(source).filter(|_| is_yaml)?;
+    let origin = convert::guess(source).filter(|_| is_yaml)?;
     let (what, word) = match origin {
-        foreign::Origin::Compose => ("a Compose file", "compose"),
-        foreign::Origin::Render => ("a Render blueprint", "render"),
-        foreign::Origin::AppSpec => ("an app spec", "app-spec"),
+        convert::Origin::Compose => ("a Compose file", "compose"),
+        convert::Origin::Render => ("a Render blueprint", "render"),
+        convert::Origin::AppSpec => ("an app spec", "app-spec"),
     };
     session.ui.say(&format!("note: read as {what}, by what stands in it; --from {word} says so"));
     Some(origin)
@@ -94,7 +94,7 @@ fn own(args: &Convert, source: &Source) -> Result<(String, Vec<String>), Failure
     let to = args.to.map_or(if from == Syntax::Yaml { Syntax::Kdl } else { Syntax::Yaml }, syntax);
     let file = File { source, registry: &REGISTRY };
     let (text, repeated) =
-        layout::convert(&file, to).map_err(|refusal| rewrite_files::refused(source, refusal))?;
+        format::convert(&file, to).map_err(|refusal| rewrite_files::refused(source, refusal))?;
     let note = || format!("KDL has no anchors: {repeated} aliases and merges were written out");
     Ok((text, (repeated > 0).then(note).into_iter().collect()))
 }
@@ -103,12 +103,12 @@ fn own(args: &Convert, source: &Source) -> Result<(String, Vec<String>), Failure
 fn foreign(
     args: &Convert,
     source: &Source,
-    origin: foreign::Origin,
+    origin: convert::Origin,
 ) -> Result<(String, Vec<String>), Failure> {
     let beside = args.file.parent().filter(|path| !path.as_os_str().is_empty());
     let stack = templates::stack_name(&stack_files::directory_name(beside.unwrap_or(Path::new("."))));
     let to = syntax(args.to.unwrap_or_default());
-    let converted = foreign::convert(source, origin, &stack, to, &REGISTRY)
+    let converted = convert::convert(source, origin, &stack, to, &REGISTRY)
         .map_err(|problem| rewrite_files::rejected(source, vec![*problem]))?;
     let mut notes = converted.left_out;
     if !converted.needed.is_empty() {

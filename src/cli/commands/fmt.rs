@@ -10,7 +10,7 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::stack::rewrite_files;
 use crate::config::edit::File;
-use crate::config::layout;
+use crate::config::format;
 use crate::kinds::REGISTRY;
 use crate::model::source::Source;
 use crate::report::json;
@@ -111,5 +111,5 @@ fn paths(session: &Session, args: &Fmt) -> Result<Vec<PathBuf>, Failure> {
 
 fn formatted(source: &Source) -> Result<String, Failure> {
     let file = File { source, registry: &REGISTRY };
-    layout::format(&file).map_err(|refusal| rewrite_files::refused(source, refusal))
+    format::format(&file).map_err(|refusal| rewrite_files::refused(source, refusal))
 }

@@ -14,17 +14,17 @@ use crate::cli::planning::refresh;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::service::catalog_cache;
-use crate::config::discover::is_stack_file;
-use crate::config::files::Files;
+use crate::config::input::discovery::is_stack_file;
+use crate::config::input::files::Files;
 use crate::config::request::Request;
-use crate::config::text;
+use crate::config::syntax::decode;
 use crate::editor::lsp::{Disk, Server};
 use crate::kinds::REGISTRY;
 use crate::model::catalog::Catalog;
 use crate::plan::annotate::offline_policy;
 
 /// Most bytes of a message: a text, twice as long for its escapes.
-const MOST_BYTES: u64 = 2 * text::MAX_BYTES;
+const MOST_BYTES: u64 = 2 * decode::MAX_BYTES;
 
 /// How long a pause in typing is waited for before texts are checked: what an editor asks right behind a
 /// keystroke is answered first.

@@ -13,10 +13,10 @@ use crate::cli::process::failure::Failure;
 use crate::cli::stack::project::{Begun, Project};
 use crate::cli::stack::source_edits::Edits;
 use crate::cli::stack::unknown_addresses;
-use crate::config::corrections;
+use crate::config::diagnostics::hints::suggestions;
 use crate::config::edit::{Edit, Literal, Path};
-use crate::config::module_path::{kind_at, module_of};
-use crate::config::stack::{Resource, Stack};
+use crate::config::stack::model::{Resource, Stack};
+use crate::config::stack::module_path::{kind_at, module_of};
 use crate::kinds::REGISTRY;
 use crate::model::address::{Address, Name};
 use crate::model::source::SourceId;
@@ -133,7 +133,7 @@ fn carried_to(address: &Address, pairs: &Pairs) -> Address {
 /// Returns a help as the syntax of a file has it.
 pub(super) fn spoken(begun: &Begun, file: SourceId, help: &str) -> String {
     let path = begun.files.get(file).map(|source| source.path.as_str()).unwrap_or_default();
-    corrections::spoken(&REGISTRY, path, help)
+    suggestions::spoken(&REGISTRY, path, help)
 }
 
 /// Returns what else gets another address, because it is named by what it refers to: plain entries of lists.

@@ -20,7 +20,7 @@ use crate::cli::secrets::secret_sinks::{self, Sinks};
 use crate::cli::secrets::{identity, kept_secrets};
 use crate::cli::stack::project::Project;
 use crate::cloud::system_clock::{SystemClock, SystemRandom};
-use crate::config::stack::{SecretOrigin, SecretSink};
+use crate::config::stack::model::{SecretOrigin, SecretSink};
 use crate::ledger::age_file::Identity;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::Entry;

@@ -14,7 +14,7 @@ use crate::cli::stack::project::Project;
 use crate::cli::stack::rewrite_files;
 use crate::cli::testing::{self, Missed};
 use crate::cloud::system_clock::SystemClock;
-use crate::config::discover;
+use crate::config::input::discovery;
 use crate::config::test_file::{self, Test};
 use crate::model::clock::Clock;
 use crate::model::source::{Source, SourceId, Sources, Span};
@@ -97,7 +97,7 @@ fn paths(session: &Session, args: &Args) -> Result<Vec<PathBuf>, Failure> {
         return Ok(args.files.clone());
     }
     let directory = &session.settings.dir;
-    let names = stack_files::names(directory, discover::is_test_file)?;
+    let names = stack_files::names(directory, discovery::is_test_file)?;
     if names.is_empty() {
         let text = format!(
             "there are no tests in {}: no *.test.yaml or *.test.kdl",

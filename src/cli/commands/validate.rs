@@ -11,7 +11,7 @@ use crate::cli::process::failure::Failure;
 use crate::cli::process::settings::Settings;
 use crate::cli::stack::project::{Project, SomeEnvironment};
 use crate::cli::stack::rewrite_files::{self, Rewrite};
-use crate::config::everywhere;
+use crate::config::check::environments;
 use crate::config::load::Rejected;
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, Fix, Severity};
@@ -98,7 +98,7 @@ fn whole(
         Err(_) => return opened,
     };
     let (chosen, others) = elsewhere(session, begun)?;
-    let found = everywhere::together(&chosen, own, &others);
+    let found = environments::together(&chosen, own, &others);
     let is_error = |problem: &Diagnostic| problem.severity == Severity::Error;
     if denials.is_empty() && !found.iter().any(is_error) {
         return opened;

@@ -11,7 +11,7 @@ use crate::cli::artifacts::plan_file;
 use crate::cli::command_context::Session;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
-use crate::config::stack::{Resource, Stack};
+use crate::config::stack::model::{Resource, Stack};
 use crate::editor::graph::{Graph, Way};
 use crate::model::address::Address;
 use crate::model::source::Place;
@@ -213,7 +213,7 @@ fn shown(place: &Place) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::files::{Files, Listed};
+    use crate::config::input::files::{Files, Listed};
     use crate::config::load::load;
     use crate::config::request::Request;
     use crate::kinds::REGISTRY;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::stack_files::Below;
-use crate::config::files::{Files, Listed};
+use crate::config::input::files::{Files, Listed};
 use crate::model::address::Name;
 
 /// Files of the disk under those that are edited.

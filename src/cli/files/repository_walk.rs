@@ -8,7 +8,7 @@ use rustix::fs::FileType;
 use super::git_ignored::IgnoreFiles;
 use crate::cli::process::settings::Settings;
 use crate::cli::stack::project;
-use crate::config::discover::is_stack_file;
+use crate::config::input::discovery::is_stack_file;
 use crate::config::load::Peek;
 use crate::ledger::stores::file::dir_handle::Folder;
 

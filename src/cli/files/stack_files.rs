@@ -13,8 +13,9 @@ use super::output_path::{self, Missing};
 use crate::cli::process::profile::Profiles;
 use crate::cli::process::settings::Variables;
 use crate::cli::service::credentials;
-use crate::config::files::{Files, Listed, Listing};
-use crate::config::{discover, text};
+use crate::config::input::discovery;
+use crate::config::input::files::{Files, Listed, Listing};
+use crate::config::syntax::decode;
 use crate::ledger::stores::file::dir_handle::{Folder, read_bounded, read_named, remove_named};
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
@@ -55,7 +56,7 @@ pub(in crate::cli) fn read_stack_but(
     let folder =
         Folder::named(directory).map_err(|error| about(&error, "read the directory", directory))?;
     let mut names = folder.names().map_err(|error| about(&error, "read the directory", directory))?;
-    names.retain(|name| discover::is_stack_file(name) && !but(name));
+    names.retain(|name| discovery::is_stack_file(name) && !but(name));
     names.sort();
     let mut files = StackFiles::default();
     for name in names {
@@ -63,10 +64,10 @@ pub(in crate::cli) fn read_stack_but(
         let shown = shown(&path);
         let bytes = folder
             .open_below(Path::new(&name))
-            .and_then(|file| read_bounded(file, text::MAX_BYTES))
+            .and_then(|file| read_bounded(file, decode::MAX_BYTES))
             .map_err(|error| about(&error, "read", &path))?;
         let id = files.sources.next();
-        match text::decode(id, bytes) {
+        match decode::decode(id, bytes) {
             Ok(text) => {
                 files.sources.add(Source::new(shown, text));
             }
@@ -104,7 +105,7 @@ pub(in crate::cli) fn read_var_file(path: &Path, trust: Trust) -> anyhow::Result
             .and_then(|file| read_bounded(file, MAX_SIDE_FILE)),
     };
     let bytes = read.map_err(|error| about(&error, "read", path))?;
-    let text = text::decode(SourceId(0), bytes).map_err(|unreadable| {
+    let text = decode::decode(SourceId(0), bytes).map_err(|unreadable| {
         // Only the line is named: a column tells how long a value is, and the bad byte may be part of one.
         let problem = unreadable.diagnostic;
         let source = Source::new("", unreadable.shown);
@@ -205,7 +206,7 @@ impl Files for Below {
     }
 
     fn read_shared(&self, path: &Path) -> io::Result<Vec<u8>> {
-        read_bounded(Folder::named(&self.shared.root)?.open_below(path)?, text::MAX_BYTES)
+        read_bounded(Folder::named(&self.shared.root)?.open_below(path)?, decode::MAX_BYTES)
     }
 
     fn names_shared(&self, path: &Path) -> io::Result<Vec<String>> {
@@ -339,7 +340,7 @@ pub(in crate::cli) fn read_output(path: &Path) -> anyhow::Result<Vec<u8>> {
     let attempt = || {
         let (folder, name) = output_path::open(path, Missing::Stays)?;
         let none = || io::Error::from(io::ErrorKind::NotFound);
-        folder.read_bounded(&name, text::MAX_BYTES)?.ok_or_else(none)
+        folder.read_bounded(&name, decode::MAX_BYTES)?.ok_or_else(none)
     };
     attempt().map_err(|error| about(&error, "read", path))
 }
@@ -391,7 +392,7 @@ fn rewrite_with(path: &Path, bytes: &[u8], mask: u32) -> anyhow::Result<()> {
 /// # Errors
 /// When it cannot be read, or is too large.
 pub(in crate::cli) fn read_text(path: &Path) -> anyhow::Result<Vec<u8>> {
-    read_named(path, text::MAX_BYTES).map_err(|error| about(&error, "read", path))
+    read_named(path, decode::MAX_BYTES).map_err(|error| about(&error, "read", path))
 }
 
 /// Reads standard input to its end.
@@ -400,10 +401,10 @@ pub(in crate::cli) fn read_text(path: &Path) -> anyhow::Result<Vec<u8>> {
 /// When it cannot be read, or is too large.
 pub(in crate::cli) fn read_standard_input() -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let read = io::stdin().lock().take(text::MAX_BYTES + 1).read_to_end(&mut bytes);
+    let read = io::stdin().lock().take(decode::MAX_BYTES + 1).read_to_end(&mut bytes);
     match read {
-        Ok(n) if n as u64 <= text::MAX_BYTES => Ok(bytes),
-        Ok(_) => Err(anyhow::anyhow!("standard input is larger than {} bytes", text::MAX_BYTES)),
+        Ok(n) if n as u64 <= decode::MAX_BYTES => Ok(bytes),
+        Ok(_) => Err(anyhow::anyhow!("standard input is larger than {} bytes", decode::MAX_BYTES)),
         Err(error) => Err(about(&error, "read", Path::new("standard input"))),
     }
 }
@@ -423,7 +424,7 @@ fn file_name(path: &Path) -> io::Result<String> {
 /// # Errors
 /// When it is there but cannot be read.
 pub(in crate::cli) fn read_optional(path: &Path) -> anyhow::Result<Option<String>> {
-    match read_named(path, text::MAX_BYTES) {
+    match read_named(path, decode::MAX_BYTES) {
         Ok(bytes) => String::from_utf8(bytes)
             .map(Some)
             .map_err(|_| anyhow::anyhow!("{} is not UTF-8 text", shown(path))),
@@ -458,7 +459,7 @@ pub(in crate::cli) fn read_own_secret(path: &Path) -> anyhow::Result<Vec<u8>> {
         !data.is_file() || others == 0,
         "{place} is not used: it holds a secret, and other users can read or write it. Run: chmod 600 {place}"
     );
-    read_bounded(file, text::MAX_BYTES).map_err(fail)
+    read_bounded(file, decode::MAX_BYTES).map_err(fail)
 }
 
 /// Reads the user's `settings.toml`, if there is one. It names hosts and programs, so nobody else may
@@ -487,7 +488,7 @@ pub(in crate::cli) fn read_profiles(variables: &Variables) -> anyhow::Result<Pro
         data.mode() & 0o022 == 0,
         "{place} is not used: other users can write it; it names hosts and programs. Run: chmod go-w {place}"
     );
-    let bytes = read_bounded(file, text::MAX_BYTES).map_err(fail)?;
+    let bytes = read_bounded(file, decode::MAX_BYTES).map_err(fail)?;
     let text = String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("{place} is not UTF-8 text"))?;
     Ok(Profiles::parse(&place, &text)?)
 }

@@ -19,7 +19,7 @@ use crate::cli::service::connection::{Connection, Time};
 use crate::cli::service::embedded_cloud;
 use crate::cli::stack::project::Project;
 use crate::cloud::system_clock::{SystemClock, SystemRandom};
-use crate::config::lock;
+use crate::config::stack::lock_file;
 use crate::kinds::REGISTRY;
 use crate::ledger::journal::error::{SealError, StoreError};
 use crate::ledger::journal::handle::Journal;
@@ -588,14 +588,15 @@ pub(in crate::cli) fn pin(
     catalog: &Catalog,
     pinned: Option<&Catalog>,
 ) -> Result<(), Failure> {
-    let mut lock = lock::pinned(REGISTRY, &project.stack, catalog);
+    let mut lock = lock_file::pinned(REGISTRY, &project.stack, catalog);
     let mut now = pinned.cloned().unwrap_or_default();
     now.extend_with(lock.catalog);
     if pinned.is_some_and(|before| before.tables == now.tables) || now.tables.is_empty() {
         return Ok(());
     }
     lock.catalog = now;
-    let text = lock::write(&lock).map_err(|problem| Failure::new(Exit::Failed, problem.summary.clone()))?;
+    let text =
+        lock_file::write(&lock).map_err(|problem| Failure::new(Exit::Failed, problem.summary.clone()))?;
     stack_files::write_public(&connection.lock_file, text.as_bytes())?;
     Ok(())
 }

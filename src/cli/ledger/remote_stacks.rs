@@ -12,8 +12,8 @@ use crate::cli::process::failure::Failure;
 use crate::cli::process::ledger_settings;
 use crate::cli::stack::project::{self, Project};
 use crate::config::load::{self, Peek, Rejected};
-use crate::config::settle::{self, Read};
-use crate::config::stack::{OtherStack, Stack};
+use crate::config::resolve::late_binding::{self, Read};
+use crate::config::stack::model::{OtherStack, Stack};
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
@@ -45,7 +45,7 @@ pub(in crate::cli) async fn settle<'p>(
         objects.map(|owned| (owned.key(&entry.kind), address.clone()))
     });
     let read = Read { snapshot, owned: owned.collect(), outputs };
-    settle::settle(stack, &read)
+    late_binding::settle(stack, &read)
         .map_err(|diagnostics| Box::new(Rejected { sources: stack.sources.clone(), diagnostics }).into())
 }
 

@@ -11,7 +11,7 @@ use crate::cli::process::settings::Settings;
 use crate::cli::stack::project::Project;
 use crate::cli::stack::rewrite_files;
 use crate::config::edit::{Edit, File, edit, entry_at};
-use crate::config::stack_declarations::Declarations;
+use crate::config::stack::declarations::Declarations;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::source::{Source, SourceId, Span};

@@ -18,8 +18,8 @@ use crate::cli::service::connection::Connection;
 use crate::cli::stack::project::Project;
 use crate::cli::stack::unknown_addresses;
 use crate::config::load::Rejected;
-use crate::config::lock;
-use crate::config::stack::{Resource, Stack};
+use crate::config::stack::lock_file;
+use crate::config::stack::model::{Resource, Stack};
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
@@ -52,7 +52,7 @@ pub(in crate::cli) fn pinned(path: &Path) -> Result<Option<Catalog>, Failure> {
     let Some(text) = stack_files::read_optional(path)? else { return Ok(None) };
     let mut sources = Sources::default();
     let id = sources.add(Source::new(stack_files::shown(path), text.as_str()));
-    match lock::parse(id, &text) {
+    match lock_file::parse(id, &text) {
         Ok(lock) => Ok(Some(lock.catalog)),
         Err(problem) => Err(Box::new(Rejected { sources, diagnostics: vec![*problem] }).into()),
     }

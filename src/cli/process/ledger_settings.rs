@@ -5,7 +5,7 @@ use std::path::Path;
 use super::exit_code::Exit;
 use super::failure::Failure;
 use super::settings::{Cloud, Settings};
-use crate::config::stack::Stack;
+use crate::config::stack::model::Stack;
 use crate::ledger::stores::location::Place;
 
 /// Returns the place of a stack's ledger. The embedded cloud's is always beside the embedded cloud.

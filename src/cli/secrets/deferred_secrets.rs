@@ -13,7 +13,7 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::process::helper_program::PATIENCE;
 use crate::cli::stack::project::Project;
-use crate::config::stack::{Awaited, SecretOrigin, SecretSink};
+use crate::config::stack::model::{Awaited, SecretOrigin, SecretSink};
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::Generated;
 use crate::ledger::state::kept_secrets::{RotationStep, VARS};

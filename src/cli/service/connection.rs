@@ -20,7 +20,7 @@ use crate::cloud::http::https_transport::{HttpCloud, Options, Roots};
 use crate::cloud::http::rate_limit::SharedSlots;
 use crate::cloud::read::account::Account;
 use crate::cloud::system_clock::{SystemClock, SystemRandom};
-use crate::config::stack::Stack;
+use crate::config::stack::model::Stack;
 use crate::emulator::server::Running;
 use crate::kinds::REGISTRY;
 use crate::ledger::stores::location::Place;

@@ -11,7 +11,7 @@ use crate::cli::secrets::deferred_secrets::Secrets;
 use crate::cli::secrets::sink_checks;
 use crate::config::load::{self, Peek, Rejected};
 use crate::config::request::{Giving, Request};
-use crate::config::stack::Stack;
+use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;

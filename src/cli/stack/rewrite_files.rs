@@ -9,7 +9,7 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::config::edit::Refusal;
 use crate::config::load::Rejected;
-use crate::config::text;
+use crate::config::syntax::decode;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources};
 use crate::report::views::edits;
@@ -42,7 +42,7 @@ pub(in crate::cli) fn read_standard_input(name: &str) -> Result<Source, Failure>
 }
 
 fn decoded(name: &str, bytes: Vec<u8>) -> Result<Source, Failure> {
-    match text::decode(SourceId(0), bytes) {
+    match decode::decode(SourceId(0), bytes) {
         Ok(text) => Ok(Source::new(name, text)),
         Err(unreadable) => {
             let source = Source::new(name, unreadable.shown);

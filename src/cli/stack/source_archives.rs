@@ -5,7 +5,7 @@ use std::iter::once;
 use super::project::Project;
 use crate::apply::context::{Pack, Pieces, Unpacked};
 use crate::cli::files::stack_files::Below;
-use crate::config::source_dir::{Archive, SourceError, Tree};
+use crate::config::input::source_dir::{Archive, SourceError, Tree};
 use crate::model::address::Address;
 
 /// The directories that a stack's attributes name.

@@ -12,7 +12,7 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::config::edit::{Edit, File, edit};
 use crate::config::load::{self, Rejected};
-use crate::config::stack::Stack;
+use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
 use crate::model::source::{Source, SourceId, Sources};
 use crate::report::{self, json};

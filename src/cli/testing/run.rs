@@ -18,8 +18,8 @@ use crate::cli::stack::source_archives::Sources;
 use crate::cloud::client::Client;
 use crate::cloud::system_clock::SystemRandom;
 use crate::config::load::Rejected;
-use crate::config::settle::{self, Read};
-use crate::config::stack::Stack;
+use crate::config::resolve::late_binding::{self, Read};
+use crate::config::stack::model::Stack;
 use crate::config::test_file::Test;
 use crate::kinds::REGISTRY;
 use crate::ledger::journal::handle::Journal;
@@ -206,7 +206,7 @@ impl Stage {
         });
         let read = Read { snapshot: &snapshot, owned: owned.collect(), outputs: BTreeMap::new() };
         let sources = || project.stack.sources.clone();
-        let stack = settle::settle(&project.stack, &read)
+        let stack = late_binding::settle(&project.stack, &read)
             .map_err(|diagnostics| Box::new(Rejected { sources: sources(), diagnostics }))?
             .into_owned();
         let plan = pipeline::make(&Inputs {

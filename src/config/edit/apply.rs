@@ -1,14 +1,14 @@
 //! The engine: find the bytes, replace them, read the result again: once for all edits where they let each
 //! other be, else after each of them.
 
+use super::content::Meaning;
 use super::lines::{Patch, patched};
-use super::meaning::Meaning;
 use super::refusals::{self, Refusal};
 use super::request::{Edit, File, Path, Step};
 use super::{kdl, yaml};
-use crate::config::document::Syntax;
-use crate::config::syntax::parse;
-use crate::config::{kdl as kdl_text, yaml as yaml_text};
+use crate::config::syntax::document::Syntax;
+use crate::config::syntax::limits::parse;
+use crate::config::syntax::{kdl as kdl_text, yaml as yaml_text};
 use crate::model::source::{Source, SourceId};
 
 /// Returns a file's text with edits made one after the other, all else byte for byte as it was.
@@ -99,14 +99,14 @@ fn patches(file: &File<'_>, text: &str, edits: &[Edit], says: &mut Meaning) -> R
     let mut patches = Vec::new();
     match file.syntax() {
         Syntax::Yaml => {
-            let tree = yaml_text::tree::tree(text).ok_or_else(unsure)?;
+            let tree = yaml_text::layout_tree::tree(text).ok_or_else(unsure)?;
             let editor = yaml::Editor::new(text, &tree, SourceId(0));
             for edit in edits {
                 patches.extend(editor.patches(edit, says)?);
             }
         }
         Syntax::Kdl => {
-            let tree = kdl_text::tree::tree(text).ok_or_else(unsure)?;
+            let tree = kdl_text::layout_tree::tree(text).ok_or_else(unsure)?;
             let editor = kdl::Editor::new(text, &tree, file);
             for edit in edits {
                 patches.extend(editor.patches(edit)?);

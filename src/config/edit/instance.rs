@@ -3,9 +3,9 @@
 use super::literal::Literal;
 use super::references::{Renames, redirected};
 use super::request::{File, Path};
-use crate::config::document::{Entry, Node, NodeValue};
-use crate::config::meaning_class::{Class, class};
-use crate::config::syntax::parse;
+use crate::config::syntax::document::{Entry, Node, NodeValue};
+use crate::config::syntax::limits::parse;
+use crate::config::syntax::scalar_class::{Class, class};
 use crate::model::address::Name;
 use crate::model::source::{SourceId, Span};
 

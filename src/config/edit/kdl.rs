@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
+use super::content::{LISTS, is_computed};
 use super::lines::{Lines, Patch};
 use super::literal::{Literal, kdl_node, kdl_tail, kdl_word};
-use super::meaning::{LISTS, is_computed};
 use super::references::{Renames, redirected};
 use super::refusals::{self, Refusal};
 use super::request::{Edit, File, Path, Step, is_list_of_texts};
-use crate::config::kdl::tree::{Block, Entry, Node, Tree, Value};
-use crate::config::syntax::span;
-use crate::config::words;
+use crate::config::syntax::kdl::layout_tree::{Block, Entry, Node, Tree, Value};
+use crate::config::syntax::limits::span;
+use crate::config::syntax::quoting;
 use crate::model::address::Name;
 use crate::model::source::{SourceId, Span};
 
@@ -217,7 +217,9 @@ impl<'t> Editor<'t> {
     /// Returns a scalar, a text in quotes where the old one had them.
     fn requoted(&self, old: &Range<usize>, literal: &Literal) -> String {
         match literal {
-            Literal::Text(text) if self.lines.text[old.clone()].starts_with('"') => words::kdl_quoted(text),
+            Literal::Text(text) if self.lines.text[old.clone()].starts_with('"') => {
+                quoting::kdl_quoted(text)
+            }
             literal => kdl_word(literal),
         }
     }
@@ -234,7 +236,7 @@ impl<'t> Editor<'t> {
             return Err(refusals::no_map(Self::span(&(node.start()..node.end))));
         }
         if literal.is_scalar() && node.block.is_none() {
-            let property = format!(" {}={}", words::kdl(key), kdl_word(literal));
+            let property = format!(" {}={}", quoting::kdl(key), kdl_word(literal));
             let line = node.end - self.lines.start(node.start());
             if line + property.len() <= WIDEST {
                 let behind = node.entries.last().map_or(node.name_at.end, |entry| entry.at.end);
@@ -293,7 +295,7 @@ impl<'t> Editor<'t> {
         let keys = path.keys_from(0).unwrap_or_default();
         let node = match keys.as_slice() {
             [kind, name, inner @ ..] if self.file.is_kind(kind) => {
-                let head = format!("{} {}", words::kdl(kind), words::kdl(name));
+                let head = format!("{} {}", quoting::kdl(kind), quoting::kdl(name));
                 let body = literal.clone().below(inner);
                 let tail = match &body {
                     Literal::Map(none) if none.is_empty() => String::new(),
@@ -439,7 +441,7 @@ impl<'t> Editor<'t> {
             Site::Property(..) | Site::Argument(..) => return Err(refusals::missing(&path.to_string())),
         };
         let quoted = self.lines.text[at.clone()].starts_with('"');
-        Ok(vec![Patch::new(at.clone(), if quoted { words::kdl_quoted(to) } else { words::kdl(to) })])
+        Ok(vec![Patch::new(at.clone(), if quoted { quoting::kdl_quoted(to) } else { quoting::kdl(to) })])
     }
 
     /// Leads the references of every value elsewhere. The recursion is as deep as the tree.
@@ -487,7 +489,7 @@ impl<'t> Editor<'t> {
             let quoted = self.lines.text[at.clone()].starts_with('"');
             patches.push(Patch::new(
                 at.clone(),
-                if quoted { words::kdl_quoted(&new) } else { words::kdl(&new) },
+                if quoted { quoting::kdl_quoted(&new) } else { quoting::kdl(&new) },
             ));
         }
     }
@@ -496,11 +498,11 @@ impl<'t> Editor<'t> {
     fn rewritten(&self, at: &Range<usize>, old: &str, new: &str, renames: &Renames<'_>) -> String {
         let raw = &self.lines.text[at.clone()];
         if raw == old {
-            words::kdl(new)
+            quoting::kdl(new)
         } else if raw.len() == old.len() + 2 && !new.contains(['"', '\\']) {
             format!("\"{new}\"")
         } else {
-            redirected(raw, renames, false).ok().flatten().unwrap_or_else(|| words::kdl_quoted(new))
+            redirected(raw, renames, false).ok().flatten().unwrap_or_else(|| quoting::kdl_quoted(new))
         }
     }
 }

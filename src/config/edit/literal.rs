@@ -1,6 +1,7 @@
 //! `Literal`: a value to write, and its text in each syntax.
 
-use crate::config::{template, words};
+use crate::config::resolve::template;
+use crate::config::syntax::quoting;
 use crate::model::address::Name;
 use crate::model::value::Value;
 
@@ -73,12 +74,12 @@ pub(super) fn yaml_inline(literal: &Literal, flow: bool) -> String {
         Literal::Null => "null".to_owned(),
         Literal::Boolean(value) => value.to_string(),
         Literal::Number(number) => number.to_string(),
-        Literal::Text(text) => words::yaml(text, flow),
+        Literal::Text(text) => quoting::yaml(text, flow),
         Literal::List(items) => format!("[{}]", items.iter().map(each).collect::<Vec<_>>().join(", ")),
         Literal::Map(entries) if entries.is_empty() => "{}".to_owned(),
         Literal::Map(entries) => {
             let entry =
-                |(key, value): &(Name, Literal)| format!("{}: {}", words::yaml(key, true), each(value));
+                |(key, value): &(Name, Literal)| format!("{}: {}", quoting::yaml(key, true), each(value));
             format!("{{ {} }}", entries.iter().map(entry).collect::<Vec<_>>().join(", "))
         }
     }
@@ -95,7 +96,7 @@ pub(super) struct Layout<'l> {
 
 /// Returns a YAML entry, its further lines indented as far as its first.
 pub(super) fn yaml_entry(key: &str, literal: &Literal, indent: &str, layout: Layout<'_>) -> String {
-    let key = words::yaml(key, false);
+    let key = quoting::yaml(key, false);
     match literal {
         Literal::Map(entries) if !entries.is_empty() => {
             let inner = format!("{indent}{}", layout.step);
@@ -131,7 +132,7 @@ pub(super) fn kdl_word(literal: &Literal) -> String {
     match literal {
         Literal::Boolean(value) => format!("#{value}"),
         Literal::Number(number) => number.to_string(),
-        Literal::Text(text) => words::kdl(text),
+        Literal::Text(text) => quoting::kdl(text),
         Literal::Null | Literal::List(_) | Literal::Map(_) => "#null".to_owned(),
     }
 }
@@ -171,7 +172,7 @@ fn kdl_map(head: &str, entries: &[(Name, Literal)], indent: &str, layout: Layout
     let (mut properties, mut children) = (String::new(), Vec::new());
     let inner = format!("{indent}{}", layout.step);
     for (key, value) in entries {
-        let property = format!(" {}={}", words::kdl(key), kdl_word(value));
+        let property = format!(" {}={}", quoting::kdl(key), kdl_word(value));
         let room = indent.len() + head.len() + properties.len() + property.len() <= WIDEST;
         if value.is_scalar() && room && children.is_empty() {
             properties.push_str(&property);
@@ -194,7 +195,7 @@ pub(super) fn kdl_node(
     indent: &str,
     layout: Layout<'_>,
 ) -> String {
-    let name = words::kdl(key);
+    let name = quoting::kdl(key);
     let tail = kdl_tail(&name, literal, listed, indent, layout);
     format!("{name}{tail}")
 }

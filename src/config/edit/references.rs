@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::config::template::{closing, is_path};
+use crate::config::resolve::template::{closing, is_path};
 use crate::model::address::Name;
 
 /// Paths and what takes their places.

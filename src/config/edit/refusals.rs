@@ -1,6 +1,6 @@
 //! Why an edit is not made: one message each, with the place and what to change instead.
 
-use crate::config::codes;
+use crate::config::diagnostics::codes;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Span;
 

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::literal::Literal;
-use crate::config::document::Syntax;
-use crate::config::syntax::syntax_of;
+use crate::config::syntax::document::Syntax;
+use crate::config::syntax::limits::syntax_of;
 use crate::model::address::Name;
 use crate::model::schema::{Registry, Type};
 use crate::model::source::Source;

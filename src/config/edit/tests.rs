@@ -7,8 +7,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::document::Syntax;
-use crate::config::layout::write;
+use crate::config::format::write;
+use crate::config::syntax::document::Syntax;
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::source::Source;

@@ -4,15 +4,15 @@ use std::ops::Range;
 
 use granit_parser::ScalarStyle;
 
+use super::content::{Meaning, is_computed};
 use super::lines::{Lines, Patch};
 use super::literal::{Literal, yaml_entry, yaml_inline, yaml_lines};
-use super::meaning::{Meaning, is_computed};
 use super::references::{Renames, redirected};
 use super::refusals::{self, Refusal};
 use super::request::{Edit, Path, Step};
-use crate::config::syntax::span;
-use crate::config::words;
-use crate::config::yaml::tree::{Collection, Content, Item, Node, Tree};
+use crate::config::syntax::limits::span;
+use crate::config::syntax::quoting;
+use crate::config::syntax::yaml::layout_tree::{Collection, Content, Item, Node, Tree};
 use crate::model::address::Name;
 use crate::model::source::{SourceId, Span};
 
@@ -207,7 +207,7 @@ impl<'t> Editor<'t> {
         };
         let flow = place.is_some_and(|place| place.flow);
         let inline = |flow| match key {
-            Some(key) => format!("{}: {}", words::yaml(key, flow), yaml_inline(literal, flow)),
+            Some(key) => format!("{}: {}", quoting::yaml(key, flow), yaml_inline(literal, flow)),
             None => yaml_inline(literal, flow),
         };
         match &node.content {
@@ -381,7 +381,7 @@ impl<'t> Editor<'t> {
         if let Some(other) = place.collection.items.iter().find(known).and_then(|item| item.key.as_ref()) {
             return Err(refusals::taken(to, self.span(&other.at)));
         }
-        let text = if key.plain { words::yaml(to, place.flow) } else { words::yaml_quoted(to) };
+        let text = if key.plain { quoting::yaml(to, place.flow) } else { quoting::yaml_quoted(to) };
         Ok(vec![Patch::new(key.at.clone(), text)])
     }
 
@@ -411,7 +411,7 @@ impl<'t> Editor<'t> {
                     if let ["environments", _, "set"] = keys.as_slice()
                         && let Some(new) = renames.path(&key.text)
                     {
-                        patches.push(Patch::new(key.at.clone(), words::yaml(&new, all.flow)));
+                        patches.push(Patch::new(key.at.clone(), quoting::yaml(&new, all.flow)));
                     }
                     keys.push(key.text.as_str());
                     self.redirect(&item.value, renames, keys, patches)?;
@@ -427,14 +427,16 @@ impl<'t> Editor<'t> {
         let raw = &self.lines.text[at.clone()];
         match style {
             ScalarStyle::Plain if !raw.contains('\n') => new.to_owned(),
-            ScalarStyle::SingleQuoted if !raw.contains('\n') => words::yaml_single(new),
+            ScalarStyle::SingleQuoted if !raw.contains('\n') => quoting::yaml_single(new),
             ScalarStyle::DoubleQuoted
                 if !raw.contains('\\') && !new.contains(['"', '\\']) && !raw.contains('\n') =>
             {
                 format!("\"{new}\"")
             }
-            ScalarStyle::DoubleQuoted if !raw.contains('\n') => words::yaml_double(new),
-            _ => redirected(raw, renames, false).ok().flatten().unwrap_or_else(|| words::yaml_double(new)),
+            ScalarStyle::DoubleQuoted if !raw.contains('\n') => quoting::yaml_double(new),
+            _ => {
+                redirected(raw, renames, false).ok().flatten().unwrap_or_else(|| quoting::yaml_double(new))
+            }
         }
     }
 }
@@ -450,8 +452,8 @@ fn has_parts(literal: &Literal) -> bool {
 /// Returns a text in the quotes that another one had.
 fn requoted(text: &str, style: ScalarStyle, flow: bool) -> String {
     match style {
-        ScalarStyle::SingleQuoted if !text.chars().any(words::needs_escape) => words::yaml_single(text),
-        ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => words::yaml_double(text),
-        _ => words::yaml(text, flow),
+        ScalarStyle::SingleQuoted if !text.chars().any(quoting::needs_escape) => quoting::yaml_single(text),
+        ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => quoting::yaml_double(text),
+        _ => quoting::yaml(text, flow),
     }
 }

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::examples::{self, Example};
-use crate::config::{codes as config_codes, syntax};
+use crate::config::diagnostics::codes as config_codes;
+use crate::config::syntax::limits;
 use crate::model::schema::Registry;
 
 /// What is known of a code.
@@ -35,7 +36,7 @@ pub fn codes(registry: &Registry) -> Vec<&'static str> {
 pub(super) fn all(registry: &Registry) -> Vec<(&'static str, &'static str)> {
     let rules = registry.kinds.iter().flat_map(|kind| kind.rules).map(|rule| (rule.code, rule.says));
     let of_config = config_codes::CODES.iter().map(|code| (code.code, code.meaning));
-    let mut all: Vec<_> = rules.chain(of_config).chain(syntax::CODES.iter().copied()).collect();
+    let mut all: Vec<_> = rules.chain(of_config).chain(limits::CODES.iter().copied()).collect();
     all.sort_unstable();
     all
 }
@@ -59,7 +60,7 @@ pub(super) fn page(registry: &Registry, code: &str) -> Option<CodePage> {
     let (code, meaning, found) = if let Some(known) = known {
         (known.code, known.meaning, "Found while the configuration is read, without any request.")
     } else {
-        let (code, meaning) = syntax::CODES.iter().find(|(known, _)| *known == code)?;
+        let (code, meaning) = limits::CODES.iter().find(|(known, _)| *known == code)?;
         (*code, *meaning, "Found while a file is parsed, before anything else.")
     };
     Some(CodePage { code, meaning, found, kind: None, place: None, examples: examples::of(code) })

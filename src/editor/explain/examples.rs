@@ -63,8 +63,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::config::codes;
-    use crate::config::files::{Files, Listed};
+    use crate::config::diagnostics::codes;
+    use crate::config::input::files::{Files, Listed};
     use crate::config::load::load;
     use crate::config::request::Request;
     use crate::kinds::REGISTRY;

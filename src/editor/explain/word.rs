@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::config::language::{
+use crate::config::keywords::{
     BODY, EACH, LIFECYCLE, MAP, ROOTS, TEST_FILE, TOP, Takes, Word, Words, find,
 };
 use crate::editor::facts;

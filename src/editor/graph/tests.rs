@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::*;
-use crate::config::files::{Files, Listed};
+use crate::config::input::files::{Files, Listed};
 use crate::config::load::load;
 use crate::config::request::Request;
 use crate::kinds::REGISTRY;

@@ -11,8 +11,8 @@ use super::protocol::{Location, Problem, Range, Related, TextEdit};
 use super::workspace::{Disk, Text, Workspace};
 use crate::config::load::{self};
 use crate::config::request::Request;
+use crate::config::syntax::parse_cache::Trees;
 use crate::config::test_file;
-use crate::config::trees::Trees;
 use crate::model::diagnostic::{Diagnostic, Label, Severity};
 use crate::model::source::{SourceId, Sources, Span};
 

@@ -11,8 +11,8 @@ use super::place::{Place, innermost};
 use super::protocol::{Completion, Markup, TextEdit};
 use super::references::unfinished;
 use super::workspace::{Text, Workspace};
-use crate::config::document::Syntax;
-use crate::config::language::{self, Takes, Word};
+use crate::config::keywords::{self, Takes, Word};
+use crate::config::syntax::document::Syntax;
 use crate::editor::facts;
 use crate::model::address::is_in;
 use crate::model::catalog::Catalog;
@@ -129,7 +129,7 @@ impl Asked<'_> {
         match place {
             Place::Top => {
                 let kinds = registry.top_level().map(|kind| self.kind(kind));
-                kinds.chain(language::TOP.iter().map(|word| self.word(word, 2))).collect()
+                kinds.chain(keywords::TOP.iter().map(|word| self.word(word, 2))).collect()
             }
             Place::Lookups => registry.top_level().map(|kind| self.kind(kind)).collect(),
             Place::Body(kind) => {
@@ -142,7 +142,7 @@ impl Asked<'_> {
                         ..self.key(key, icon::CLASS, child.summary, 1)
                     })
                 });
-                let words = language::BODY.iter().map(|word| self.word(word, 2));
+                let words = keywords::BODY.iter().map(|word| self.word(word, 2));
                 attributes.chain(children).chain(words).collect()
             }
             Place::Lookup(kind) => {
@@ -255,14 +255,14 @@ impl Asked<'_> {
         };
         if above.is_empty() {
             let roots =
-                language::ROOTS.iter().map(|word| choice(word.name, icon::KEYWORD, word.summary, 1));
+                keywords::ROOTS.iter().map(|word| choice(word.name, icon::KEYWORD, word.summary, 1));
             let declared = |kind: &&Kind| !self.below(kind.name).is_empty();
             let kinds = self.workspace.registry.top_level().filter(declared);
             let kinds = kinds.map(|kind| choice(kind.name, icon::CLASS, kind.summary, 0));
             return (replaced, kinds.chain(roots).collect());
         }
         if above == "each" {
-            let each = language::EACH.iter().map(|word| choice(word.name, icon::VARIABLE, word.summary, 0));
+            let each = keywords::EACH.iter().map(|word| choice(word.name, icon::VARIABLE, word.summary, 0));
             return (replaced, each.collect());
         }
         let mut choices: Vec<Choice> = self

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::{cursor_kdl, cursor_yaml};
-use crate::config::document::Syntax;
+use crate::config::syntax::document::Syntax;
 
 /// What stands at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::config::language::Word;
+use crate::config::keywords::Word;
 use crate::editor::facts;
 use crate::model::catalog::Catalog;
 use crate::model::schema::{Attribute, Kind, OnChange, Presence, Price, Registry, Type};

@@ -4,11 +4,10 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::cursor::At;
-use super::describe;
-use super::navigate;
 use super::place::Place;
 use super::workspace::{Text, Workspace};
-use crate::config::language::{self, Words};
+use super::{describe, navigate};
+use crate::config::keywords::{self, Words};
 use crate::model::catalog::Catalog;
 
 /// Returns what a place is, as Markdown.
@@ -55,13 +54,13 @@ pub(super) fn hover(
         }
         _ => {
             let known: Words = match here {
-                Place::Top => language::TOP,
-                Place::Body(_) => language::BODY,
+                Place::Top => keywords::TOP,
+                Place::Body(_) => keywords::BODY,
                 Place::Words(words) => words,
                 Place::Variables => return reference(workspace, text, &format!("vars.{word}")),
                 _ => return None,
             };
-            language::find(known, word).map(describe::word)
+            keywords::find(known, word).map(describe::word)
         }
     }
 }
@@ -72,7 +71,7 @@ fn reference(workspace: &Workspace, text: &Text, path: &str) -> Option<String> {
     let found = workspace.find(directory, path);
     let Some(found) = found else {
         let root = path.split('.').next()?;
-        return language::find(language::ROOTS, root).map(describe::word);
+        return keywords::find(keywords::ROOTS, root).map(describe::word);
     };
     let place = workspace.location(found.file, &found.declared.at)?;
     let file = found.file.file_name()?.to_string_lossy();

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::references::references;
-use crate::config::document::{Document, Entry, Node, NodeValue};
-use crate::config::syntax;
+use crate::config::syntax::document::{Document, Entry, Node, NodeValue};
+use crate::config::syntax::limits;
 use crate::model::schema::{Kind, Registry};
 use crate::model::source::{Source, SourceId, Span};
 
@@ -59,7 +59,7 @@ pub(super) struct Call {
 /// Reads a file's names; `None` when it cannot be parsed.
 pub(super) fn names(registry: &Registry, source: &Source) -> Option<Names> {
     let is_kind = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
-    let document = syntax::parse(SourceId(0), source, &is_kind)?.ok()?;
+    let document = limits::parse(SourceId(0), source, &is_kind)?.ok()?;
     let mut reader = Reader { registry, text: &source.text, names: Names::default() };
     reader.document(&document);
     Some(reader.names)

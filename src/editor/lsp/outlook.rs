@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::config::everywhere::{only_there, together};
+use crate::config::check::environments::{only_there, together};
 use crate::config::load::Checked;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::config::files::{Files, Listed};
+use crate::config::input::files::{Files, Listed};
 use crate::model::address::Name;
 
 /// The texts that are open, by their files.

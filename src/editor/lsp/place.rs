@@ -1,6 +1,6 @@
 //! `Place`: what the schema has at a path of keys.
 
-use crate::config::language::{self, Takes, Word, Words};
+use crate::config::keywords::{self, Takes, Word, Words};
 use crate::model::schema::{Attribute, Kind, Registry, Type};
 
 /// What stands at a path.
@@ -54,7 +54,7 @@ pub(super) fn place<S: AsRef<str>>(registry: &Registry, path: &[S]) -> Place {
 
 /// Returns what a file of tests has at a path.
 pub(super) fn in_tests<S: AsRef<str>>(path: &[S]) -> Place {
-    entries(language::TEST_FILE, path)
+    entries(keywords::TEST_FILE, path)
 }
 
 fn language<S: AsRef<str>>(registry: &Registry, first: &str, rest: &[S]) -> Place {
@@ -64,13 +64,13 @@ fn language<S: AsRef<str>>(registry: &Registry, first: &str, rest: &[S]) -> Plac
             Some(kind) => lookup(kind, rest),
             None => Place::Free,
         },
-        _ => word(language::TOP, first, rest),
+        _ => word(keywords::TOP, first, rest),
     }
 }
 
 /// Returns what stands behind one of several words.
 fn word<S: AsRef<str>>(words: Words, name: &str, rest: &[S]) -> Place {
-    let Some(word) = language::find(words, name) else { return Place::Free };
+    let Some(word) = keywords::find(words, name) else { return Place::Free };
     match (word.takes, rest) {
         (Takes::Named(_), []) => Place::Names(None),
         (Takes::Named(words), [_, rest @ ..]) | (Takes::Block(words), rest) => entries(words, rest),
@@ -113,7 +113,7 @@ fn body<S: AsRef<str>>(registry: &Registry, kind: &'static Kind, rest: &[S]) -> 
             Some((_, rest)) => body(registry, child, rest),
         };
     }
-    word(language::BODY, key, rest)
+    word(keywords::BODY, key, rest)
 }
 
 fn typed<S: AsRef<str>>(
@@ -170,19 +170,19 @@ mod tests {
     fn paths_lead_to_words() {
         let at = |path: &str| place(&REGISTRY, &path.split('/').collect::<Vec<_>>());
         for (path, words) in [
-            ("vars/size", language::VARIABLE),
-            ("environments/prod", language::ENVIRONMENT),
-            ("policy/budget", language::POLICY),
-            ("use/eu", language::USE),
-            ("stacks/net", language::STACK),
-            ("moved", language::MOVED),
-            ("import", language::IMPORT),
-            ("removed", language::REMOVED),
-            ("vm/web/lifecycle", language::LIFECYCLE),
-            ("vm/web/lifecycle/timeouts", language::TIMEOUTS),
-            ("vm/web/lifecycle/ignore_drift", language::IGNORED),
-            ("api_key/ci/deliver_secret", language::DELIVER),
-            ("database/main/users/u/lifecycle", language::LIFECYCLE),
+            ("vars/size", keywords::VARIABLE),
+            ("environments/prod", keywords::ENVIRONMENT),
+            ("policy/budget", keywords::POLICY),
+            ("use/eu", keywords::USE),
+            ("stacks/net", keywords::STACK),
+            ("moved", keywords::MOVED),
+            ("import", keywords::IMPORT),
+            ("removed", keywords::REMOVED),
+            ("vm/web/lifecycle", keywords::LIFECYCLE),
+            ("vm/web/lifecycle/timeouts", keywords::TIMEOUTS),
+            ("vm/web/lifecycle/ignore_drift", keywords::IGNORED),
+            ("api_key/ci/deliver_secret", keywords::DELIVER),
+            ("database/main/users/u/lifecycle", keywords::LIFECYCLE),
         ] {
             assert_eq!(at(path), Place::Words(words), "{path}");
         }

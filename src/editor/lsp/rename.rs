@@ -10,7 +10,7 @@ use super::protocol::TextEdit;
 use super::workspace::{Found, Text, Workspace};
 use super::{change, navigate};
 use crate::config::edit::{self, Edit, File, Literal, Path};
-use crate::config::module_path::is_taken;
+use crate::config::stack::module_path::is_taken;
 use crate::model::address::is_legal_segment;
 use crate::model::schema::{Attribute, Kind};
 use crate::model::source::Source;

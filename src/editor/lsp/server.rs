@@ -12,11 +12,11 @@ use super::outlook::Outlook;
 use super::protocol::{About, Incoming, Markup, Problem};
 use super::workspace::{Disk, Judge, Text, Workspace};
 use super::{actions, change, complete, hover, navigate, rename};
-use crate::config::discover::{is_stack_file, is_test_file};
 use crate::config::edit::File;
-use crate::config::layout;
+use crate::config::format;
+use crate::config::input::discovery::{is_stack_file, is_test_file};
 use crate::config::request::Request;
-use crate::config::trees::Trees;
+use crate::config::syntax::parse_cache::Trees;
 use crate::model::schema::Registry;
 
 /// The protocol's codes of errors.
@@ -300,7 +300,7 @@ impl Server {
             "formatting" => {
                 let source = text.source();
                 // What cannot be parsed stays: its diagnostics say why.
-                let new = layout::format(&File { source: &source, registry: &workspace.registry }).ok();
+                let new = format::format(&File { source: &source, registry: &workspace.registry }).ok();
                 value(&new.map(|new| change::edits(&text.text, &new)))
             }
             _ => {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::change::applied;
 use super::protocol::{Position, Range, TextEdit};
 use super::{Disk, Server};
-use crate::config::files::Files;
+use crate::config::input::files::Files;
 use crate::config::request::Request;
 use crate::kinds::REGISTRY;
 use crate::model::catalog::Catalog;

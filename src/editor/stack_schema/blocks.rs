@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::resource::{lookup, named};
 use super::{Known, chosen, closed, definition, described, entries, names, needed, says};
-use crate::config::language::{self, ENVIRONMENT, IMPORT, MOVED, POLICY, REMOVED, TOP, USE, VARIABLE};
+use crate::config::keywords::{self, ENVIRONMENT, IMPORT, MOVED, POLICY, REMOVED, TOP, USE, VARIABLE};
 
 /// One part of an address.
 pub(super) const NAME: &str = "^[a-z0-9_-]+$";
@@ -59,7 +59,7 @@ fn list(name: &str, text: &str) -> Value {
 fn kept_secrets() -> Value {
     let one = json!({"type": "string", "pattern": "^(age1|\\$)"});
     let list = json!({"anyOf": [{"type": "array", "items": one, "minItems": 1}, one]});
-    let recipients = described(list, says(language::SECRETS, "recipients"));
+    let recipients = described(list, says(keywords::SECRETS, "recipients"));
     let mut block = closed(entries([("recipients", recipients)]), &[]);
     block["type"] = json!(["object", "null"]);
     described(block, says(TOP, "secrets"))
@@ -91,7 +91,7 @@ pub(super) fn definitions() -> Map<String, Value> {
     entries([
         ("condition", condition),
         ("for_each", for_each),
-        ("timeouts", described(timeouts, says(language::LIFECYCLE, "timeouts"))),
+        ("timeouts", described(timeouts, says(keywords::LIFECYCLE, "timeouts"))),
         ("addresses", addresses),
         ("deliver_secret", deliver_secret()),
         ("variable", variable()),
@@ -148,9 +148,9 @@ fn module() -> Value {
 }
 
 fn stack() -> Value {
-    let path = json!({"type": "string", "pattern": PATH, "description": says(language::STACK, "source")});
+    let path = json!({"type": "string", "pattern": PATH, "description": says(keywords::STACK, "source")});
     let entry = entries([("source", path.clone()), ("env", json!({"type": "string", "pattern": PATH}))]);
-    json!({"anyOf": [path, closed(entry, &needed(language::STACK))]})
+    json!({"anyOf": [path, closed(entry, &needed(keywords::STACK))]})
 }
 
 fn environment() -> Value {
@@ -178,7 +178,7 @@ fn environment() -> Value {
 fn variable() -> Value {
     let ty = json!({
         "description": says(VARIABLE, "type"),
-        "anyOf": [{"enum": names(language::TYPES)}, {"type": "string", "pattern": COLLECTION}],
+        "anyOf": [{"enum": names(keywords::TYPES)}, {"type": "string", "pattern": COLLECTION}],
     });
     let mut schema = closed(
         entries([

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::blocks::{NAME, NAMES};
 use super::{Known, chosen, closed, definition, described, entries, needed, says, values};
-use crate::config::language::{BODY, IGNORED, LIFECYCLE};
+use crate::config::keywords::{BODY, IGNORED, LIFECYCLE};
 use crate::model::schema::{AlsoIn, Attribute, Kind, Presence, Scope, Type};
 
 /// Returns the schema of a map of names, each with a block of this schema.

@@ -10,8 +10,8 @@ use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
 use super::{Slugs, document};
-use crate::config::discover::is_test_file;
-use crate::config::language;
+use crate::config::input::discovery::is_test_file;
+use crate::config::keywords;
 use crate::kinds::REGISTRY;
 use crate::model::schema::{Kind, Presence, Type};
 
@@ -84,25 +84,25 @@ fn every_block_has_the_words_of_the_table() {
     let has = |block: &Value| -> BTreeSet<String> {
         block["properties"].as_object().unwrap().keys().cloned().collect()
     };
-    let table = |words| -> BTreeSet<String> { language::names(words).map(str::to_owned).collect() };
+    let table = |words| -> BTreeSet<String> { keywords::names(words).map(str::to_owned).collect() };
     let definitions = &schema["definitions"];
     for (block, words) in [
-        (&definitions["variable"], language::VARIABLE),
-        (&definitions["environment"], language::ENVIRONMENT),
-        (&definitions["moved"], language::MOVED),
-        (&definitions["import"], language::IMPORT),
-        (&definitions["removed"], language::REMOVED),
-        (&definitions["use"], language::USE),
-        (&definitions["stack"]["anyOf"][1], language::STACK),
-        (&definitions["timeouts"], language::TIMEOUTS),
-        (&definitions["vm"]["properties"]["lifecycle"], language::LIFECYCLE),
-        (&schema["properties"]["policy"]["additionalProperties"], language::POLICY),
+        (&definitions["variable"], keywords::VARIABLE),
+        (&definitions["environment"], keywords::ENVIRONMENT),
+        (&definitions["moved"], keywords::MOVED),
+        (&definitions["import"], keywords::IMPORT),
+        (&definitions["removed"], keywords::REMOVED),
+        (&definitions["use"], keywords::USE),
+        (&definitions["stack"]["anyOf"][1], keywords::STACK),
+        (&definitions["timeouts"], keywords::TIMEOUTS),
+        (&definitions["vm"]["properties"]["lifecycle"], keywords::LIFECYCLE),
+        (&schema["properties"]["policy"]["additionalProperties"], keywords::POLICY),
     ] {
         assert_eq!(has(block), table(words));
     }
-    let top = table(language::TOP).into_iter().chain(REGISTRY.top_level().map(|kind| kind.name.to_owned()));
+    let top = table(keywords::TOP).into_iter().chain(REGISTRY.top_level().map(|kind| kind.name.to_owned()));
     assert_eq!(has(&schema), top.collect());
-    for word in language::names(language::BODY) {
+    for word in keywords::names(keywords::BODY) {
         let known =
             definitions.as_object().unwrap().values().any(|kind| !kind["properties"][word].is_null());
         assert!(known, "{word}");

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Known, closed, definition, described};
-use crate::config::language;
+use crate::config::keywords;
 use crate::editor::facts;
 use crate::model::schema::{Attribute, Format, Literal, Presence, Type};
 
@@ -90,7 +90,7 @@ fn forms(known: Known<'_>, ty: &Type) -> Vec<Value> {
         }
         Type::Map(of) => {
             let of = json!({"anyOf": [value(known, of), {"type": "null"}]});
-            let word = &language::MAP[0];
+            let word = &keywords::MAP[0];
             let exclusive = described(json!({"anyOf": [{"type": "boolean"}, of.clone()]}), word.summary);
             vec![json!({
                 "type": "object",

@@ -1,6 +1,6 @@
 //! The lines of a plan: what people read of each subject that changes.
 
-use crate::config::stack::Setting;
+use crate::config::stack::model::Setting;
 use crate::model::address::{Address, Name};
 use crate::model::schema::{Effect, Type};
 use crate::model::source::{Place, Span};

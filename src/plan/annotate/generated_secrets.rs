@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::stack::{Awaited, SecretOrigin, SecretSink};
+use crate::config::stack::model::{Awaited, SecretOrigin, SecretSink};
 use crate::ledger::state::kept_secrets::VARS;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 
 use super::similarity::{NAME, alike};
-use crate::config::module_path::module_of;
-use crate::config::stack::Resource;
+use crate::config::stack::model::Resource;
+use crate::config::stack::module_path::module_of;
 use crate::model::address::{self, Address, is_in};
 use crate::model::source::Span;
 use crate::plan::change::{Note, NoteCode};

@@ -2,9 +2,9 @@
 //! is not known before anything is read leaves a policy to the plan. Pure.
 
 use super::policy::{Said, judge};
-use crate::config::policy::{OF_PLAN, OF_SELF};
-use crate::config::policy_rule::Policy;
-use crate::config::stack::{Resource, Stack};
+use crate::config::check::policies::{OF_PLAN, OF_SELF};
+use crate::config::stack::model::{Resource, Stack};
+use crate::config::stack::policy::Policy;
 use crate::model::address::{Address, Name};
 use crate::model::cel::Program;
 use crate::model::diagnostic::Diagnostic;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::config::policy::OF_SELF;
-use crate::config::policy_rule::Policy;
+use crate::config::check::policies::OF_SELF;
+use crate::config::stack::policy::Policy;
 use crate::model::address::{Address, Name};
 use crate::model::cel::{Item, Path, Program, Scope, Segment};
 use crate::model::schema::Type;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::module_rename_hints;
 use super::similarity::{key, old, wanted};
-use crate::config::module_path::kind_at;
+use crate::config::stack::module_path::kind_at;
 use crate::model::address::Address;
 use crate::model::schema::Type;
 use crate::plan::change::{Note, NoteCode};

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use jiff::Timestamp;
 
 use super::final_snapshot;
-use crate::config::stack::OnRemove;
-use crate::config::stack_declarations::RemovedAction;
+use crate::config::stack::declarations::RemovedAction;
+use crate::config::stack::model::OnRemove;
 use crate::ledger::state::entry::Entry;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};

@@ -7,7 +7,7 @@ use super::compare::{
     is_as_applied, is_as_written, is_unset, part_type, same, sealed, sealed_like, shielded, unwritten,
 };
 use super::confirmation;
-use crate::config::stack::IgnoreDrift;
+use crate::config::stack::model::IgnoreDrift;
 use crate::ledger::state::entry::Entry;
 use crate::ledger::state::verification::Confirmation;
 use crate::model::address::Name;

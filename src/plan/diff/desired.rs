@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::planned_values::Outlook;
-use crate::config::stack::{Resource, Setting};
+use crate::config::stack::model::{Resource, Setting};
 use crate::model::address::Name;
 use crate::model::diagnostic::nearest;
 use crate::model::expression::{EvaluationError, Expression};

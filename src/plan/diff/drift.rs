@@ -4,7 +4,7 @@ use super::attributes::{Diff, ignores, is_exclusive, is_moved_by_service, leave,
 use super::compare::{is_as_applied, part_type, same, sealed, shielded, unwritten};
 use super::confirmation::is_not_kept;
 use crate::config::edit::{Edit, File, Literal, Path, edit};
-use crate::config::stack::Setting;
+use crate::config::stack::model::Setting;
 use crate::ledger::state::verification::Confirmation;
 use crate::model::address::Name;
 use crate::model::meaning::same_of;

@@ -8,11 +8,11 @@ use super::draft::{
     Draft, InClear, Material, Omitted, SecretVariable, Whose, can_miss, draft, unmanageable,
 };
 use super::suggestions::{self, Left, Suggestion};
-use crate::config::document::Syntax;
+use crate::config::format::blocks::{self, Block, Entry, Page, Printed};
 use crate::config::load::{Rejected, load};
-use crate::config::print::{self, Block, Entry, Page, Printed};
 use crate::config::request::{ReadFile, Request};
-use crate::config::stack::Stack;
+use crate::config::stack::model::Stack;
+use crate::config::syntax::document::Syntax;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::Entry as LedgerEntry;
 use crate::ledger::state::ledger::Ledger;
@@ -429,16 +429,16 @@ fn files(order: &Order<'_>, drafted: &Draft) -> Vec<(String, Page)> {
             Syntax::Yaml => format!("stead: 1\nstack: {name}\n"),
             Syntax::Kdl => format!("stead 1\nstack {name}\n"),
         };
-        found.push((format!("stead.{ending}"), print::blocks(order.format, &variables).after(&head)));
+        found.push((format!("stead.{ending}"), blocks::blocks(order.format, &variables).after(&head)));
     } else if !variables.is_empty() {
-        found.push((free("variables"), print::blocks(order.format, &variables)));
+        found.push((free("variables"), blocks::blocks(order.format, &variables)));
     }
     let mut kinds: BTreeMap<&str, Vec<Block>> = BTreeMap::new();
     for block in &drafted.blocks {
         kinds.entry(&block.word).or_default().push(block.clone());
     }
     let written =
-        kinds.into_iter().map(|(kind, blocks)| (free(kind), print::blocks(order.format, &blocks)));
+        kinds.into_iter().map(|(kind, blocks)| (free(kind), blocks::blocks(order.format, &blocks)));
     found.extend(written);
     found
 }

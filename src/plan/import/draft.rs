@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::addresses::{Namer, legal};
 use super::literal::Writer;
-use crate::config::print::{Block, Entry, Printed};
+use crate::config::format::blocks::{Block, Entry, Printed};
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::schema::{Attribute, Kind, Presence, Registry, Scope, Type};

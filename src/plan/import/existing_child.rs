@@ -3,7 +3,7 @@
 use super::accept::{Accepted, Judged, Known, Order, ROUNDS, Refused, Round, leave_out, left, unsettled};
 use super::draft::{Draft, Material, Omitted, draft_child};
 use super::suggestions;
-use crate::config::print::{Block, Entry};
+use crate::config::format::blocks::{Block, Entry};
 use crate::model::source::Sources;
 
 /// Takes over the one child that is ordered. `write` returns the stack's files with these entries as the child's

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::config::print::{Entry, Mark, Printed};
+use crate::config::format::blocks::{Entry, Mark, Printed};
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::schema::{Attribute, Factor, Kind, Literal, Presence, Price, Registry, Type};

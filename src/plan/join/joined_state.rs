@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::catalog_index::Names;
-use crate::config::corrections;
-use crate::config::stack::Resource;
+use crate::config::diagnostics::hints::suggestions;
+use crate::config::stack::model::Resource;
 use crate::ledger::journal::intent_candidates;
 use crate::ledger::state::entry::{Entry, Intent, IntentAction, Owned};
 use crate::model::address::{Address, Name, places};
@@ -128,7 +128,7 @@ impl<'a> Survey<'a> {
         let source = about.and_then(|span| sources.get(span.source));
         let source = source.or_else(|| sources.iter().next().map(|(_, source)| source));
         let file = source.map(|source| source.path.as_str()).unwrap_or_default();
-        corrections::spoken(&self.inputs.registry, file, help)
+        suggestions::spoken(&self.inputs.registry, file, help)
     }
 
     /// Joins the inputs.

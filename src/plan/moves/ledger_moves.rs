@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use crate::config::stack::Stack;
-use crate::config::stack_declarations::{Import, Moved, Removed};
+use crate::config::stack::declarations::{Import, Moved, Removed};
+use crate::config::stack::model::Stack;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::source::Span;

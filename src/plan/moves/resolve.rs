@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Bound;
 
 use super::resolved::{Before, Declared, Impossible};
-use crate::config::module_path::module_of;
-use crate::config::stack::Stack;
-use crate::config::stack_declarations::Moved;
+use crate::config::stack::declarations::Moved;
+use crate::config::stack::model::Stack;
+use crate::config::stack::module_path::module_of;
 use crate::ledger::state::entry::Entry;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name, places};

@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use crate::config::stack::Stack;
-use crate::config::stack_declarations::{Removed, RemovedAction};
+use crate::config::stack::declarations::{Removed, RemovedAction};
+use crate::config::stack::model::Stack;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::Entry;
 use crate::ledger::state::ledger::Ledger;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::steps::Waiting;
-use crate::config::stack::Stack;
+use crate::config::stack::model::Stack;
 use crate::model::address::Address;
 use crate::model::expression::Expression;
 use crate::model::schema::ReplaceOrder;

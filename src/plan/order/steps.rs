@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::calls;
 use super::nodes::{Deposed, Nodes};
 use super::parents::Parents;
-use crate::config::stack::OnRemove;
+use crate::config::stack::model::OnRemove;
 use crate::ledger::state::entry::Owned;
 use crate::model::address::Name;
 use crate::model::expression::Expression;

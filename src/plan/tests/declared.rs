@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use super::world::{World, is_empty};
 use super::{shop, show};
-use crate::config::stack::LeftOut;
-use crate::config::stack_declarations::{Import, Moved, Removed, RemovedAction};
+use crate::config::stack::declarations::{Import, Moved, Removed, RemovedAction};
+use crate::config::stack::model::LeftOut;
 use crate::ledger::state::entry::{Intent, IntentAction, Question};
 use crate::model::address::{Address, Name};
 use crate::model::source::{SourceId, Span};
@@ -20,7 +20,7 @@ fn address(text: &str) -> Address {
 impl World {
     /// Declares a move, of a whole block with `for_each` or of one resource.
     fn moved(&mut self, from: &str, to: &str, whole: bool) -> &mut Self {
-        let kind = crate::config::module_path::kind_at(&self.registry, &address(from));
+        let kind = crate::config::stack::module_path::kind_at(&self.registry, &address(from));
         let module = "".into();
         let moved = Moved { from: address(from), to: address(to), kind, whole, module, span: SPAN };
         self.stack.declarations.moved.push(moved);
@@ -96,7 +96,7 @@ fn instances_move_as_one_block_and_get_and_lose_their_keys() {
     > vm.one was vm.www.a config
     x vm.www.b config: it stays, as removed says
     "#);
-    world.stack.declarations = crate::config::stack_declarations::Declarations::default();
+    world.stack.declarations = crate::config::stack::declarations::Declarations::default();
     world.rename("vm.one", "vm.one.x").write("vm.one.y", machine).set("vm.one.y", "name", json!("y"));
     world.moved("vm.one", "vm.one.x", false);
     insta::assert_snapshot!(show(&world.settle()), @r#"
@@ -209,8 +209,9 @@ fn what_another_ledger_owns_is_not_taken_over() {
 #[test]
 fn a_removal_says_what_becomes_of_the_object() {
     let mut world = shop();
-    world
-        .lifecycle("database.main", |lifecycle| lifecycle.on_remove = crate::config::stack::OnRemove::Keep);
+    world.lifecycle("database.main", |lifecycle| {
+        lifecycle.on_remove = crate::config::stack::model::OnRemove::Keep
+    });
     world.settle();
     world.remove("database.main.users.reporting").remove("database.main").remove("volume.media");
     world.removed("volume.media", RemovedAction::Forget).removed("database.main", RemovedAction::Delete);

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::invented::INVENTED;
 use super::world::{World, is_empty};
 use super::{shop, show};
-use crate::config::stack::OnRemove;
+use crate::config::stack::model::OnRemove;
 use crate::ledger::state::entry::{Intent, IntentAction, Question};
 use crate::model::address::Address;
 use crate::model::schema::ReplaceOrder;

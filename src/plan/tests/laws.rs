@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::show;
 use super::world::{World, is_empty};
-use crate::config::stack::Resource;
+use crate::config::stack::model::Resource;
 use crate::model::address::Address;
 use crate::model::schema::ReplaceOrder;
 

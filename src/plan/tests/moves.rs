@@ -12,10 +12,10 @@ use proptest::prelude::*;
 
 use super::show;
 use super::world::{World, is_empty};
-use crate::config::files::Files;
+use crate::config::input::files::Files;
 use crate::config::load::{Rejected, load};
 use crate::config::request::Request;
-use crate::config::stack::Stack;
+use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::source::{Source, Sources};

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::invented::INVENTED;
 use super::world::World;
 use super::{changes, show};
-use crate::config::stack::IgnoreDrift;
+use crate::config::stack::model::IgnoreDrift;
 use crate::ledger::state::verification::Verification;
 use crate::model::source::{SourceId, Span};
 use crate::model::value::Value;

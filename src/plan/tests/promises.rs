@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::invented::INVENTED;
 use super::world::World;
 use super::{shop, show};
-use crate::config::stack::SecretSink;
+use crate::config::stack::model::SecretSink;
 use crate::ledger::journal::intent_candidates::WATCHED_FOR;
 use crate::ledger::state::entry::{Intent, IntentAction};
 use crate::model::address::Address;

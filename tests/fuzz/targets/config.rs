@@ -4,12 +4,12 @@ use std::io;
 use std::path::Path;
 
 use jiff::Timestamp;
-use stead::config::files::Files;
+use stead::config::input::files::Files;
 use stead::config::load::load;
-use stead::config::module_path::kind_at;
 use stead::config::request::Request;
-use stead::config::stack::Stack;
-use stead::config::text::decode;
+use stead::config::stack::model::Stack;
+use stead::config::stack::module_path::kind_at;
+use stead::config::syntax::decode::decode;
 use stead::kinds::REGISTRY;
 use stead::ledger::state::entry::{Entry, Identity, Owned};
 use stead::ledger::state::ledger::Ledger;

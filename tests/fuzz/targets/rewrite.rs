@@ -1,11 +1,12 @@
 //! Rewriting: whatever is a file stays the same stack, in its canonical form, in the other syntax, and
 //! but for what an edit asks.
 
-use stead::config::document::Syntax;
+use stead::config;
+use stead::config::convert::Origin;
 use stead::config::edit::{Edit, File, Literal, Path, edit};
-use stead::config::foreign::{self, Origin};
-use stead::config::layout::{convert, format};
-use stead::config::text::decode;
+use stead::config::format::{convert, format};
+use stead::config::syntax::decode::decode;
+use stead::config::syntax::document::Syntax;
 use stead::kinds::REGISTRY;
 use stead::model::source::{Source, SourceId};
 
@@ -14,7 +15,7 @@ pub fn yaml(bytes: &[u8]) {
     let Ok(text) = decode(SourceId(0), bytes.to_vec()) else { return };
     let source = Source::new("other.yaml", text);
     for origin in [Origin::Compose, Origin::Render, Origin::AppSpec] {
-        let _ = foreign::convert(&source, origin, "stack", Syntax::Kdl, &REGISTRY);
+        let _ = config::convert::convert(&source, origin, "stack", Syntax::Kdl, &REGISTRY);
     }
 }
 

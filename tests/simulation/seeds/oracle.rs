@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use stead::apply::event::Outcome;
 use stead::cloud::http::message::Request;
-use stead::config::stack::Stack;
+use stead::config::stack::model::Stack;
 use stead::kinds::REGISTRY;
 use stead::ledger::journal::record::{Answer, Record};
 use stead::ledger::state::entry::{Intent, IntentAction};

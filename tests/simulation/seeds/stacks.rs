@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use stead::config::stack::Stack;
+use stead::config::stack::model::Stack;
 use stead::model::expression::Expression;
 use stead::model::secret::Secret;
 use stead::model::value::Value;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 use stead::cloud::http::message::{Answer, Request};
-use stead::config::stack::Stack;
+use stead::config::stack::model::Stack;
 use stead::emulator::world::{self, Setup, Tier, World, handle};
 use stead::ledger::journal::record::Record;
 use stead::ledger::state::entry::Identity;

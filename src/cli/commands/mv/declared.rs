@@ -10,7 +10,7 @@ use crate::cli::stack::project::Begun;
 use crate::cli::stack::source_edits::Edits;
 use crate::cli::stack::unknown_addresses;
 use crate::config::edit::Path;
-use crate::config::module_path::module_of;
+use crate::config::stack::module_path::module_of;
 use crate::kinds::REGISTRY;
 use crate::model::address::{Address, Name};
 use crate::model::source::{Source, SourceId};

@@ -7,7 +7,7 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::stack::project::Begun;
 use crate::config::edit::{self, Edit, File, Key, Literal, Path};
-use crate::config::stack::Resource;
+use crate::config::stack::model::Resource;
 use crate::kinds::REGISTRY;
 use crate::model::address::{Address, Name};
 use crate::model::source::{SourceId, Span};

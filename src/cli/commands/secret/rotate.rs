@@ -12,7 +12,7 @@ use crate::cli::ledger::ledger_io;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::stack::project::Project;
-use crate::config::stack::SecretOrigin;
+use crate::config::stack::model::SecretOrigin;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::kept_secrets::{KeptSecrets, RotationStep, VARS};
 use crate::model::address::Name;

@@ -1,7 +1,7 @@
 //! Declarations: what they mean in both syntaxes, and what every mistake in one says.
 
 use super::yaml;
-use crate::config::stack_declarations::Declarations;
+use crate::config::stack::declarations::Declarations;
 
 /// Declarations in few words.
 fn shown(declarations: &Declarations) -> String {

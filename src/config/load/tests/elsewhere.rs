@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::{Config, expression, shown, yaml};
-use crate::config::settle::{Read, settle};
+use crate::config::resolve::late_binding::{Read, settle};
 use crate::model::address::{Address, Name};
 use crate::model::secret::Secret;
 use crate::model::snapshot::{Object, Snapshot};

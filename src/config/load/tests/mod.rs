@@ -32,9 +32,9 @@ use std::io;
 use std::path::Path;
 
 use super::load;
-use crate::config::files::{Files, Listed, Listing};
+use crate::config::input::files::{Files, Listed, Listing};
 use crate::config::request::Request;
-use crate::config::stack::Stack;
+use crate::config::stack::model::Stack;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::Expression;

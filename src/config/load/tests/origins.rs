@@ -1,7 +1,7 @@
 //! What decided a value: of a map, each entry by itself.
 
 use super::yaml;
-use crate::config::configured::configured;
+use crate::config::stack::known_values::configured;
 use crate::kinds::REGISTRY;
 
 const TEXT: &str = "vars:
@@ -28,7 +28,7 @@ app:
 #[test]
 fn every_entry_of_a_map_has_its_own_place_and_its_own_decider() {
     let stack = yaml(TEXT).registry(REGISTRY).stack();
-    let place = |setting: &crate::config::stack::Setting, path: &str| {
+    let place = |setting: &crate::config::stack::model::Setting, path: &str| {
         let (span, by) = setting.part(path);
         let line = stack.sources.place(span).unwrap().line;
         format!("{line} {}", by.map_or("-", |by| by.as_str()))

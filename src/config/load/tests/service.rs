@@ -1,7 +1,7 @@
 //! The service's own kinds: the example of the language resolves, with both files of rules.
 
 use super::yaml;
-use crate::config::lock;
+use crate::config::stack::lock_file;
 use crate::kinds::REGISTRY;
 
 const SHOP: &str = "
@@ -166,8 +166,8 @@ fn a_lock_pins_what_is_used() {
     }))
     .unwrap();
     let stack = yaml(SHOP).registry(REGISTRY).stack();
-    let lock = lock::pinned(REGISTRY, &stack, &catalog);
-    let text = lock::write(&lock).unwrap();
+    let lock = lock_file::pinned(REGISTRY, &stack, &catalog);
+    let text = lock_file::write(&lock).unwrap();
     insta::assert_snapshot!(text, @r#"
     # Catalog names and prices of this stack. Written by stead; commit it.
     lock: 1
@@ -195,14 +195,14 @@ fn a_lock_pins_what_is_used() {
           fields:
             price_per_gb_month: '0.1'
     "#);
-    assert_eq!(lock::parse(crate::model::source::SourceId(0), &text).unwrap(), lock);
+    assert_eq!(lock_file::parse(crate::model::source::SourceId(0), &text).unwrap(), lock);
     for wrong in [
         "",
         "lock: 2\ncatalog: { tables: {} }\n",
         "lock: 1\ncatalog: {",
         "lock: 1\nmore: 1\ncatalog: { tables: {} }",
     ] {
-        let problem = lock::parse(crate::model::source::SourceId(0), wrong).unwrap_err();
+        let problem = lock_file::parse(crate::model::source::SourceId(0), wrong).unwrap_err();
         assert_eq!(problem.code, "S0280", "{wrong}");
     }
 }

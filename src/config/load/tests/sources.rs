@@ -1,7 +1,7 @@
 //! Directories of sources: the same digest in both syntaxes, and what each mistake says.
 
 use super::{Config, Disk, yaml};
-use crate::config::source_dir::{self, Tree};
+use crate::config::input::source_dir::{self, Tree};
 use crate::kinds::REGISTRY;
 use crate::model::expression::Expression;
 use crate::model::value::Value;

@@ -231,7 +231,7 @@ fn a_secret_in_a_file_of_variables_is_taken_as_it_is() {
         let given = yaml(text).var_file(&format!("key: '{secret}'"));
         assert_eq!(given.problems(), yaml(text).env_var("key", secret).problems());
         let known =
-            |stack: crate::config::stack::Stack| format!("{:?}", stack.named["vars.key"].expression);
+            |stack: crate::config::stack::model::Stack| format!("{:?}", stack.named["vars.key"].expression);
         assert_eq!(known(given.stack()), known(yaml(text).env_var("key", secret).stack()));
     }
 }

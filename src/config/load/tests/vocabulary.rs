@@ -1,6 +1,6 @@
 //! What may stand behind each word of the language: what is wrong behind a word follows from it.
 
-use crate::config::language;
+use crate::config::keywords;
 
 /// A word and what it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -208,29 +208,29 @@ pub const REMOVED: &[Word] =
     &[needed("action", Takes::OneOf(&["delete", "forget"])), needed("from", Takes::Place)];
 
 /// Every place with its words, and the language's own list of them.
-pub const PLACES: &[(&str, &[Word], language::Words)] = &[
-    ("top", TOP, language::TOP),
-    ("body", BODY, language::BODY),
-    ("lifecycle", LIFECYCLE, language::LIFECYCLE),
-    ("timeouts", TIMEOUTS, language::TIMEOUTS),
-    ("ignored", IGNORED, language::IGNORED),
-    ("deliver", DELIVER, language::DELIVER),
-    ("secrets", SECRETS, language::SECRETS),
-    ("variable", VARIABLE, language::VARIABLE),
-    ("environment", ENVIRONMENT, language::ENVIRONMENT),
-    ("policy", POLICY, language::POLICY),
-    ("use", USE, language::USE),
-    ("stack", STACK, language::STACK),
-    ("moved", MOVED, language::MOVED),
-    ("import", IMPORT, language::IMPORT),
-    ("removed", REMOVED, language::REMOVED),
+pub const PLACES: &[(&str, &[Word], keywords::Words)] = &[
+    ("top", TOP, keywords::TOP),
+    ("body", BODY, keywords::BODY),
+    ("lifecycle", LIFECYCLE, keywords::LIFECYCLE),
+    ("timeouts", TIMEOUTS, keywords::TIMEOUTS),
+    ("ignored", IGNORED, keywords::IGNORED),
+    ("deliver", DELIVER, keywords::DELIVER),
+    ("secrets", SECRETS, keywords::SECRETS),
+    ("variable", VARIABLE, keywords::VARIABLE),
+    ("environment", ENVIRONMENT, keywords::ENVIRONMENT),
+    ("policy", POLICY, keywords::POLICY),
+    ("use", USE, keywords::USE),
+    ("stack", STACK, keywords::STACK),
+    ("moved", MOVED, keywords::MOVED),
+    ("import", IMPORT, keywords::IMPORT),
+    ("removed", REMOVED, keywords::REMOVED),
 ];
 
 #[test]
 fn every_word_of_the_language_is_here() {
     for (place, words, known) in PLACES {
         let mut told: Vec<&str> = words.iter().map(|word| word.name).collect();
-        let mut known: Vec<&str> = language::names(known).collect();
+        let mut known: Vec<&str> = keywords::names(known).collect();
         told.sort_unstable();
         known.sort_unstable();
         assert_eq!(told, known, "{place}");

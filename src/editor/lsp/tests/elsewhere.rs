@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::config::files::Files;
+use crate::config::input::files::Files;
 use crate::config::request::Request;
 use crate::editor::lsp::change::applied;
 use crate::editor::lsp::protocol::{Range, TextEdit};

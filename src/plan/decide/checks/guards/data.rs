@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use crate::config::stack_declarations::RemovedAction;
+use crate::config::stack::declarations::RemovedAction;
 use crate::model::schema::Kind;
 use crate::model::snapshot::Object;
 use crate::model::value::Value;

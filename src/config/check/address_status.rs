@@ -1,0 +1,154 @@
+//! `Ground`: how an address of a declaration stands to the blocks, and what is told of one that does not fit.
+
+use std::collections::HashMap;
+
+use crate::config::diagnostics::codes;
+use crate::config::resolve::block_index::{State, Used};
+use crate::config::resolve::evaluator::Resolver;
+use crate::config::stack::model::Resource;
+use crate::config::stack::module_path::module_of;
+use crate::model::address::{Address, Name};
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::source::Span;
+
+/// Most addresses that a suggestion is looked for among.
+const MOST_CANDIDATES: usize = 1_000;
+
+/// How an address stands to the blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::config) enum Standing {
+    /// It is one resource, or one instance of a module.
+    One,
+    /// It is a block with `for_each`.
+    Several,
+    /// It is written, but left out of this environment.
+    Absent,
+    /// What is wrong with it was said already.
+    Broken,
+    /// No block declares it.
+    Nowhere,
+}
+
+/// The resources by address, and how an address stands to the blocks.
+pub(in crate::config) struct Ground<'g, 'd> {
+    pub(in crate::config) resolver: &'g Resolver<'d>,
+    resources: HashMap<&'g Address, &'g Resource>,
+}
+
+impl<'g, 'd> Ground<'g, 'd> {
+    /// Returns the ground of all resources.
+    pub(in crate::config) fn new(resolver: &'g Resolver<'d>, resources: &'g [Resource]) -> Self {
+        let resources = resources.iter().map(|resource| (&resource.address, resource)).collect();
+        Self { resolver, resources }
+    }
+
+    /// Returns how an address, or the place of a module, stands to the blocks.
+    pub(in crate::config) fn standing(&self, address: &Address) -> Standing {
+        let (module, rest) = module_of(&self.resolver.registry, address.as_str());
+        if rest.is_empty() {
+            return self.module(module);
+        }
+        if self.resources.contains_key(address) {
+            return Standing::One;
+        }
+        let index = &self.resolver.index;
+        let mut end = Some(address.as_str().len());
+        // What stands inside of something that is left out is left out with it.
+        while let Some(at) = end {
+            let part = &address.as_str()[..at];
+            if let Some(block) = index.get(part) {
+                let rest = address.as_str()[at..].trim_start_matches('.');
+                let key = rest.split('.').next().unwrap_or_default();
+                return match &block.state {
+                    State::Broken => Standing::Broken,
+                    State::Absent => Standing::Absent,
+                    State::Keyed(_) if rest.is_empty() => Standing::Several,
+                    State::Keyed(keys) if matches!(keys.get(key), Some(None)) => Standing::Absent,
+                    State::One if rest.is_empty() => Standing::Broken,
+                    State::One | State::Keyed(_) => Standing::Nowhere,
+                };
+            }
+            end = part.rfind('.');
+        }
+        match self.module(module) {
+            left_out @ (Standing::Absent | Standing::Broken) => left_out,
+            _ => Standing::Nowhere,
+        }
+    }
+
+    /// Returns how a place stands to the blocks of `use`.
+    fn module(&self, place: &str) -> Standing {
+        let mut end = Some(place.len());
+        while let Some(at) = end {
+            let part = &place[..at];
+            if let Some(used) = self.resolver.used.get(part) {
+                let rest = place[at..].trim_start_matches('.');
+                let key = rest.split('.').next().unwrap_or_default();
+                return match used {
+                    Used::Broken => Standing::Broken,
+                    Used::Absent => Standing::Absent,
+                    Used::One if rest.is_empty() => Standing::One,
+                    Used::Keyed(_) if rest.is_empty() => Standing::Several,
+                    Used::Keyed(keys) => match keys.get(key) {
+                        Some(true) if rest == key => Standing::One,
+                        Some(false) => Standing::Absent,
+                        _ => Standing::Nowhere,
+                    },
+                    Used::One => Standing::Nowhere,
+                };
+            }
+            end = part.rfind('.');
+        }
+        Standing::Nowhere
+    }
+
+    /// Tells whether an address ends with a key of `for_each`, there or not.
+    pub(in crate::config) fn is_key(&self, address: &Address) -> bool {
+        let Some((above, _)) = address.as_str().rsplit_once('.') else { return false };
+        let block = self.resolver.index.get(above);
+        block.is_some_and(|block| matches!(block.state, State::Keyed(_)))
+            || matches!(self.resolver.used.get(above), Some(Used::Keyed(_)))
+    }
+
+    /// Reports an address that no block declares.
+    pub(in crate::config) fn undeclared(&self, address: &Address, span: Span, help: &str) {
+        let (_, rest) = module_of(&self.resolver.registry, address.as_str());
+        let is_module = rest.is_empty();
+        let mut known: Vec<&str> = if is_module {
+            self.resolver.used.keys().map(Name::as_str).take(MOST_CANDIDATES).collect()
+        } else {
+            self.resources.keys().map(|known| known.as_str()).take(MOST_CANDIDATES).collect()
+        };
+        known.sort_unstable();
+        let what = if is_module { "`use` block" } else { "block" };
+        let problem = Diagnostic::error(codes::NOT_DECLARED, "a declaration leads nowhere")
+            .at(span, "")
+            .detail(format!("No {what} declares {address}."));
+        let kinds = self.resolver.registry.top_level().map(|kind| kind.name);
+        let near_kind = nearest(address.root(), kinds).filter(|_| is_module);
+        let misspelt = near_kind.zip(address.as_str().split_once('.'));
+        self.resolver.problems.push(match (nearest(address.as_str(), known), misspelt) {
+            (Some(near), _) => problem.help(format!("did you mean `{near}`? Else {help}")),
+            (None, Some((kind, (_, rest)))) => problem.help(format!("did you mean `{kind}.{rest}`?")),
+            (None, None) => problem.help(help),
+        });
+    }
+
+    /// Reports an address that is said to be left and still has its block.
+    pub(in crate::config) fn still_declared(&self, address: &Address, span: Span, help: &str) {
+        let (module, rest) = module_of(&self.resolver.registry, address.as_str());
+        let what = if rest.is_empty() { "`use` block" } else { "block" };
+        let problem = Diagnostic::error(codes::STILL_DECLARED, "an address still has its block")
+            .at(span, "")
+            .detail(format!("{address} is to be left, and a {what} declares it."))
+            .help(help);
+        let call = || self.resolver.problems.call(module).filter(|_| rest.is_empty());
+        self.resolver.problems.push(match (self.resolver.index.of_instance(address), call()) {
+            (Some(block), _) => {
+                problem.at(block.entry.key_span, format!("{} is declared here", block.address))
+            }
+            (None, Some(call)) => problem.at(call, format!("{address} is used here")),
+            (None, None) => problem,
+        });
+    }
+}

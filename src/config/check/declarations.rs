@@ -1,0 +1,298 @@
+//! `moved`, `import` and `removed`: what becomes of addresses and objects besides what blocks say.
+//!
+//! Here they are read and held against the blocks; against the ledger they are held by the plan.
+
+use std::collections::HashMap;
+
+use super::address_status::{Ground, Standing};
+use crate::config::diagnostics::codes;
+use crate::config::diagnostics::messages::unknown_word;
+use crate::config::keywords::{self, Word, Words};
+use crate::config::merge::blocks::Merged;
+use crate::config::resolve::evaluator::Resolver;
+use crate::config::resolve::scope::Frame;
+use crate::config::stack::declarations::{Declarations, Import, Moved, Removed, RemovedAction};
+use crate::config::stack::model::Resource;
+use crate::config::stack::module_path::{kind_at, module_of};
+use crate::config::syntax::document::{Entry, Node, NodeValue};
+use crate::model::address::{Address, Name, is_legal_segment};
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::schema::Kind;
+use crate::model::source::Span;
+use crate::model::value::Value;
+
+impl<'d> Resolver<'d> {
+    /// Reads all declarations of the stack, and holds them and those of its modules against the blocks.
+    pub(in crate::config) fn declarations(
+        &self,
+        merged: &Merged<'d>,
+        resources: &[Resource],
+    ) -> Declarations {
+        let ground = Ground::new(self, resources);
+        let imports = self.items(&merged.imports, keywords::IMPORT);
+        let imports = imports.into_iter().filter_map(|item| self.import(&item, &ground)).collect();
+        let removed = outermost(self.removed.clone()).into_iter();
+        let removed: Vec<Removed> = removed.filter(|removed| ground.is_gone(removed)).collect();
+        let mut removed = self.each_once(removed, |removed| (&removed.from, removed.span), "removed");
+        let (moved, left) = ground.moves(self.moved.clone(), &removed);
+        removed.extend(left);
+        Declarations {
+            moved,
+            imports: self.each_once(imports, |import| (&import.to, import.span), "imported"),
+            removed,
+        }
+    }
+
+    /// Reads the moves and removals of the stack or the instance of a module that is being resolved.
+    pub(in crate::config) fn declarations_here(&mut self, merged: &Merged<'d>) {
+        let items = self.items(&merged.moved, keywords::MOVED);
+        let moved: Vec<Moved> = items.iter().filter_map(|item| self.moved(item)).collect();
+        self.moved.extend(moved);
+        let items = self.items(&merged.removed, keywords::REMOVED);
+        let removed: Vec<Removed> = items.iter().filter_map(|item| self.removed(item)).collect();
+        self.removed.extend(removed);
+    }
+
+    /// Returns the entries of all lists of one word, with the keys that they must and may have.
+    fn items(&self, lists: &[&'d Entry], words: Words) -> Vec<Item<'d>> {
+        let mut found = Vec::new();
+        for list in lists {
+            let nodes = match &list.value.value {
+                NodeValue::Sequence(nodes) => nodes.as_slice(),
+                NodeValue::Null => &[],
+                _ => {
+                    let example = format!("write `{}: [{{ {} }}]`", list.key, example(words));
+                    self.misdeclared(list.value.span, format!("`{}` is a list.", list.key), example);
+                    continue;
+                }
+            };
+            found.extend(nodes.iter().filter_map(|node| self.item(&list.key, node, words)));
+        }
+        found
+    }
+
+    fn item(&self, word: &str, node: &'d Node, words: Words) -> Option<Item<'d>> {
+        let example = || format!("write `{word}: [{{ {} }}]`", example(words));
+        let Some(entries) = node.entries() else {
+            self.misdeclared(node.span, format!("Each entry of `{word}` is a map."), example());
+            return None;
+        };
+        let mut good = true;
+        for entry in entries.iter().filter(|entry| keywords::find(words, &entry.key).is_none()) {
+            self.problems.push(unknown_word(entry, words));
+            good = false;
+        }
+        let is_missing = |word: &&Word| word.needed && !entries.iter().any(|entry| entry.key == word.name);
+        let missing = words.iter().find(is_missing).map(|word| word.name);
+        if let Some(missing) = missing.filter(|_| good) {
+            self.misdeclared(node.span, format!("This entry of `{word}` has no `{missing}`."), example());
+            good = false;
+        }
+        good.then_some(Item { entries, span: node.span })
+    }
+
+    fn misdeclared(&self, span: Span, detail: String, help: String) {
+        let problem = Diagnostic::error(codes::DECLARATION, "a declaration is wrong").at(span, "");
+        self.problems.push(problem.detail(detail).help(help));
+    }
+
+    /// Reads an address, or the place of a module, and the kind that stands there, if one does.
+    fn place(&self, node: &Node) -> Option<(Address, Option<&'static Kind>)> {
+        let written = node.scalar().map(|scalar| scalar.text.as_str());
+        let Some(written) = written else {
+            let help = "write an address, such as `vm.web`".to_owned();
+            self.misdeclared(node.span, "An address is one text.".to_owned(), help);
+            return None;
+        };
+        if let Some(bare) = written.strip_prefix('$').filter(|bare| Address::place(bare).is_ok()) {
+            let problem = Diagnostic::error(codes::DECLARATION, "a declaration is wrong")
+                .at(node.span, "")
+                .detail("It names an address, not what is there: it has no `$`.")
+                .help(format!("write `{bare}`"));
+            self.problems.push(problem.fix(node.span, bare));
+            return None;
+        }
+        let is_kind = self.registry.top_level().any(|kind| kind.name == written);
+        let is_name = is_legal_segment(written) && !is_kind;
+        let address = match if is_name { Address::place(written) } else { Address::parse(written) } {
+            Ok(address) => address,
+            Err(error) => {
+                self.misdeclared(node.span, format!("{error}."), "write `vm.web`, for example".to_owned());
+                return None;
+            }
+        };
+        let kind = kind_at(&self.registry, &address);
+        if kind.is_none() && !module_of(&self.registry, written).1.is_empty() {
+            self.no_kind(node.span, &address);
+            return None;
+        }
+        Some((address, kind))
+    }
+
+    /// Reads the address of a resource or of several.
+    fn resource_at(&self, node: &Node) -> Option<Address> {
+        let (address, kind) = self.place(node)?;
+        if kind.is_none() {
+            self.no_kind(node.span, &address);
+            return None;
+        }
+        Some(address)
+    }
+
+    fn no_kind(&self, span: Span, address: &Address) {
+        let known = self.registry.top_level().map(|kind| kind.name);
+        let help = nearest(address.root(), known).map_or_else(
+            || "an address begins with a kind: `vm.web`".to_owned(),
+            |near| {
+                let rest = address.as_str().split_once('.').map_or("NAME", |(_, rest)| rest);
+                format!("did you mean `{near}.{rest}`?")
+            },
+        );
+        self.misdeclared(span, format!("No kind of resource stands at `{address}`."), help);
+    }
+
+    fn moved(&self, item: &Item<'d>) -> Option<Moved> {
+        let (there, here) = (item.get("from")?, item.get("to")?);
+        let ((from, kind), (to, other)) = self.place(there).zip(self.place(here))?;
+        let module = &self.scope.prefix;
+        match (kind, other) {
+            // A kind that is misspelt looks like a module.
+            (None, Some(_)) if from.as_str().contains('.') => self.no_kind(there.span, &from),
+            (Some(_), None) if to.as_str().contains('.') => self.no_kind(here.span, &to),
+            _ if kind.map(|kind| kind.name) != other.map(|kind| kind.name) => {
+                let what = |kind: Option<&Kind>| kind.map_or("module", |kind| kind.name);
+                let detail = format!("{from} is a {}, and {to} a {}.", what(kind), what(other));
+                let help = "an object stays what it is: name two of one kind".to_owned();
+                self.misdeclared(item.span, detail, help);
+            }
+            _ if from == to => {
+                let help = "remove the entry".to_owned();
+                self.misdeclared(item.span, format!("{from} moves to where it is."), help);
+            }
+            _ => {
+                let (from, to) = (from.within(module), to.within(module));
+                return Some(Moved {
+                    from,
+                    to,
+                    kind,
+                    whole: false,
+                    module: module.clone(),
+                    span: item.span,
+                });
+            }
+        }
+        None
+    }
+
+    fn import(&self, item: &Item<'d>, ground: &Ground<'_, 'd>) -> Option<Import> {
+        let early = Frame::top(Some("an `import`"));
+        let wanted = match item.get("when") {
+            Some(when) => self.when(when, early)?,
+            None => true,
+        };
+        let node = item.get("to")?;
+        let to = self.resource_at(node)?;
+        let id = match self.known(item.get("id")?, early)? {
+            Value::Text(id) if !id.is_empty() => id,
+            Value::Integer(id) => Name::new(id.to_string()),
+            _ => {
+                let help = "write what `stead ls --unmanaged` shows".to_owned();
+                self.misdeclared(item.get("id")?.span, "An `id` is one text.".to_owned(), help);
+                return None;
+            }
+        };
+        let import = Import { to, id, span: item.span };
+        match ground.standing(&import.to) {
+            Standing::One => wanted.then_some(import),
+            Standing::Absent | Standing::Broken => None,
+            Standing::Several => {
+                let help = format!("name one instance: `{}.KEY`", import.to);
+                self.misdeclared(node.span, format!("{} has `for_each`.", import.to), help);
+                None
+            }
+            Standing::Nowhere => {
+                ground.undeclared(&import.to, node.span, "write its block, or remove the entry");
+                None
+            }
+        }
+    }
+
+    fn removed(&self, item: &Item<'d>) -> Option<Removed> {
+        let (from, _) = self.place(item.get("from")?)?;
+        let node = item.get("action")?;
+        let action = match node.scalar().map(|scalar| scalar.text.as_str()) {
+            Some("forget") => RemovedAction::Forget,
+            Some("delete") => RemovedAction::Delete,
+            _ => {
+                let help = "write `forget` (the object stays live) or `delete` (it goes)".to_owned();
+                self.misdeclared(node.span, "`action` is one of two words.".to_owned(), help);
+                return None;
+            }
+        };
+        let module = self.scope.prefix.clone();
+        Some(Removed { from: from.within(&module), action, module, span: item.span })
+    }
+
+    /// Reports what is said a second time of one address.
+    fn each_once<T>(&self, all: Vec<T>, of: impl Fn(&T) -> (&Address, Span), what: &str) -> Vec<T> {
+        let mut first: HashMap<&Address, Span> = HashMap::new();
+        for item in &all {
+            let (address, span) = of(item);
+            if let Some(before) = first.insert(address, span) {
+                self.problems.push(twice(&format!("{address} is {what} twice."), before, span));
+            }
+        }
+        all
+    }
+}
+
+impl Ground<'_, '_> {
+    /// Tells whether what is said to be removed has no block.
+    fn is_gone(&self, removed: &Removed) -> bool {
+        let is_gone = self.standing(&removed.from) == Standing::Nowhere;
+        if !is_gone {
+            let told =
+                || self.still_declared(&removed.from, removed.span, "remove the block, or this entry");
+            self.resolver.problems.within(&removed.module, told);
+        }
+        is_gone
+    }
+}
+
+/// Drops what a module says of an address of which whoever uses it says something, too.
+fn outermost(mut removed: Vec<Removed>) -> Vec<Removed> {
+    let mut sayers: HashMap<Address, Name> = HashMap::new();
+    for one in &removed {
+        let sayer = sayers.entry(one.from.clone()).or_insert_with(|| one.module.clone());
+        if one.module.len() < sayer.len() {
+            *sayer = one.module.clone();
+        }
+    }
+    removed.retain(|one| sayers.get(&one.from) == Some(&one.module));
+    removed
+}
+
+/// One entry of a list.
+struct Item<'d> {
+    entries: &'d [Entry],
+    span: Span,
+}
+
+impl<'d> Item<'d> {
+    fn get(&self, key: &str) -> Option<&'d Node> {
+        self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
+    }
+}
+
+fn example(words: Words) -> String {
+    let needed = words.iter().filter(|word| word.needed);
+    needed.map(|word| format!("{}: …", word.name)).collect::<Vec<_>>().join(", ")
+}
+
+pub(in crate::config) fn twice(text: &str, first: Span, again: Span) -> Diagnostic {
+    Diagnostic::error(codes::SAID_TWICE, "two declarations contradict each other")
+        .at(again, "said again here")
+        .at(first, "said here first")
+        .detail(text)
+        .help("keep one of the two")
+}

@@ -1,0 +1,85 @@
+//! The order of resources: what waits for what, and circles.
+
+use std::collections::HashMap;
+
+use crate::config::diagnostics::codes;
+use crate::config::stack::model::Resource;
+use crate::model::address::Address;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::expression::Expression;
+use crate::model::graph::{Graph, NodeId};
+use crate::model::source::Span;
+
+/// Most edges of a circle that a message shows.
+const MOST_EDGES: usize = 20;
+
+/// Returns a problem for each circle, naming every edge.
+pub(in crate::config) fn circles(resources: &[Resource]) -> Vec<Diagnostic> {
+    let mut graph = Graph::default();
+    let nodes: HashMap<&Address, NodeId> =
+        resources.iter().enumerate().map(|(n, resource)| (&resource.address, graph.add(n))).collect();
+    for resource in resources {
+        let Some(after) = nodes.get(&resource.address) else { continue };
+        for (address, _) in waits_for(resource) {
+            if let Some(before) = nodes.get(address) {
+                graph.order(*before, *after);
+            }
+        }
+    }
+    let Err(knots) = graph.sorted() else { return Vec::new() };
+    knots
+        .into_iter()
+        .map(|knot| {
+            let members: HashMap<&Address, &Resource> = knot
+                .iter()
+                .filter_map(|id| resources.get(*graph.get(*id)?))
+                .map(|resource| (&resource.address, resource))
+                .collect();
+            circle(&members)
+        })
+        .collect()
+}
+
+/// Returns what a resource waits for, with the place that says so.
+fn waits_for(resource: &Resource) -> impl Iterator<Item = (&Address, Span)> {
+    let waiting =
+        resource.attributes.values().filter(|setting| !matches!(setting.expression, Expression::Value(_)));
+    let settings = waiting.flat_map(|setting| {
+        setting.expression.addresses().into_iter().map(|address| (address, setting.span))
+    });
+    let project = resource.project.iter().flat_map(|project| project.addresses());
+    settings
+        .chain(resource.depends_on.iter().chain(project).map(|address| (address, resource.span)))
+        .chain(resource.parent.iter().map(|address| (address, resource.span)))
+}
+
+/// Walks one circle within a knot and says every edge of it.
+fn circle(members: &HashMap<&Address, &Resource>) -> Diagnostic {
+    let mut problem = Diagnostic::error(codes::DEPENDENCY_CYCLE, "resources wait for each other")
+        .detail("None of them can be made first.")
+        .help("remove one of these references, or set it after both exist");
+    let Some(start) = members.keys().min() else { return problem };
+    let mut path: Vec<(&Address, &Address, Span)> = Vec::new();
+    let mut seen: HashMap<&Address, usize> = HashMap::new();
+    let mut here: &Address = start;
+    while let Some(resource) = members.get(here) {
+        if let Some(first) = seen.get(here) {
+            path.drain(..first);
+            break;
+        }
+        seen.insert(here, path.len());
+        let next = waits_for(resource).filter(|(address, _)| members.contains_key(address)).min();
+        let Some((next, span)) = next else { break };
+        path.push((here, next, span));
+        here = next;
+    }
+    let edges = path.len();
+    for (from, to, span) in path.into_iter().take(MOST_EDGES) {
+        problem = problem.at(span, format!("{from} waits for {to}"));
+    }
+    if edges > MOST_EDGES {
+        problem =
+            problem.detail(format!("None of them can be made first; {} more edges.", edges - MOST_EDGES));
+    }
+    problem
+}

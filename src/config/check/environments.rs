@@ -1,0 +1,157 @@
+//! What is wrong with a stack in several environments: each problem once, with the environments that have it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::config::diagnostics::codes;
+use crate::config::merge::blocks::Entries;
+use crate::config::merge::header::is_plain;
+use crate::config::syntax::document::Entry;
+use crate::model::address::Name;
+use crate::model::diagnostic::{Diagnostic, Severity};
+use crate::model::source::{Sources, Span};
+
+/// The word by which expressions ask for the environment.
+const ENV: &str = "env";
+
+/// What makes two problems the same: code and place; without a place, the words.
+type Key = (&'static str, Option<Span>, String);
+
+fn key(problem: &Diagnostic) -> Key {
+    let words = if problem.labels.is_empty() { problem.summary.clone() } else { String::new() };
+    (problem.code, problem.span(), words)
+}
+
+/// Returns the problems of another environment that are not those of the chosen one as well.
+#[must_use]
+pub fn only_there(own: &[Diagnostic], there: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let known: BTreeSet<Key> = own.iter().map(key).collect();
+    there.into_iter().filter(|problem| !known.contains(&key(problem))).collect()
+}
+
+/// Returns what the chosen environment has, and the errors of the others. An error that not all of them have
+/// says which do.
+///
+/// A value that is given to a variable for one run may be missing in another environment: that is no error
+/// there. Where none is chosen, `chosen` is empty.
+#[must_use]
+pub fn together(
+    chosen: &Name,
+    own: Vec<Diagnostic>,
+    others: &[(Name, Vec<Diagnostic>)],
+) -> Vec<Diagnostic> {
+    if others.is_empty() {
+        return own;
+    }
+    let count = others.len() + 1;
+    let is_told = |problem: &Diagnostic| {
+        problem.severity == Severity::Error && problem.code != codes::MISSING_VARIABLE
+    };
+    let mut having: BTreeMap<Key, Vec<&Name>> = BTreeMap::new();
+    let errors =
+        |found: &[Diagnostic]| found.iter().filter(|one| is_told(one)).map(key).collect::<Vec<_>>();
+    let all = std::iter::once((chosen, errors(&own)));
+    for (name, found) in all.chain(others.iter().map(|(name, found)| (name, errors(found)))) {
+        for key in found {
+            let names = having.entry(key).or_default();
+            if names.last() != Some(&name) {
+                names.push(name);
+            }
+        }
+    }
+    let others = others.iter().flat_map(|(_, found)| found).filter(|one| is_told(one)).cloned();
+    let first = own.len();
+    let mut all = Vec::new();
+    for (n, problem) in own.into_iter().chain(others).enumerate() {
+        let having = if n < first && !is_told(&problem) { None } else { having.get_mut(&key(&problem)) };
+        match having {
+            None => all.push(problem),
+            // It was told already.
+            Some(names) if names.is_empty() => {}
+            Some(names) if names.len() == count || (n < first && chosen.is_empty()) => {
+                names.clear();
+                all.push(problem);
+            }
+            Some(names) => all.push(placed(problem, &std::mem::take(names))),
+        }
+    }
+    all
+}
+
+/// Says in which environments a problem is found.
+fn placed(mut problem: Diagnostic, names: &[&Name]) -> Diagnostic {
+    let word = if names.len() == 1 { "environment" } else { "environments" };
+    let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+    let detail = problem.detail.take().unwrap_or_else(|| format!("{}.", problem.summary));
+    problem.detail(format!("In the {word} {}: {detail}", names.join(", ")))
+}
+
+/// Returns the environments besides the chosen one that are to be looked at, and those that surely are like
+/// another one: neither sets anything, and nothing asks which one it is.
+pub(in crate::config) fn others(
+    environments: &Entries<'_>,
+    sources: &Sources,
+    chosen: &Name,
+) -> (Vec<Name>, Vec<(Name, Name)>) {
+    let asks = sources.iter().any(|(_, source)| mentions_env(&source.text));
+    let plain = |entry: &&Entry| !asks && is_plain(entry);
+    let mut first = environments.get(chosen).filter(|entry| plain(entry)).map(|_| chosen.clone());
+    let (mut others, mut alike) = (Vec::new(), Vec::new());
+    for entry in environments.values().filter(|entry| entry.key != *chosen) {
+        match &first {
+            Some(like) if plain(entry) => alike.push((entry.key.clone(), like.clone())),
+            _ => {
+                others.push(entry.key.clone());
+                first = first.or_else(|| plain(entry).then(|| entry.key.clone()));
+            }
+        }
+    }
+    (others, alike)
+}
+
+fn mentions_env(text: &str) -> bool {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices(ENV)
+        .any(|(at, _)| !text[..at].ends_with(is_name) && !text[at + ENV.len()..].starts_with(is_name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::syntax::limits::span;
+    use crate::model::source::SourceId;
+
+    #[test]
+    fn each_once_with_the_environments_that_have_it() {
+        let problem =
+            |code, at| Diagnostic::error(code, "x").at(span(SourceId(0), at, at), "").detail("Y.");
+        let warning = Diagnostic::warning("W", "w");
+        let own =
+            vec![problem("A", 1), problem("B", 2), problem(codes::MISSING_VARIABLE, 7), warning.clone()];
+        let prod = vec![problem("A", 1), problem("C", 3), problem(codes::MISSING_VARIABLE, 8)];
+        let test = vec![problem("A", 1), problem("C", 3), warning];
+        let all = together(&"dev".into(), own, &[("prod".into(), prod), ("test".into(), test)]);
+        let told: Vec<_> = all.iter().map(|one| (one.code, one.detail.as_deref().unwrap_or("-"))).collect();
+        assert_eq!(
+            told,
+            [
+                ("A", "Y."),
+                ("B", "In the environment dev: Y."),
+                (codes::MISSING_VARIABLE, "Y."),
+                ("W", "-"),
+                ("C", "In the environments prod, test: Y."),
+            ]
+        );
+    }
+
+    #[test]
+    fn who_asks_for_the_environment() {
+        for (text, asks) in [
+            ("name: shop-${env}", true),
+            ("x: $env", true),
+            ("environments: { prod: {} }\nenv_vars: {}", false),
+            ("x: ${vars.env2}", false),
+        ] {
+            assert_eq!(mentions_env(text), asks, "{text}");
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Checks of a resolved stack that need no network: rules of the service, dependency cycles, declarations and policies.
+
+pub(super) mod address_status;
+pub mod declarations;
+pub(super) mod dependency_cycles;
+pub mod environments;
+pub(super) mod moves;
+pub mod policies;
+pub(super) mod redact_sources;
+pub mod secret_sinks;
+pub(super) mod service_rules;
+pub(super) mod unused;

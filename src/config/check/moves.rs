@@ -1,0 +1,209 @@
+//! `moved` entries held against the blocks: each followed to its end, through the places of modules as well. An entry
+//! of a caller names what was in a module by the module's place at that time; it holds for the later places, too.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::address_status::{Ground, Standing};
+use super::declarations::twice;
+use crate::config::diagnostics::codes;
+use crate::config::stack::declarations::{Moved, Removed};
+use crate::model::address::{Address, places};
+use crate::model::diagnostic::Diagnostic;
+
+/// Where a move ends, and whether it is itself the last one on the way.
+type End = Option<(Address, bool)>;
+
+/// Moves, each by the address that it leaves.
+struct Ways<'m> {
+    moved: &'m [Moved],
+    by_from: BTreeMap<&'m str, usize>,
+}
+
+impl Ways<'_> {
+    /// Returns the move that takes an address further, and where to. The one that says most of it counts.
+    fn next(&self, at: &Address) -> Option<(usize, Address)> {
+        if let Some(n) = self.by_from.get(at.as_str()) {
+            return Some((*n, self.moved[*n].to.clone()));
+        }
+        let mut part = at.as_str();
+        while let Some((above, _)) = part.rsplit_once('.') {
+            part = above;
+            let Some(n) = self.by_from.get(above) else { continue };
+            let step = &self.moved[*n];
+            if step.kind.is_none() && step.takes(at) {
+                return Some((*n, step.to.join(&at.as_str()[above.len() + 1..])));
+            }
+        }
+        None
+    }
+}
+
+impl Ground<'_, '_> {
+    /// Follows all moves to their ends, and keeps those that lead to a resource or into a module. A move to what is
+    /// removed since is a removal of what it leaves: an entry of the ledger may have its old address still.
+    pub(in crate::config) fn moves(
+        &self,
+        mut moved: Vec<Moved>,
+        removed: &[Removed],
+    ) -> (Vec<Moved>, Vec<Removed>) {
+        let (mut by_from, mut by_to) = (BTreeMap::new(), HashMap::new());
+        for (n, step) in moved.iter().enumerate() {
+            if let Some(first) = by_from.insert(step.from.as_str(), n) {
+                self.contradict(step, &moved[first], &format!("{} moves to two addresses.", step.from));
+            }
+            if let Some(first) = by_to.insert(&step.to, n) {
+                self.contradict(step, &moved[first], &format!("Two addresses move to {}.", step.to));
+            }
+        }
+        let later = self.at_later_places(&moved, &by_from);
+        moved.extend(later);
+        let by_from = moved.iter().enumerate().map(|(n, step)| (step.from.as_str(), n)).collect();
+        let ends = self.ends(&Ways { moved: &moved, by_from });
+        let (mut kept, mut left) = (Vec::new(), Vec::new());
+        for (step, end) in moved.into_iter().zip(ends) {
+            match end.as_ref().and_then(|(end, _)| self.removal(&step, end, removed)) {
+                Some(removal) => left.push(removal),
+                None => kept.extend(self.fits(&step, end).map(|whole| Moved { whole, ..step })),
+            }
+        }
+        left.retain(|removal| removed.iter().all(|one| one.from != removal.from));
+        (kept, left)
+    }
+
+    /// Returns the entries that go on from where others lead, at the present place of a module: after `a.vm.x` moved to
+    /// `vm.y` and `a` to `b`, what the module itself moves to `vm.x` is led to `b.vm.x`, and goes on to `vm.y`.
+    fn at_later_places(&self, moved: &[Moved], by_from: &BTreeMap<&str, usize>) -> Vec<Moved> {
+        let modules = moved.iter().filter(|step| step.kind.is_none());
+        let by_to: HashMap<&str, &Moved> = modules.map(|step| (step.to.as_str(), step)).collect();
+        let mut found: BTreeMap<&Address, Moved> = BTreeMap::new();
+        let leads_nowhere = |step: &&Moved| {
+            !by_from.contains_key(step.to.as_str()) && self.standing(&step.to) == Standing::Nowhere
+        };
+        for at in moved.iter().filter(leads_nowhere).map(|step| &step.to) {
+            let further = further_from_before(at, &by_to, by_from);
+            let further = further.map(|n| Moved { from: at.clone(), ..moved[n].clone() });
+            found.extend(further.map(|step| (at, step)));
+        }
+        found.into_values().collect()
+    }
+
+    /// Returns the removal that a move amounts to whose end no block declares and a `removed` entry is about.
+    fn removal(&self, step: &Moved, end: &Address, removed: &[Removed]) -> Option<Removed> {
+        let nowhere = |address| self.standing(address) == Standing::Nowhere;
+        let about = removed.iter().filter(|one| end.is_within(&one.from));
+        let said = about.max_by_key(|one| one.from.as_str().len()).filter(|_| nowhere(end))?;
+        nowhere(&step.from).then(|| Removed {
+            from: step.from.clone(),
+            action: said.action,
+            module: step.module.clone(),
+            span: step.span,
+        })
+    }
+
+    fn contradict(&self, step: &Moved, first: &Moved, text: &str) {
+        let problems = &self.resolver.problems;
+        problems.within(&step.module, || problems.push(twice(text, first.span, step.span)));
+    }
+
+    /// Tells whether a move is kept, and whether it leads to a whole block with `for_each`.
+    fn fits(&self, step: &Moved, end: End) -> Option<bool> {
+        let (end, is_last) = end?;
+        let problems = &self.resolver.problems;
+        let into_itself = step.to.is_within(&step.from);
+        let standing = self.standing(&step.from);
+        // Which keys there are is the caller's to say: what a module says of others means nothing to it.
+        let is_callers = |address| !step.module.is_empty() && self.is_key(address);
+        if standing != Standing::Nowhere && !(standing == Standing::Several && into_itself) {
+            if !(standing == Standing::One && is_callers(&step.from)) {
+                let help = "rename the block, or remove this entry";
+                problems.within(&step.module, || self.still_declared(&step.from, step.span, help));
+            }
+            return None;
+        }
+        match self.standing(&end) {
+            Standing::One => Some(false),
+            Standing::Several => Some(true),
+            Standing::Nowhere if is_last && !is_callers(&end) => {
+                let help = "write its block, or remove the entry";
+                problems.within(&step.module, || self.undeclared(&end, step.span, help));
+                None
+            }
+            Standing::Absent | Standing::Broken | Standing::Nowhere => None,
+        }
+    }
+
+    /// Returns where each move ends; `None` for those in a cycle, which is reported once.
+    fn ends(&self, ways: &Ways<'_>) -> Vec<End> {
+        let moved = ways.moved;
+        let mut ends: Vec<Option<Option<Address>>> = vec![None; moved.len()];
+        for start in 0..moved.len() {
+            // With each move on the way: whether it was met at its own address, or somewhere below it.
+            let mut way: Vec<(usize, bool)> = Vec::new();
+            let (mut n, mut to) = (start, moved[start].to.clone());
+            let end = loop {
+                let own = to == moved[n].to;
+                if let Some(known) = ends[n].as_ref().filter(|known| own || known.is_none()) {
+                    break known.clone();
+                }
+                if let Some(at) = way.iter().position(|(m, _)| *m == n) {
+                    self.circle(moved, &way[at..]);
+                    break None;
+                }
+                way.push((n, own));
+                match self.next(ways, &to) {
+                    Some(next) => (n, to) = next,
+                    None => break Some(to),
+                }
+            };
+            for (m, own) in way {
+                if own || end.is_none() {
+                    ends[m] = Some(end.clone());
+                }
+            }
+        }
+        // Where another entry goes on from there, that entry reports it.
+        let last = |n: usize| !ways.by_from.contains_key(moved[n].to.as_str());
+        let ends = ends.into_iter().enumerate();
+        ends.map(|(n, end)| end.flatten().map(|end| (end, last(n)))).collect()
+    }
+
+    /// Returns the move that takes an address further. What is declared is where it is to be, whatever is said of
+    /// the module around it; that of an entry of its own is reported with that entry.
+    fn next(&self, ways: &Ways<'_>, at: &Address) -> Option<(usize, Address)> {
+        let (n, to) = ways.next(at)?;
+        let is_there = ways.moved[n].from != *at && self.standing(at) != Standing::Nowhere;
+        (!is_there).then_some((n, to))
+    }
+
+    fn circle(&self, moved: &[Moved], way: &[(usize, bool)]) {
+        let mut problem = Diagnostic::error(codes::MOVED_IN_CIRCLE, "moves lead round in a circle");
+        for (n, _) in way {
+            let Moved { from, to, span, .. } = &moved[*n];
+            problem = problem.at(*span, format!("{from} moves to {to}"));
+        }
+        let help =
+            "remove one of the entries; to swap two resources, apply a move to a third address first";
+        self.resolver.problems.push(problem.help(help));
+    }
+}
+
+/// Returns the entry that takes an address further from where it was before the modules around it moved.
+fn further_from_before(
+    at: &Address,
+    by_to: &HashMap<&str, &Moved>,
+    by_from: &BTreeMap<&str, usize>,
+) -> Option<usize> {
+    let mut before = at.clone();
+    // Moves of modules have no cycle; the bound is for entries that are wrong.
+    for _ in 0..by_to.len() {
+        let earlier = places(before.as_str()).rev().find_map(|place| {
+            let step = by_to.get(place)?;
+            Some(step.from.join(before.below(place)?)).filter(|from| step.takes(from))
+        });
+        before = earlier?;
+        if let Some(n) = by_from.get(before.as_str()) {
+            return Some(*n);
+        }
+    }
+    None
+}

@@ -1,0 +1,221 @@
+//! Policies: rules that a plan must pass, as a stack's files write them. They are checked here, and
+//! judged by the plan.
+
+use std::collections::BTreeMap;
+
+use crate::config::diagnostics::codes;
+use crate::config::diagnostics::messages::unknown_word;
+use crate::config::keywords;
+use crate::config::merge::blocks::{Entries, not_a_block};
+use crate::config::resolve::evaluator::Resolver;
+use crate::config::resolve::scope::Frame;
+use crate::config::stack::policy::Policy;
+use crate::config::syntax::document::{Entry, Node, NodeValue, named_entries};
+use crate::model::address::Name;
+use crate::model::cel::{Path, Segment};
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::expression::{Cel, Expression};
+use crate::model::schema::Kind;
+use crate::model::source::Span;
+use crate::model::value::{Attributes, Value};
+
+/// What a policy on a kind sees of a resource besides its attributes.
+pub const OF_SELF: &[&str] = &["action", "address", "id", "key", "kind"];
+
+/// What a policy sees of the plan.
+pub const OF_PLAN: &[&str] = &[
+    "adopt",
+    "changes",
+    "create",
+    "delete",
+    "env",
+    "forget",
+    "monthly_after",
+    "monthly_before",
+    "monthly_delta",
+    "move",
+    "replace",
+    "stack",
+    "unchanged",
+    "update",
+];
+
+impl<'d> Resolver<'d> {
+    /// Reads all policies.
+    pub(in crate::config) fn policies(&self, entries: &Entries<'d>) -> Vec<Policy> {
+        entries.values().filter_map(|entry| self.policy(entry)).collect()
+    }
+
+    fn policy(&self, entry: &'d Entry) -> Option<Policy> {
+        let Some(body) = named_entries(&entry.value) else {
+            self.problems.push(not_a_block(&entry.key, &entry.value));
+            return None;
+        };
+        let (mut on, mut deny, mut message) = (Vec::new(), None, None);
+        for key in body {
+            match key.key.as_str() {
+                "on" => on = self.policy_kinds(&key.value)?,
+                "deny" => deny = Some(&key.value),
+                "message" => message = Some(self.message(&key.value)?),
+                _ => {
+                    self.problems.push(unknown_word(key, keywords::POLICY));
+                    return None;
+                }
+            }
+        }
+        let (Some(deny), Some(message)) = (deny, message) else {
+            let detail = "A policy says what it denies, and a message for whoever is denied.";
+            return self.no_policy(entry.key_span, detail.to_owned());
+        };
+        let deny = self.denial(deny, &on)?;
+        Some(Policy { name: entry.key.clone(), on, deny, message, span: entry.key_span })
+    }
+
+    fn no_policy<T>(&self, span: Span, detail: String) -> Option<T> {
+        let help = "write `deny: \"${…}\"`, over `self` with `on: KIND`, or over `plan`";
+        let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").at(span, "");
+        self.problems.push(problem.detail(detail).help(help));
+        None
+    }
+
+    fn policy_kinds(&self, node: &Node) -> Option<Vec<&'static Kind>> {
+        let nodes = match &node.value {
+            NodeValue::Sequence(nodes) => nodes.as_slice(),
+            _ => std::slice::from_ref(node),
+        };
+        let kind = |node: &Node| {
+            let word = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+            if let Some(kind) = self.registry.kind(word) {
+                return Some(kind);
+            }
+            let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").at(node.span, "");
+            let problem = problem.detail("`on` names kinds of resources.");
+            let known = self.registry.kinds.iter().map(|kind| kind.name);
+            self.problems.push(match nearest(word, known) {
+                Some(near) => problem.help(format!("did you mean `{near}`?")).fix(node.span, near),
+                None => problem.help("write `on: KIND`, or leave it out for a rule over the whole plan"),
+            });
+            None
+        };
+        let kinds: Vec<&'static Kind> = nodes.iter().map(kind).collect::<Option<_>>()?;
+        let twice =
+            kinds.iter().enumerate().find(|(n, kind)| kinds[..*n].iter().any(|one| one.name == kind.name));
+        if let Some((n, kind)) = twice {
+            return self.no_policy(nodes[n].span, format!("`on` names {} twice.", kind.name));
+        }
+        if kinds.is_empty() {
+            return self.no_policy(node.span, "`on` names no kind.".to_owned());
+        }
+        Some(kinds)
+    }
+
+    fn message(&self, node: &Node) -> Option<String> {
+        match node.scalar() {
+            Some(scalar) if !scalar.text.trim().is_empty() => Some(scalar.text.to_string()),
+            _ => self.no_policy(node.span, "A `message` is a text.".to_owned()),
+        }
+    }
+
+    /// Reads what must not be true, with the values of all that is known now.
+    fn denial(&self, node: &Node, on: &[&'static Kind]) -> Option<Cel> {
+        let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+        let source = text.strip_prefix("${").and_then(|text| text.strip_suffix('}')).map(str::trim);
+        let Some(source) = source else {
+            return self.no_policy(node.span, "`deny` is one expression.".to_owned());
+        };
+        let program = match self.program(source) {
+            Ok(program) => program,
+            Err(error) => {
+                self.problems.push(self.syntax_problem(&error, source, node.span));
+                return None;
+            }
+        };
+        let mut bindings = BTreeMap::new();
+        let mut good = true;
+        for path in program.paths() {
+            good &= self.judged(&path, on, node.span, &mut bindings).is_some();
+        }
+        let cel = Cel { source: source.to_owned(), bindings, ..Cel::default() };
+        good.then_some(cel)
+    }
+
+    /// Checks one path of a denial, and binds what it names.
+    fn judged(
+        &self,
+        path: &Path,
+        on: &[&'static Kind],
+        span: Span,
+        bindings: &mut BTreeMap<Name, Value>,
+    ) -> Option<()> {
+        let first = match path.segments.first() {
+            Some(Segment::Name(name)) => Some(name),
+            _ => None,
+        };
+        let top = Frame::top(Some("a policy"));
+        match (path.root.as_str(), first) {
+            ("env", _) => drop(bindings.insert(path.root.clone(), Value::Text(self.env.clone()))),
+            ("stack", _) => drop(bindings.insert(path.root.clone(), Value::Text(self.stack.clone()))),
+            ("vars" | "locals", Some(name)) => {
+                let value = match path.root.as_str() {
+                    "vars" => self.variable(name, span, top)?,
+                    _ => self.local(name, span, top)?,
+                };
+                let Expression::Value(value) = value else {
+                    self.is_late(top, "resource that the local names", span);
+                    return None;
+                };
+                self.charged(self.budget.charge_value(value), span, Frame::top(None))?;
+                bind(bindings, &path.root, name, value.clone());
+            }
+            ("plan", Some(name)) => self.one_of(name, OF_PLAN.iter().copied(), "A plan", span)?,
+            ("self", _) if on.is_empty() => {
+                return self
+                    .no_policy(span, "`self` is a resource of the kind that `on` names.".to_owned());
+            }
+            ("self", Some(name)) => {
+                for kind in on {
+                    let known = kind.attributes.iter().map(|attribute| attribute.name);
+                    let what = format!("A {}", kind.name);
+                    self.one_of(name, known.chain(OF_SELF.iter().copied()), &what, span)?;
+                }
+            }
+            ("plan" | "self", None) => {}
+            (root, _) => {
+                let text = format!("`{root}` is nothing that a policy sees.");
+                return self.no_policy(self.within(span, root), text);
+            }
+        }
+        Some(())
+    }
+
+    fn one_of<'n>(
+        &self,
+        name: &str,
+        known: impl Iterator<Item = &'n str> + Clone,
+        what: &str,
+        span: Span,
+    ) -> Option<()> {
+        if known.clone().any(|known| known == name) {
+            return Some(());
+        }
+        let place = self.part_within(span, name);
+        let problem =
+            Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "there is no attribute of this name")
+                .at(place, "")
+                .detail(format!("{what} has no `{name}`."));
+        let near = nearest(name, known.clone());
+        self.problems.push(match near {
+            Some(near) if place != span => problem.help(format!("did you mean `{near}`?")).fix(place, near),
+            Some(near) => problem.help(format!("did you mean `{near}`?")),
+            None => problem.help(format!("it has {}", known.collect::<Vec<_>>().join(", "))),
+        });
+        None
+    }
+}
+
+fn bind(bindings: &mut BTreeMap<Name, Value>, root: &Name, name: &Name, value: Value) {
+    let place = bindings.entry(root.clone()).or_insert_with(|| Value::Map(Attributes::new()));
+    if let Value::Map(map) = place {
+        map.insert(name.clone(), value);
+    }
+}

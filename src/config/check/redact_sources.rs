@@ -1,0 +1,101 @@
+//! Which parts of the files are secrets: excerpts in messages show none of them. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::config::resolve::values::variable_type::VariableType;
+use crate::config::syntax::document::{Document, Entry, Node, named_entries};
+use crate::model::address::Name;
+use crate::model::source::Span;
+
+/// The words of a secret variable's declaration that are shown; what any other one says may be its value.
+const SHOWN: &[&str] =
+    &["type", "description", "check", "from_file", "generate", "source", "deliver_secret"];
+
+/// The variables of a unit.
+#[derive(Default)]
+struct Declared<'d> {
+    all: BTreeSet<&'d Name>,
+    secret: BTreeSet<&'d Name>,
+}
+
+impl Declared<'_> {
+    /// Tells whether what is given by a name may be a secret. A name that is not declared may be a slip of
+    /// one that is.
+    fn hides(&self, name: &Name) -> bool {
+        self.secret.contains(name) || !self.all.contains(name)
+    }
+}
+
+/// Returns where the values of secret variables are written: as defaults, for environments and modules.
+pub(in crate::config) fn secrets(units: &[Vec<Document>], calls: &BTreeMap<Span, usize>) -> Vec<Span> {
+    let mut spans = Vec::new();
+    let declared: Vec<Declared<'_>> = units.iter().map(|unit| declared(unit, &mut spans)).collect();
+    for unit in units {
+        for call in under(unit, "use") {
+            let source = child(&call.value, "source").and_then(|source| calls.get(&source.span));
+            let Some(declared) = source.and_then(|module| declared.get(*module)) else { continue };
+            spans.extend(given(child(&call.value, "with"), |name| declared.hides(name)));
+        }
+    }
+    let (Some(stack), Some(own)) = (units.first(), declared.first()) else { return spans };
+    let is_secret = |path: &Name| {
+        let name = Name::new(path.rsplit('.').next().unwrap_or_default());
+        declared.iter().any(|unit| unit.secret.contains(&name))
+    };
+    for environment in under(stack, "environments") {
+        spans.extend(given(child(&environment.value, "vars"), |name| own.hides(name)));
+        spans.extend(given(child(&environment.value, "set"), is_secret));
+    }
+    spans
+}
+
+/// Returns the names of the secret variables of a unit.
+pub(in crate::config) fn secret_names(unit: &[Document]) -> BTreeSet<&Name> {
+    declared(unit, &mut Vec::new()).secret
+}
+
+/// Returns the variables of a unit; adds where the secret ones have values.
+fn declared<'d>(unit: &'d [Document], spans: &mut Vec<Span>) -> Declared<'d> {
+    let mut declared = Declared::default();
+    for entry in under(unit, "vars") {
+        declared.all.insert(&entry.key);
+        if is_secret(&entry.value) {
+            declared.secret.insert(&entry.key);
+            let words = named_entries(&entry.value).unwrap_or_default();
+            let values = words.iter().filter(|word| !SHOWN.contains(&word.key.as_str()));
+            spans.extend(values.map(|word| word.value.span));
+        }
+    }
+    declared
+}
+
+/// Tells whether a declaration is one of a secret. One whose type cannot be read may be.
+fn is_secret(declaration: &Node) -> bool {
+    let words = named_entries(declaration).unwrap_or_default();
+    let text = |key: &str| words.iter().find(|word| word.key == key).and_then(|word| word.value.scalar());
+    match text("type") {
+        Some(ty) => ty.text.contains("secret") || VariableType::parse(&ty.text).is_none(),
+        None => words.iter().any(|word| {
+            let is_type = !["default", "description", "check"].contains(&word.key.as_str());
+            is_type && word.value.scalar().is_some_and(|scalar| scalar.text.contains("secret"))
+        }),
+    }
+}
+
+/// Returns where a map gives values to names that hide them.
+fn given(map: Option<&Node>, hides: impl Fn(&Name) -> bool) -> Vec<Span> {
+    let entries = map.and_then(named_entries).unwrap_or_default();
+    entries.iter().filter(|entry| hides(&entry.key)).map(|entry| entry.value.span).collect()
+}
+
+/// Returns the entries of all blocks of a name.
+fn under<'d>(stack: &'d [Document], block: &'d str) -> impl Iterator<Item = &'d Entry> {
+    let blocks = stack.iter().flat_map(|document| document.root.iter());
+    blocks
+        .filter(move |entry| entry.key == block)
+        .flat_map(|entry| named_entries(&entry.value).unwrap_or_default())
+}
+
+fn child<'d>(node: &'d Node, key: &str) -> Option<&'d Node> {
+    named_entries(node)?.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
+}

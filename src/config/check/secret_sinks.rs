@@ -1,0 +1,361 @@
+//! Secret sinks that are files: which paths are refused, and which sinks would overwrite each other. Pure.
+//!
+//! In: the sinks of a resolved stack, with the places where they were written. Out: diagnostics. The
+//! invariant: two secrets never share a target, in whatever spelling, and none is a file that decides
+//! what a later run of stead, git, CI or an editor does.
+
+use std::collections::BTreeMap;
+
+use crate::config::diagnostics::codes;
+use crate::config::input::discovery::{is_stack_file, is_test_file};
+use crate::config::stack::model::{Awaited, Resource, SecretOrigin, SecretSink, SinkUse};
+use crate::model::address::{Address, Name};
+use crate::model::diagnostic::Diagnostic;
+use crate::model::source::{Sources, Span};
+
+/// Directories and files, in lower case, whose content version control, CI systems, editors and
+/// development tools obey. Everything that begins with `.git` is refused besides.
+const OBEYED: &[&str] = &[
+    ".azure-pipelines",
+    ".bitbucket",
+    ".buildkite",
+    ".bzr",
+    ".cargo",
+    ".circleci",
+    ".cirrus.star",
+    ".cirrus.yml",
+    ".claude",
+    ".config",
+    ".cursor",
+    ".devcontainer",
+    ".devcontainer.json",
+    ".direnv",
+    ".drone.star",
+    ".drone.yml",
+    ".editorconfig",
+    ".envrc",
+    ".fleet",
+    ".forgejo",
+    ".hg",
+    ".husky",
+    ".idea",
+    ".jj",
+    ".pre-commit-config.yaml",
+    ".run",
+    ".semaphore",
+    ".settings",
+    ".stead",
+    ".steadignore",
+    ".svn",
+    ".teamcity",
+    ".travis.yml",
+    ".vim",
+    ".vs",
+    ".vscode",
+    ".woodpecker",
+    ".woodpecker.yml",
+    ".zed",
+    "appveyor.yml",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    "jenkinsfile",
+    "lefthook.yml",
+];
+
+/// The file of pinned catalog names.
+const LOCK: &str = "stead.lock";
+
+/// Where a sink puts a secret, in one spelling for all that name the same file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SinkTarget {
+    /// The file, without `.` and in one case.
+    pub file: String,
+    /// The line of an env file; `None` for a file of its own.
+    pub variable: Option<Name>,
+}
+
+/// Returns the target of a sink that is a file; `None` for a program.
+#[must_use]
+pub fn target_of(sink: &SecretSink) -> Option<SinkTarget> {
+    let (path, variable) = match sink {
+        SecretSink::File(path) => (path, None),
+        SecretSink::EnvFile { path, variable } => (path, Some(variable.clone())),
+        SecretSink::Program(_) => return None,
+    };
+    Some(SinkTarget { file: folded(path), variable })
+}
+
+/// Returns a sink as a plan names it.
+#[must_use]
+pub fn describe(sink: &SecretSink) -> String {
+    match sink {
+        SecretSink::File(path) => path.clone(),
+        SecretSink::EnvFile { path, variable } => format!("{path} as {variable}"),
+        SecretSink::Program(name) => format!("the sink {name}"),
+    }
+}
+
+impl SinkTarget {
+    /// Returns the key under which a ledger records what was delivered there.
+    #[must_use]
+    pub fn key(&self) -> Name {
+        match &self.variable {
+            None => Name::new(&self.file),
+            // No variable's name has a `#`.
+            Some(variable) => Name::new(format!("{}#{variable}", self.file)),
+        }
+    }
+
+    /// Tells whether delivering to both would lose one of the two secrets.
+    fn collides(&self, other: &Self) -> bool {
+        if self.file != other.file {
+            let inside = |a: &str, b: &str| b.strip_prefix(a).is_some_and(|rest| rest.starts_with('/'));
+            return inside(&self.file, &other.file) || inside(&other.file, &self.file);
+        }
+        // Two lines of one env file are two targets; a whole file leaves no line of it.
+        match (&self.variable, &other.variable) {
+            (Some(a), Some(b)) => a == b,
+            _ => true,
+        }
+    }
+}
+
+/// Targets by their files: among many, one that collides is found at once.
+#[derive(Default)]
+struct Targets<'a>(BTreeMap<String, Vec<(&'a SinkUse, SinkTarget)>>);
+
+impl<'a> Targets<'a> {
+    fn add(&mut self, one: &'a SinkUse, target: SinkTarget) {
+        self.0.entry(target.file.clone()).or_default().push((one, target));
+    }
+
+    /// Returns a sink whose secret would be lost, or would lose this one.
+    fn collision(&self, target: &SinkTarget) -> Option<&'a SinkUse> {
+        let file = target.file.as_str();
+        let above = file.match_indices('/').filter_map(|(at, _)| self.0.get(&file[..at]));
+        // All that begin with the file's name and a `/`, which `0` follows.
+        let below = self.0.range(format!("{file}/")..format!("{file}0")).map(|(_, all)| all);
+        let all = self.0.get(file).into_iter().chain(above).chain(below).flatten();
+        all.into_iter().find(|(_, known)| known.collides(target)).map(|(one, _)| *one)
+    }
+}
+
+/// Returns a path in one spelling: without `.` and empty parts, and in one case, as on file systems that tell
+/// no upper case from lower case.
+fn folded(path: &str) -> String {
+    let parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
+    let parts: Vec<String> = parts.map(|part| part.to_uppercase().to_lowercase()).collect();
+    parts.join("/")
+}
+
+/// Tells why no secret is delivered to a path; `None` when one may be.
+pub(in crate::config) fn refused(path: &str) -> Option<String> {
+    // Two spellings of such a name are one file on some systems, or look like one to a reader.
+    if path.chars().any(is_ambiguous) {
+        return Some("the path has control characters, invisible ones or combining accents".to_owned());
+    }
+    let folded = folded(path);
+    for part in folded.split('/') {
+        // What Windows reads as the same name: dots and blanks at the end, streams, short names.
+        let plain = part.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
+        let is_git = plain.starts_with(".git") || plain.starts_with("git~");
+        if is_git || OBEYED.contains(&plain) {
+            return Some(format!(
+                "`{plain}` belongs to version control, CI, an editor or stead itself: what stands there decides \
+                 what they do"
+            ));
+        }
+    }
+    let name = folded.rsplit('/').next().unwrap_or_default();
+    (name == LOCK || is_stack_file(name) || is_test_file(name))
+        .then(|| format!("`{name}` is the name of a file that makes up a stack"))
+}
+
+fn is_ambiguous(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{300}'..='\u{36f}' | '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
+}
+
+/// Returns the sinks of a stack, each with the place where it was written.
+pub(in crate::config) fn uses(
+    resources: &[Resource],
+    awaited: &BTreeMap<Name, Awaited>,
+    spans: &BTreeMap<Name, Span>,
+) -> Vec<SinkUse> {
+    let of_resources = resources.iter().filter_map(|resource| {
+        let sink = resource.deliver_secret.clone()?;
+        let span = spans.get(resource.address.as_str()).copied().unwrap_or(resource.span);
+        Some(SinkUse { address: Name::new(resource.address.as_str()), sink, span })
+    });
+    let of_variables = awaited.iter().filter_map(|(name, awaited)| {
+        let SecretOrigin::Generated { deliver: Some(sink), .. } = &awaited.origin else { return None };
+        let address = Name::new(Address::new("vars", name).as_str());
+        let span = spans.get(&address).copied().unwrap_or(awaited.span);
+        Some(SinkUse { address, sink: sink.clone(), span })
+    });
+    of_resources.chain(of_variables).collect()
+}
+
+/// Returns what is wrong with the sinks of one environment: two that share a target, and files of the stack.
+pub(in crate::config) fn check(uses: &[SinkUse], sources: &Sources) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let files: Vec<String> = sources.iter().map(|(_, source)| folded(&source.path)).collect();
+    let mut targets = Targets::default();
+    for one in uses {
+        let Some(target) = target_of(&one.sink) else { continue };
+        let is_source = |file: &&String| {
+            file.strip_suffix(&target.file).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+        };
+        if let Some(file) = files.iter().find(is_source) {
+            let detail = format!("`{file}` is read as a file of this stack, and would be overwritten.");
+            found.push(
+                Diagnostic::error(codes::CONFINED_PATH, "this path cannot be used")
+                    .at(one.span, "")
+                    .detail(detail)
+                    .help("deliver the secret to a file of its own, such as `./secrets/NAME`"),
+            );
+        }
+        if let Some(first) = targets.collision(&target) {
+            let detail = format!(
+                "`{}` and `{}` are both delivered to `{}`: one of the two secrets would be lost.",
+                first.address,
+                one.address,
+                describe(&one.sink)
+            );
+            let problem = shared_target(one.span, detail);
+            found.push(if first.span == one.span {
+                problem.help("with `for_each`, write `${each.key}` into the path")
+            } else {
+                problem.at(first.span, "delivered here, too").help("give each secret a file of its own")
+            });
+        }
+        targets.add(one, target);
+    }
+    found
+}
+
+/// Returns the sinks that another environment has as well: each has a ledger of its own, and they would
+/// overwrite each other's secrets.
+#[must_use]
+pub fn shared_with(own: &[SinkUse], environment: &str, other: &str, others: &[SinkUse]) -> Vec<Diagnostic> {
+    let mut taken = Targets::default();
+    for one in others {
+        if let Some(target) = target_of(&one.sink) {
+            taken.add(one, target);
+        }
+    }
+    let collides =
+        |one: &&SinkUse| target_of(&one.sink).is_some_and(|target| taken.collision(&target).is_some());
+    let problem = |one: &SinkUse| {
+        let detail = format!(
+            "The environments `{environment}` and `{other}` both deliver the secret of `{}` to `{}`, and would \
+             overwrite each other's.",
+            one.address,
+            describe(&one.sink)
+        );
+        shared_target(one.span, detail)
+            .help("write `${env}` into the path, such as `./secrets/${env}/NAME`")
+    };
+    own.iter().filter(collides).map(problem).collect()
+}
+
+fn shared_target(span: Span, detail: String) -> Diagnostic {
+    Diagnostic::error(codes::DELIVER_SECRET, "two secrets have one target").at(span, "").detail(detail)
+}
+
+/// Returns the warning about a sink that git does not ignore.
+#[must_use]
+pub fn not_ignored(one: &SinkUse, file: &str, line: &str) -> Diagnostic {
+    Diagnostic::warning(codes::DELIVER_SECRET, "git would commit a secret")
+        .at(one.span, "")
+        .detail(format!(
+            "The secret of `{}` is delivered to `{}`, which git does not ignore.",
+            one.address,
+            describe(&one.sink)
+        ))
+        .help(format!("add the line `{line}` to {file}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str) -> SecretSink {
+        SecretSink::File(path.to_owned())
+    }
+
+    fn line(path: &str, variable: &str) -> SecretSink {
+        SecretSink::EnvFile { path: path.to_owned(), variable: variable.into() }
+    }
+
+    #[test]
+    fn files_that_others_obey_are_refused_in_every_spelling() {
+        for path in [
+            ".git/config",
+            "./.GIT/hooks/pre-commit",
+            "a/.git/x",
+            ".gitignore",
+            ".gitattributes",
+            ".github/workflows/x.yml",
+            ".GitHub/workflows/x.yml",
+            ".gitlab-ci.yml",
+            ".gitlab/x.yml",
+            ".git./config",
+            ".git /config",
+            ".git::$INDEX_ALLOCATION/config",
+            "git~1/config",
+            ".stead/x",
+            ".circleci/config.yml",
+            ".vscode/tasks.json",
+            ".idea/x",
+            ".husky/pre-commit",
+            ".envrc",
+            "Jenkinsfile",
+            "stead.yaml",
+            "sub/Stead.KDL",
+            "x.stead.yaml",
+            "shop.test.yaml",
+            "stead.lock",
+            ".g\u{200c}it/config",
+            "secrets/e\u{301}",
+            "secrets/a\nb",
+            // The long s is an S to a file system that knows no case.
+            ".\u{17f}tead/x",
+        ] {
+            assert!(refused(path).is_some(), "{path:?}");
+        }
+        for path in [".env", "./secrets/ci", "git/x", "secrets/é", "gitlab.env", "stead.env", "a.b/c..d"] {
+            assert_eq!(refused(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn two_secrets_collide_where_one_would_be_lost() {
+        let collide =
+            |a: &SecretSink, b: &SecretSink| target_of(a).unwrap().collides(&target_of(b).unwrap());
+        for (a, b) in [
+            (file("a"), file("./A")),
+            (file("x//y"), file("x/./Y")),
+            (file(".env"), line(".env", "A")),
+            (line(".env", "A"), line("./.ENV", "A")),
+            (file("x"), file("x/y")),
+        ] {
+            assert!(collide(&a, &b) && collide(&b, &a), "{a:?} {b:?}");
+        }
+        for (a, b) in
+            [(file("a"), file("b")), (line(".env", "A"), line(".env", "B")), (file("x"), file("xy/z"))]
+        {
+            assert!(!collide(&a, &b) && !collide(&b, &a), "{a:?} {b:?}");
+        }
+        let span = Span { source: crate::model::source::SourceId(0), start: 0, end: 0 };
+        let uses: Vec<SinkUse> = ["x/y", "b", "x", "c/d/e", "c", "xy", "x-y"]
+            .iter()
+            .map(|path| SinkUse { address: Name::new(*path), sink: file(path), span })
+            .collect();
+        let found = check(&uses, &Sources::default());
+        assert_eq!(found.len(), 2, "{found:?}");
+        let key = |sink: &SecretSink| target_of(sink).unwrap().key();
+        assert_ne!(key(&line("a", "B")), key(&file("a")));
+    }
+}

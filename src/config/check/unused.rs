@@ -1,0 +1,114 @@
+//! What is declared and used by nothing: variables, locals, blocks without entries. It is worth a look: often
+//! its name is misspelt where it should be used.
+
+use std::collections::BTreeSet;
+
+use crate::config::diagnostics::codes;
+use crate::config::keywords;
+use crate::config::syntax::document::{Document, Entry, Node, NodeValue, named_entries};
+use crate::model::diagnostic::Diagnostic;
+use crate::model::schema::Registry;
+
+/// Returns what nothing uses of a stack or of a module, by its documents.
+pub(in crate::config) fn unused(registry: &Registry, documents: &[Document]) -> Vec<Diagnostic> {
+    let mut used = Used::default();
+    let roots = || documents.iter().flat_map(|document| &document.root);
+    for entry in roots() {
+        used.read(&entry.value);
+    }
+    let mut found = Vec::new();
+    for entry in roots() {
+        let word = match entry.key.as_str() {
+            "vars" => "variable",
+            "locals" => "local",
+            _ => {
+                found.extend(empty(registry, entry));
+                continue;
+            }
+        };
+        let entries = named_entries(&entry.value).unwrap_or_default();
+        for declared in entries.iter().filter(|declared| !used.names(&entry.key, declared)) {
+            found.push(
+                Diagnostic::warning(codes::UNUSED, format!("nothing uses this {word}"))
+                    .at(declared.key_span, "")
+                    .detail(format!("No expression and no reference names {}.{}.", entry.key, declared.key))
+                    .help(format!("use it, as in `${}.{}`, or remove it", entry.key, declared.key)),
+            );
+        }
+        found.extend(empty(registry, entry));
+    }
+    found
+}
+
+/// What expressions and references name.
+#[derive(Default)]
+struct Used {
+    names: BTreeSet<String>,
+    /// Roots that are gone through by computed names, or as a whole.
+    whole: BTreeSet<&'static str>,
+}
+
+impl Used {
+    fn read(&mut self, node: &Node) {
+        match &node.value {
+            NodeValue::Null | NodeValue::Bare => {}
+            NodeValue::Scalar(scalar) => self.text(&scalar.text),
+            NodeValue::Sequence(items) => items.iter().for_each(|item| self.read(item)),
+            NodeValue::Mapping(entries) => entries.iter().for_each(|entry| self.read(&entry.value)),
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if !text.contains('$') {
+            return;
+        }
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        for root in ["vars", "locals"] {
+            for (at, _) in text.match_indices(root) {
+                let (before, after) = (&text[..at], &text[at + root.len()..]);
+                if before.ends_with(|c| is_name(c) || c == '.') || after.starts_with(is_name) {
+                    continue;
+                }
+                match after.trim_start().strip_prefix('.') {
+                    Some(rest) => {
+                        let name: String = rest.trim_start().chars().take_while(|c| is_name(*c)).collect();
+                        // In an expression a hyphen takes away.
+                        let first = name.split('-').next().unwrap_or_default().to_owned();
+                        self.names.extend([first, name].map(|name| format!("{root}.{name}")));
+                    }
+                    None => {
+                        self.whole.insert(root);
+                    }
+                }
+            }
+        }
+    }
+
+    fn names(&self, root: &str, declared: &Entry) -> bool {
+        // What is generated and delivered is of use by itself.
+        let delivered = || {
+            let words = named_entries(&declared.value).unwrap_or_default();
+            words.iter().any(|word| word.key == "deliver_secret")
+        };
+        self.whole.contains(root) || self.names.contains(&format!("{root}.{}", declared.key)) || delivered()
+    }
+}
+
+/// Returns what is wrong with a block that says nothing.
+fn empty(registry: &Registry, entry: &Entry) -> Option<Diagnostic> {
+    let holds = registry.top_level().any(|kind| kind.name == entry.key)
+        || keywords::find(keywords::TOP, &entry.key).is_some();
+    let says_nothing = match &entry.value.value {
+        NodeValue::Null => true,
+        NodeValue::Mapping(entries) => entries.is_empty(),
+        NodeValue::Sequence(items) => items.is_empty(),
+        NodeValue::Bare | NodeValue::Scalar(_) => false,
+    };
+    let scalar = matches!(entry.key.as_str(), "stead" | "stack" | "backend");
+    (holds && says_nothing && !scalar).then(|| {
+        Diagnostic::warning(codes::UNUSED, "this block says nothing")
+            .at(entry.key_span, "")
+            .detail(format!("`{}` has no entries.", entry.key))
+            .help("indent below it what belongs to it, or remove it")
+    })
+}

@@ -1,0 +1,172 @@
+//! DigitalOcean's app spec → a draft.
+
+use super::draft::{App, Database, Draft, engine};
+use super::fields::Fields;
+use super::render_blueprint::repository;
+
+/// Fields that mean nothing here: the platform builds by itself, and has its own sizes.
+const MEANINGLESS: &[&str] = &[
+    "instance_size_slug",
+    "environment_slug",
+    "production",
+    "cluster_name",
+    "db_name",
+    "db_user",
+    "deploy_on_push",
+    "size",
+    "num_nodes",
+    "alerts",
+    "log_destinations",
+];
+
+/// Top-level fields that mean nothing.
+const TOP: &[&str] = &["name", "region", "features", "alerts"];
+
+/// The lists of components, and what each is here.
+const COMPONENTS: &[(&str, &str)] = &[("services", "web"), ("workers", "worker"), ("jobs", "job")];
+
+/// Reads an app spec; false when it is none.
+pub(super) fn read(root: &Fields<'_>, draft: &mut Draft) -> bool {
+    let components: Vec<_> = COMPONENTS
+        .iter()
+        .flat_map(|(key, ty)| root.list(key).into_iter().map(|fields| (fields, *ty)))
+        .collect();
+    let databases = root.list("databases");
+    let others = ["static_sites", "functions"].map(|key| (key, root.list(key)));
+    for (key, fields) in others.iter().flat_map(|(key, all)| all.iter().map(move |fields| (key, fields))) {
+        draft.leave(fields.at(), fields.path(), super::unsupported_fields::reason(key));
+    }
+    if components.is_empty() && databases.is_empty() {
+        return others.iter().any(|(_, all)| !all.is_empty());
+    }
+    for fields in &databases {
+        let name = fields.text("name").unwrap_or("db").to_owned();
+        let Some(engine) = engine(fields.text("engine").unwrap_or("PG")) else {
+            draft.leave(fields.at(), fields.path(), "there is no such engine");
+            continue;
+        };
+        let version = fields.text("version").filter(|_| engine != "valkey").map(str::to_owned);
+        draft.databases.push(Database { name, engine, version, ..Database::default() });
+        draft.leave_all(fields.rest(MEANINGLESS));
+    }
+    let shared = root.list("envs");
+    for (fields, ty) in &components {
+        let mut app = component(fields, ty, draft);
+        for variable in &shared {
+            environment(variable, &mut app, draft);
+        }
+        draft.apps.push(app);
+    }
+    let domains: Vec<String> =
+        root.list("domains").iter().filter_map(|domain| domain.text("domain")).map(str::to_owned).collect();
+    let answers = components.iter().position(|(_, ty)| *ty == "web");
+    match answers.and_then(|n| draft.apps.get_mut(n)) {
+        Some(first) => first.domains = domains,
+        None if domains.is_empty() => {}
+        None => draft.leave(root.place("domains"), &root.below("domains"), "no service answers there"),
+    }
+    draft.leave_all(root.rest(TOP));
+    true
+}
+
+fn component(fields: &Fields<'_>, ty: &str, draft: &mut Draft) -> App {
+    let mut app = App { name: fields.text("name").unwrap_or("web").to_owned(), ..App::default() };
+    let schedule = fields.map("schedule");
+    let port = fields.text("http_port");
+    let internal = fields.texts("internal_ports").first().copied();
+    let ty = match ty {
+        "job" if schedule.is_some() => "cron",
+        "web" if port.is_none() && internal.is_some() => "private",
+        ty => ty,
+    };
+    app.text("type", Some(ty));
+    source(fields, &mut app, draft);
+    app.text("start_command", fields.text("run_command"));
+    app.number("port", port.or(internal).or(matches!(ty, "web").then_some("8080")));
+    app.text("health_check_path", fields.map("health_check").and_then(|check| check.text("http_path")));
+    if let Some(schedule) = &schedule {
+        app.text("cron_schedule", schedule.text("cron"));
+        app.text("cron_timezone", schedule.text("time_zone"));
+    }
+    match fields.map("autoscaling") {
+        Some(scaling) if ty == "web" => {
+            app.scales(scaling.text("min_instance_count"), scaling.text("max_instance_count"));
+            draft.leave(
+                fields.place("autoscaling"),
+                &fields.below("autoscaling.metrics"),
+                "replicas follow the number of requests at once, 80 for each, and at most 6 run",
+            );
+        }
+        _ => match fields.text("instance_count") {
+            Some("0") => {
+                let why = "at least one instance runs: remove the block, or give it a `when`";
+                draft.leave(fields.place("instance_count"), &fields.below("instance_count"), why);
+            }
+            // One is what runs where nothing is said.
+            Some("1") => {}
+            count => app.number("instances", count),
+        },
+    }
+    for variable in fields.list("envs") {
+        environment(&variable, &mut app, draft);
+    }
+    fields.pass("dockerfile_path", &["Dockerfile", "./Dockerfile"]);
+    fields.pass("kind", &["UNSPECIFIED"]);
+    draft.leave_all(fields.rest(MEANINGLESS));
+    app
+}
+
+fn source(fields: &Fields<'_>, app: &mut App, draft: &mut Draft) {
+    if let Some(image) = fields.map("image") {
+        let path = [image.text("registry"), image.text("repository")]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("/");
+        let tag = image.text("tag").map(|tag| format!(":{tag}")).unwrap_or_default();
+        app.text("image", Some(&format!("{path}{tag}")));
+        draft.leave_all(image.rest(&["registry_type", "deploy_on_push"]));
+        return;
+    }
+    let github = fields.map("github").and_then(|git| Some((git.text("repo")?, git.text("branch"))));
+    let git = fields.map("git").and_then(|git| Some((git.text("repo_clone_url")?, git.text("branch"))));
+    if let Some((repo, branch)) = github.or(git) {
+        app.text("repo", Some(&repository(repo)));
+        app.text("branch", Some(branch.unwrap_or("main")));
+    } else {
+        let below = fields.text("source_dir").map(|path| path.trim_start_matches('/'));
+        app.text("source_dir", Some(below.filter(|path| !path.is_empty()).unwrap_or(".")));
+    }
+}
+
+fn environment(variable: &Fields<'_>, app: &mut App, draft: &mut Draft) {
+    let Some(key) = variable.text("key") else { return };
+    if app.env.iter().any(|(known, _)| known == key) {
+        return;
+    }
+    let (path, at) = (format!("{}.{key}", app.name), variable.at());
+    let value = variable.text("value").unwrap_or_default();
+    let bound = value.split("${").skip(1).filter_map(|rest| rest.split_once('}')).map(|(inner, _)| inner);
+    let bound: Vec<&str> = bound.collect();
+    let of_database = bound.iter().filter_map(|inner| inner.split_once('.')).map(|(name, _)| name);
+    if let Some(name) = of_database.into_iter().find(|name| draft.is_database(name)) {
+        app.uses.push(name.to_owned());
+        if key != "DATABASE_URL" {
+            draft.leave(at, &path, &format!("the link to {name} sets DATABASE_URL and its like"));
+        }
+    } else if let Some(inner) = bound.first() {
+        let why = match inner.split_once('.') {
+            Some((other, _)) if other != "_self" && *inner != "APP_URL" => {
+                format!("it comes from {other}: the `url` of an app is where it answers")
+            }
+            _ => format!("`{inner}` is filled in by the other platform"),
+        };
+        draft.leave(at, &path, &why);
+    } else if variable.text("type") == Some("SECRET") {
+        let value = draft.asked(key, false);
+        app.variable(key, value);
+    } else {
+        let value = draft.value(&app.name, key, value, at);
+        app.variable(key, value);
+    }
+}

@@ -1,0 +1,364 @@
+//! Docker Compose → a draft.
+
+use super::draft::{App, Database, Draft, engine};
+use super::fields::{Fields, items, text};
+use super::hosts::Hosts;
+use super::interpolate::{Piece, pieces, resolved};
+use super::render_blueprint::repository;
+use crate::config::syntax::document::Node;
+use crate::model::source::Span;
+
+/// Fields that mean nothing where nobody runs containers by hand.
+const MEANINGLESS: &[&str] = &[
+    "container_name",
+    "restart",
+    "tty",
+    "stdin_open",
+    "init",
+    "pull_policy",
+    "platform",
+    "logging",
+    "labels",
+    "stop_signal",
+    "stop_grace_period",
+    "develop",
+];
+
+/// Fields of a database that mean nothing: its link says where it is, and the service keeps its files.
+const OF_DATABASES: &[&str] =
+    &["healthcheck", "expose", "hostname", "networks", "user", "shm_size", "deploy", "depends_on"];
+
+/// Top-level fields that mean nothing.
+const TOP: &[&str] = &["version", "name", "volumes", "networks"];
+
+/// Reads a Compose file; false when it is none.
+pub(super) fn read(root: &Fields<'_>, draft: &mut Draft) -> bool {
+    let Some(services) = root.map("services") else { return false };
+    let entries = services.entries().iter();
+    let all: Vec<_> = entries
+        .map(|entry| {
+            let fields = Fields::of(&entry.value, services.below(&entry.key), entry.key_span);
+            (entry.key.to_string(), fields)
+        })
+        .collect();
+    let mut hosts = Hosts::default();
+    for (name, fields) in &all {
+        hosts.add(name, name);
+        for key in ["container_name", "hostname"] {
+            let node = fields.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.value);
+            hosts.add(node.and_then(text).unwrap_or(name), name);
+        }
+    }
+    let (databases, apps): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .partition(|(_, fields)| fields.get("build").is_none() && database_of(fields).is_some());
+    for (name, fields) in &databases {
+        database(name, fields, draft);
+    }
+    for (name, fields) in &apps {
+        let app = service(name, fields, &hosts, draft);
+        draft.apps.push(app);
+    }
+    draft.leave_all(root.rest(TOP));
+    true
+}
+
+fn database(name: &str, fields: &Fields<'_>, draft: &mut Draft) {
+    let Some((engine, version)) = database_of(fields) else { return };
+    draft.databases.push(Database { name: name.to_owned(), engine, version, ..Database::default() });
+    for (key, why) in [
+        ("environment", "the service makes the users and passwords of a database"),
+        ("env_file", "the service makes the users and passwords of a database"),
+        ("ports", "an app reaches it by its link; others, by `public_access` and `public_allowlist`"),
+        ("entrypoint", "what the engine can be told is in `engine_config`"),
+        ("command", "what the engine can be told is in `engine_config`"),
+        (
+            "volumes",
+            "the service keeps its files; it starts empty: load a dump, and run first statements by hand",
+        ),
+    ] {
+        if fields.get(key).is_some() {
+            draft.leave(fields.place(key), &fields.below(key), why);
+        }
+    }
+    draft.leave_all(fields.rest(&[MEANINGLESS, OF_DATABASES].concat()));
+}
+
+/// Returns the engine and version of a service that is a database.
+fn database_of(fields: &Fields<'_>) -> Option<(&'static str, Option<String>)> {
+    let image = resolved(fields.text("image")?)?;
+    let image = image.split('@').next().unwrap_or_default();
+    let (name, tag) = match image.rsplit_once(':') {
+        Some((name, tag)) if !tag.contains('/') => (name, Some(tag)),
+        _ => (image, None),
+    };
+    let engine = engine(name.rsplit('/').next()?)?;
+    // A version of another product says nothing.
+    let own = name.ends_with(engine);
+    let version = tag
+        .and_then(|tag| tag.split('-').next())
+        .filter(|tag| own && tag.starts_with(|c: char| c.is_ascii_digit()));
+    let major = version.map(|version| version.split('.').next().unwrap_or_default().to_owned());
+    Some((engine, major))
+}
+
+fn service(name: &str, fields: &Fields<'_>, hosts: &Hosts, draft: &mut Draft) -> App {
+    let mut app = App { name: name.to_owned(), ..App::default() };
+    let published = ports(fields, draft);
+    let exposed = fields.texts("expose").first().and_then(|text| resolved(text));
+    let ty = match (&published, &exposed) {
+        (Some(_), _) => "web",
+        (None, Some(_)) => "private",
+        (None, None) => "worker",
+    };
+    app.text("type", Some(ty));
+    source(fields, &mut app, draft);
+    if let Some(command) = command(fields) {
+        let (key, at) = ["command", "entrypoint"]
+            .map(|key| (fields.below(key), fields.place(key)))
+            .into_iter()
+            .find(|(_, at)| *at != fields.at())
+            .unwrap_or_else(|| (fields.below("command"), fields.at()));
+        if let Some(host) = hosts.named_in(&command).filter(|host| *host != name) {
+            draft.leave(
+                at,
+                &key,
+                &format!("it names the container {host}, which has another address here"),
+            );
+        }
+        app.set("start_command", Some(draft.filled_command(name, &command, (at, &key))));
+    }
+    app.number("port", published.as_deref().or(exposed.as_deref()));
+    instances(fields, &mut app, draft);
+    if let Some(path) = health(fields) {
+        app.text("health_check_path", Some(&path));
+    } else if fields.get("healthcheck").is_some() {
+        let path = fields.below("healthcheck");
+        draft.leave(fields.place("healthcheck"), &path, "only an HTTP path of the app can be asked");
+    }
+    environment(fields, &mut app, hosts, draft);
+    for other in depends(fields) {
+        if draft.is_database(&other) {
+            app.uses.push(other);
+        } else {
+            app.waits.push(other);
+        }
+    }
+    draft.leave_all(fields.rest(MEANINGLESS));
+    app
+}
+
+/// Says what it is made of.
+fn source(fields: &Fields<'_>, app: &mut App, draft: &mut Draft) {
+    let (at, path) = (fields.place("image"), fields.below("image"));
+    let image = fields.text("image").filter(|image| !image.is_empty());
+    let Some(build) = fields.get("build") else {
+        match image {
+            Some(image) => app.set("image", Some(draft.filled_in(image, (at, &path)))),
+            None => draft.leave(
+                fields.at(),
+                fields.path(),
+                "it has neither `image` nor `build`: say `image`, `repo` or `source_dir`",
+            ),
+        }
+        return;
+    };
+    if image.is_some() {
+        draft.leave(at, &path, "it is built from its sources");
+    }
+    let (at, path) = (fields.place("build"), fields.below("build"));
+    let parts = Fields::of(build, path.clone(), at);
+    let context = text(build).or_else(|| parts.text("context")).unwrap_or(".");
+    parts.pass("dockerfile", &["Dockerfile", "./Dockerfile"]);
+    if context.starts_with("..") {
+        let why = "it is outside of the stack's directory: write the stack's file above it, and the path from there";
+        draft.leave(at, &path, why);
+    }
+    draft.leave_all(parts.rest(&[
+        "platforms",
+        "tags",
+        "cache_from",
+        "labels",
+        "pull",
+        "no_cache",
+        "network",
+    ]));
+    if let Some((url, fragment)) = git(context) {
+        app.text("repo", Some(&repository(url)));
+        app.text("branch", Some(fragment.filter(|branch| !branch.is_empty()).unwrap_or("main")));
+        return;
+    }
+    app.set("source_dir", Some(draft.filled_in(context, (at, &path))));
+}
+
+/// Returns the repository that a context is, and what is behind its `#`.
+fn git(context: &str) -> Option<(&str, Option<&str>)> {
+    let (url, behind) =
+        context.split_once('#').map_or((context, None), |(url, behind)| (url, Some(behind)));
+    let remote =
+        ["https://", "http://", "git://", "git@", "github.com/"].iter().any(|start| url.starts_with(start));
+    remote.then(|| (url, behind.and_then(|text| text.split(':').next())))
+}
+
+/// Returns the container's port of the first published one; an app has one.
+fn ports(fields: &Fields<'_>, draft: &mut Draft) -> Option<String> {
+    let all = fields.get("ports").map(items).unwrap_or_default();
+    let numbers: Vec<_> = all.iter().map(|node| port(node).ok_or_else(|| shown(node))).collect();
+    let first = numbers.iter().position(Result::is_ok);
+    for (n, number) in numbers.iter().enumerate().filter(|(n, _)| Some(*n) != first) {
+        let at = all.get(n).map_or(fields.at(), |node| node.span);
+        let (port, why) = match number {
+            Ok(port) => (port, "an app listens on one port"),
+            Err(text) => (text, "it is no TCP port that is known here"),
+        };
+        if first.and_then(|first| numbers[first].as_ref().ok()) != Some(port) {
+            draft.leave(at, &format!("{}: {port}", fields.below("ports")), why);
+        }
+    }
+    numbers.into_iter().find_map(Result::ok)
+}
+
+fn shown(node: &Node) -> String {
+    let written = text(node).or_else(|| part(node, "target")).unwrap_or_default();
+    match part(node, "protocol") {
+        Some(protocol) => format!("{written}/{protocol}"),
+        None => written.to_owned(),
+    }
+}
+
+/// Returns a part of what is written as a map.
+fn part<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
+    node.entries()?.iter().find(|entry| entry.key == key).and_then(|entry| text(&entry.value))
+}
+
+fn port(node: &Node) -> Option<String> {
+    let part = |key: &str| part(node, key);
+    let written = text(node).or_else(|| part("target"))?;
+    let known = |piece| match piece {
+        Piece::Text(text) => text,
+        Piece::Variable { default, .. } => default.unwrap_or_else(|| "?".to_owned()),
+    };
+    let whole: String = pieces(written).into_iter().map(known).collect();
+    let (number, protocol) = whole.split_once('/').unwrap_or((&whole, part("protocol").unwrap_or("tcp")));
+    let inner = number.rsplit(':').next()?.split('-').next()?;
+    (protocol == "tcp" && inner.parse::<u16>().is_ok()).then(|| inner.to_owned())
+}
+
+fn instances(fields: &Fields<'_>, app: &mut App, draft: &mut Draft) {
+    let deploy = fields.map("deploy");
+    let replicas =
+        fields.text("scale").or_else(|| deploy.as_ref().and_then(|deploy| deploy.text("replicas")));
+    if let Some(deploy) = &deploy {
+        draft.leave_all(deploy.rest(&[
+            "mode",
+            "restart_policy",
+            "update_config",
+            "rollback_config",
+            "labels",
+            "placement",
+            "endpoint_mode",
+        ]));
+    }
+    let Some(replicas) = replicas.and_then(resolved) else { return };
+    if replicas.parse::<u32>().is_ok_and(|number| (1..=6).contains(&number)) {
+        app.number("instances", Some(&replicas));
+    } else {
+        draft.leave(fields.at(), fields.path(), &format!("1 to 6 instances run, and not {replicas}"));
+    }
+}
+
+fn command(fields: &Fields<'_>) -> Option<String> {
+    let word = |word: &&str| {
+        let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=:,@%+${}".contains(c));
+        if plain && !word.is_empty() {
+            (*word).to_owned()
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    };
+    let joined = |key: &str| match fields.get(key) {
+        Some(node) if text(node).is_some() => text(node).map(|text| text.trim_end().to_owned()),
+        Some(_) => Some(fields.texts(key).iter().map(word).collect::<Vec<_>>().join(" ")),
+        None => None,
+    };
+    let parts: Vec<String> = [joined("entrypoint"), joined("command")].into_iter().flatten().collect();
+    let all = parts.join(" ");
+    (!all.trim().is_empty()).then_some(all)
+}
+
+/// Returns the path that a health check asks for.
+fn health(fields: &Fields<'_>) -> Option<String> {
+    let test = fields.map("healthcheck")?.texts("test").join(" ");
+    let (_, url) = test.split_once("http://").or_else(|| test.split_once("https://"))?;
+    let host: String = url.chars().take_while(|c| !":/".contains(*c) && !c.is_whitespace()).collect();
+    if !["localhost", "127.0.0.1", "0.0.0.0", "[::1]"].contains(&host.as_str()) {
+        return None;
+    }
+    let path = url.split_once('/').map_or("/", |(_, rest)| rest);
+    let path: String = path.chars().take_while(|c| !c.is_whitespace() && !"\"'|;$)".contains(*c)).collect();
+    Some(format!("/{}", path.trim_start_matches('/')))
+}
+
+/// Carries the environment over.
+fn environment(fields: &Fields<'_>, app: &mut App, hosts: &Hosts, draft: &mut Draft) {
+    let mut known: Vec<String> = Vec::new();
+    for (key, value, at) in variables(fields) {
+        let path = format!("{}.{key}", fields.below("environment"));
+        if known.contains(&key) {
+            draft.leave(at, &path, "it is written twice, and the last one counts");
+        }
+        known.push(key.clone());
+        let Some(value) = value else {
+            let reference = draft.filled_in(&format!("${{{key}}}"), (at, &path));
+            app.variable(&key, reference);
+            continue;
+        };
+        let host = hosts.of(&key, &value).filter(|host| *host != app.name);
+        match host {
+            Some(host) if draft.is_database(host) => {
+                app.uses.push(host.to_owned());
+                if key != "DATABASE_URL" {
+                    let why = format!(
+                        "it names the container {host}: the link to it sets DATABASE_URL and its like"
+                    );
+                    draft.leave(at, &path, &why);
+                }
+            }
+            Some(host) => {
+                let why =
+                    format!("it names the container {host}: the `url` of that app is where it answers");
+                draft.leave(at, &path, &why);
+            }
+            None => {
+                let literal = draft.filled_value(&app.name, &key, &value, (at, &path));
+                app.variable(&key, literal);
+            }
+        }
+    }
+}
+
+/// Returns the variables of an environment: key, value and place.
+fn variables(fields: &Fields<'_>) -> Vec<(String, Option<String>, Span)> {
+    let Some(node) = fields.get("environment") else { return Vec::new() };
+    if let Some(entries) = node.entries() {
+        let of = |entry: &crate::config::syntax::document::Entry| {
+            (entry.key.to_string(), text(&entry.value).map(str::to_owned), entry.key_span)
+        };
+        return entries.iter().map(of).collect();
+    }
+    let pair = |node: &Node| {
+        let text = text(node)?;
+        Some(match text.split_once('=') {
+            Some((key, value)) => (key.to_owned(), Some(value.to_owned()), node.span),
+            None => (text.to_owned(), None, node.span),
+        })
+    };
+    items(node).iter().filter_map(pair).collect()
+}
+
+fn depends(fields: &Fields<'_>) -> Vec<String> {
+    match fields.get("depends_on").and_then(|node| node.entries()) {
+        Some(entries) => entries.iter().map(|entry| entry.key.to_string()).collect(),
+        None => fields.texts("depends_on").into_iter().map(str::to_owned).collect(),
+    }
+}

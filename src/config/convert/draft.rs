@@ -1,0 +1,446 @@
+//! `Draft`: a stack in the making, whatever tool it comes from.
+
+use super::interpolate::{Piece, pieces};
+use super::unsupported_fields::reason;
+use crate::config::edit::Literal;
+use crate::config::resolve::template;
+use crate::model::address::{Name, is_legal_segment};
+use crate::model::schema::{Kind, Registry};
+use crate::model::secret_look::{is_secret_key, looks_secret};
+use crate::model::source::Span;
+
+/// An engine, the names that others have for it, and a small plan.
+const ENGINES: &[(&str, &[&str], &str)] = &[
+    ("postgres", &["postgres", "postgresql", "pg", "postgis", "pgvector"], "pg-1c-2g"),
+    ("mysql", &["mysql", "mariadb", "percona"], "mysql-1c-2g"),
+    ("valkey", &["valkey", "redis", "keyvalue"], "valkey-1c-1g"),
+    ("kafka", &["kafka", "cp-kafka"], "kafka-2c-4g"),
+    ("clickhouse", &["clickhouse", "clickhouse-server"], "clickhouse-2c-8g"),
+];
+
+/// A stack in the making.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    vars: Vec<Variable>,
+    /// Databases by name.
+    pub(super) databases: Vec<Database>,
+    /// Applications by name.
+    pub(super) apps: Vec<App>,
+    /// What could not be carried over: where it stands, and why.
+    left_out: Vec<(Span, String)>,
+}
+
+/// A variable of the stack.
+#[derive(Debug)]
+struct Variable {
+    name: Name,
+    /// What it stands for: a variable of the other tool, or a secret that its file holds.
+    of: String,
+    /// The secret's text, which is not written.
+    hidden: Option<String>,
+    is_secret: bool,
+    default: Option<String>,
+    /// It is made by the stack.
+    generated: bool,
+}
+
+/// A database.
+#[derive(Debug, Default)]
+pub(super) struct Database {
+    /// As the other file calls it.
+    pub(super) name: String,
+    /// As this language calls it.
+    pub(super) engine: &'static str,
+    /// Where one is said.
+    pub(super) version: Option<String>,
+    /// Who may reach it from outside; an empty list lets everyone.
+    pub(super) allowed: Option<Vec<String>>,
+    /// Further attributes in the order to be written.
+    pub(super) attributes: Vec<(&'static str, Literal)>,
+}
+
+/// An application.
+#[derive(Debug, Default)]
+pub(super) struct App {
+    /// As the other file calls it.
+    pub(super) name: String,
+    /// Attributes in the order to be written.
+    pub(super) attributes: Vec<(&'static str, Literal)>,
+    /// Databases that it uses, as the other file calls them.
+    pub(super) uses: Vec<String>,
+    /// Applications that it waits for.
+    pub(super) waits: Vec<String>,
+    /// Its host names.
+    pub(super) domains: Vec<String>,
+    /// Its environment.
+    pub(super) env: Vec<(String, Literal)>,
+}
+
+impl App {
+    /// Sets an attribute, if there is a value.
+    pub(super) fn set(&mut self, attribute: &'static str, value: Option<Literal>) {
+        if let Some(value) = value {
+            self.attributes.push((attribute, value));
+        }
+    }
+
+    /// Sets an attribute to a text.
+    pub(super) fn text(&mut self, attribute: &'static str, value: Option<&str>) {
+        self.set(attribute, value.filter(|text| !text.is_empty()).map(plain));
+    }
+
+    /// Sets an attribute to a number.
+    pub(super) fn number(&mut self, attribute: &'static str, value: Option<&str>) {
+        self.set(
+            attribute,
+            value.filter(|text| text.parse::<u32>().is_ok()).map(|text| Literal::Number(text.into())),
+        );
+    }
+
+    /// Sets between how many instances it scales.
+    pub(super) fn scales(&mut self, least: Option<&str>, most: Option<&str>) {
+        let number = |text: Option<&str>| {
+            let number = text.and_then(|text| text.parse::<u32>().ok()).unwrap_or(1).clamp(1, 6);
+            Literal::Number(number.to_string().into())
+        };
+        let parts = [
+            ("min_replicas", number(least)),
+            ("max_replicas", number(most.or(least))),
+            ("metric", Literal::text("concurrency")),
+            ("target", Literal::Number("80".into())),
+        ];
+        self.set("autoscaling", Some(Literal::map(parts)));
+    }
+
+    /// Sets a variable of its environment; the last of a name counts.
+    pub(super) fn variable(&mut self, key: &str, value: Literal) {
+        match self.env.iter_mut().find(|(known, _)| known == key) {
+            Some((_, old)) => *old = value,
+            None => self.env.push((key.to_owned(), value)),
+        }
+    }
+}
+
+/// Returns a text that is no expression.
+pub(super) fn plain(text: &str) -> Literal {
+    Literal::text(template::literal(text))
+}
+
+/// Returns the engine that a name stands for.
+pub(super) fn engine(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    ENGINES.iter().find(|(_, names, _)| names.contains(&name.as_str())).map(|(engine, ..)| *engine)
+}
+
+/// Returns a name that an address can hold.
+pub(super) fn legal(name: &str) -> Name {
+    let legal: String = name
+        .to_ascii_lowercase()
+        .chars()
+        .map(|c| if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' { c } else { '-' })
+        .collect();
+    let legal = legal.trim_matches('-');
+    Name::new(if is_legal_segment(legal) { legal } else { "main" })
+}
+
+/// Returns a name for each of those of the other file, no two the same.
+fn names<'n>(originals: impl Iterator<Item = &'n str>) -> Vec<Name> {
+    let mut given: Vec<Name> = Vec::new();
+    for original in originals {
+        let wanted = legal(original);
+        given.push(free(&wanted, "-", |name| given.contains(name)));
+    }
+    given
+}
+
+/// Returns a name that is not taken: the one that is wanted, or with a number behind it.
+fn free(wanted: &str, before: &str, taken: impl Fn(&Name) -> bool) -> Name {
+    let numbered = (2_u32..).map(|n| Name::from(format!("{wanted}{before}{n}")));
+    let mut all = std::iter::once(Name::new(wanted)).chain(numbered);
+    all.find(|name| !taken(name)).unwrap_or_else(|| Name::new(wanted))
+}
+
+impl Draft {
+    /// Returns the variable of a name, new if there is none yet.
+    fn declared(&mut self, of: &str, hidden: Option<&str>, wanted: &str) -> &mut Variable {
+        let same = |known: &Variable| known.of == of && known.hidden.as_deref() == hidden;
+        let n = self.vars.iter().position(same).unwrap_or_else(|| {
+            let wanted = legal(wanted).replace('-', "_");
+            let taken = |name: &Name| self.vars.iter().any(|known| known.name == *name);
+            self.vars.push(Variable {
+                name: free(&wanted, "_", taken),
+                of: of.to_owned(),
+                hidden: hidden.map(str::to_owned),
+                is_secret: is_secret_key(of),
+                default: None,
+                generated: false,
+            });
+            self.vars.len() - 1
+        });
+        &mut self.vars[n]
+    }
+
+    /// Declares what is typed in, or made by the other tool, and returns a reference to it.
+    pub(super) fn asked(&mut self, key: &str, generated: bool) -> Literal {
+        let variable = self.declared(key, None, key);
+        (variable.is_secret, variable.generated) = (true, variable.generated || generated);
+        variable.default = None;
+        Literal::text(format!("$vars.{}", variable.name))
+    }
+
+    /// Declares a variable that the other tool is given from outside, and returns its name.
+    fn outside(&mut self, key: &str, default: Option<String>, (at, path): (Span, &str)) -> Name {
+        let variable = self.declared(key, None, key);
+        variable.is_secret |= path.rsplit('.').next().is_some_and(is_secret_key);
+        variable.is_secret |= default.as_ref().is_some_and(|default| looks_secret(key, default));
+        let name = variable.name.clone();
+        let mut why = String::new();
+        // Whatever turns it into a secret may stand below its first default.
+        let earlier = variable.default.take_if(|_| variable.is_secret);
+        match (default.or(earlier), &variable.default) {
+            (Some(default), _) if variable.is_secret && !default.is_empty() => {
+                why = format!("no default is written for the secret {name}");
+            }
+            // A variable's default is never computed, and nothing in it escapes a dollar.
+            (Some(default), _) if default.starts_with('$') || default.contains("${") => {
+                why = format!("the default of vars.{name} would look like an expression: give it by --var");
+            }
+            (Some(default), None) => variable.default = Some(default),
+            (Some(new), Some(old)) if new != *old => {
+                why = format!("vars.{name} has one default, and here it is another: {new}");
+            }
+            _ => {}
+        }
+        if !why.is_empty() {
+            self.leave(at, path, &why);
+        }
+        name
+    }
+
+    /// Returns a text of Compose: what is filled in becomes a variable.
+    pub(super) fn filled_in(&mut self, text: &str, place: (Span, &str)) -> Literal {
+        Literal::text(self.filled_text(pieces(text), place))
+    }
+
+    fn filled_text(&mut self, pieces: Vec<Piece>, (at, path): (Span, &str)) -> String {
+        let alone = pieces.len() == 1;
+        let mut out = String::new();
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) if alone => out.push_str(&template::literal(&text)),
+                Piece::Text(text) => out.push_str(&text.replace('$', "$$")),
+                Piece::Variable { name, default, odd } => {
+                    if odd {
+                        let why = format!("what stands in place of {name} is more than a default can say");
+                        self.leave(at, path, &why);
+                    }
+                    let name = self.outside(&name, default, (at, path));
+                    let (open, close) = if alone { ("$", "") } else { ("${", "}") };
+                    out.extend([open, "vars.", name.as_str(), close]);
+                }
+            }
+        }
+        template::marked_as_text(out)
+    }
+
+    /// Returns a variable of an environment of Compose. What it says itself is no less a secret where
+    /// something is filled in beside it.
+    pub(super) fn filled_value(
+        &mut self,
+        app: &str,
+        key: &str,
+        value: &str,
+        place: (Span, &str),
+    ) -> Literal {
+        let pieces = pieces(value);
+        if let [Piece::Text(text)] = pieces.as_slice() {
+            return self.value(app, key, text, place.0);
+        }
+        let own: String =
+            pieces.iter().map(|piece| if let Piece::Text(text) = piece { text } else { "" }).collect();
+        // A login whose password is filled in says none.
+        let own = own.replace(":@", "@");
+        if own.contains(char::is_alphanumeric) && looks_secret(key, &own) {
+            return Literal::text(format!("$vars.{}", self.hidden(app, key, value, place.0)));
+        }
+        Literal::text(self.filled_text(pieces, place))
+    }
+
+    /// Returns a command of Compose; the secrets among its words become variables.
+    pub(super) fn filled_command(&mut self, app: &str, command: &str, place: (Span, &str)) -> Literal {
+        let mut text = self.filled_text(pieces(command), place);
+        let mut option = "";
+        for word in command.split_whitespace().map(|word| word.trim_matches(['\'', '"'])) {
+            let (key, value) = word.split_once('=').unwrap_or((option, word));
+            option = if word.starts_with("--") && !word.contains('=') { word } else { "" };
+            let key = key.trim_start_matches('-');
+            if !option.is_empty() || value.contains('$') || !looks_secret(key, value) {
+                continue;
+            }
+            let name =
+                self.hidden(app, if key.is_empty() { "command_secret" } else { key }, value, place.0);
+            text = text.replace(value, &format!("${{vars.{name}}}"));
+        }
+        Literal::text(text)
+    }
+
+    /// Returns a value that stands in the file: a secret is not copied, a variable stands for it.
+    pub(super) fn value(&mut self, app: &str, key: &str, value: &str, at: Span) -> Literal {
+        if !looks_secret(key, value) {
+            return plain(value);
+        }
+        Literal::text(format!("$vars.{}", self.hidden(app, key, value, at)))
+    }
+
+    /// Declares the variable that stands for a secret, and returns its name.
+    fn hidden(&mut self, app: &str, key: &str, value: &str, at: Span) -> Name {
+        let others =
+            self.vars.iter().any(|known| known.of == key && known.hidden.as_deref() != Some(value));
+        let wanted = if others { format!("{app}_{key}") } else { key.to_owned() };
+        let variable = self.declared(key, Some(value), &wanted);
+        variable.is_secret = true;
+        let name = variable.name.clone();
+        let why = format!("it looks like a secret, and was not copied: vars.{name} takes it");
+        self.leave(at, &format!("{app}.{key}"), &why);
+        name
+    }
+
+    /// Says that something could not be carried over.
+    pub(super) fn leave(&mut self, at: Span, path: &str, why: &str) {
+        self.left_out.push((at, if why.is_empty() { path.to_owned() } else { format!("{path}: {why}") }));
+    }
+
+    /// Says so of many.
+    pub(super) fn leave_all(&mut self, fields: Vec<(Span, String, &str)>) {
+        for (at, path, key) in fields {
+            self.leave(at, &path, reason(key));
+        }
+    }
+
+    /// Tells whether a database has this name.
+    pub(super) fn is_database(&self, name: &str) -> bool {
+        self.databases.iter().any(|database| database.name == name)
+    }
+
+    /// Tells whether nothing was carried over.
+    pub(super) fn is_empty(&self) -> bool {
+        self.apps.is_empty() && self.databases.is_empty()
+    }
+
+    /// Returns what could not be carried over, in the order of the file.
+    pub(super) fn left_out(&mut self) -> Vec<(Span, String)> {
+        let mut all = std::mem::take(&mut self.left_out);
+        all.sort_by_key(|(at, _)| at.start);
+        all.dedup();
+        all
+    }
+
+    /// Returns the variables that have to be given.
+    pub(super) fn needed(&self) -> Vec<&Name> {
+        let open = self.vars.iter().filter(|one| one.default.is_none() && !one.generated);
+        open.map(|one| &one.name).collect()
+    }
+
+    /// Returns the top level of the stack's file.
+    pub(super) fn finish(self, stack: &str, registry: &Registry) -> Vec<(Name, Literal)> {
+        let with = |attributes: [&str; 2]| {
+            registry.top_level().find(|kind| attributes.iter().all(|name| kind.attribute(name).is_some()))
+        };
+        let mut entries = vec![
+            (Name::new_static("stead"), Literal::Number("1".into())),
+            (Name::new_static("stack"), Literal::text(stack)),
+        ];
+        if !self.vars.is_empty() {
+            let vars = self.vars.into_iter().map(variable).collect();
+            entries.push((Name::new_static("vars"), Literal::Map(vars)));
+        }
+        entries.push((
+            Name::new_static("project"),
+            Literal::Map(vec![(stack.into(), Literal::Map(Vec::new()))]),
+        ));
+        let (Some(apps), Some(databases)) =
+            (with(["start_command", "cron_schedule"]), with(["engine", "storage_gb"]))
+        else {
+            return entries;
+        };
+        let called = Called {
+            kinds: [apps, databases],
+            apps: called(self.apps.iter().map(|one| one.name.as_str())),
+            databases: called(self.databases.iter().map(|one| one.name.as_str())),
+        };
+        let of = |blocks: Vec<(Name, Literal)>, kind: &Kind| {
+            (!blocks.is_empty()).then(|| (Name::from(kind.name), Literal::Map(blocks)))
+        };
+        let blocks = self.databases.into_iter().map(database);
+        let blocks = called.databases.iter().map(|(_, name)| name.clone()).zip(blocks).collect();
+        entries.extend(of(blocks, databases));
+        let blocks = self.apps.into_iter().map(|one| app(one, &called));
+        let blocks = called.apps.iter().map(|(_, name)| name.clone()).zip(blocks).collect();
+        entries.extend(of(blocks, apps));
+        entries
+    }
+}
+
+/// What things are called, by what the other file calls them.
+struct Called<'k> {
+    kinds: [&'k Kind; 2],
+    apps: Vec<(String, Name)>,
+    databases: Vec<(String, Name)>,
+}
+
+fn called<'n>(originals: impl Iterator<Item = &'n str> + Clone) -> Vec<(String, Name)> {
+    originals.clone().map(str::to_owned).zip(names(originals)).collect()
+}
+
+fn variable(variable: Variable) -> (Name, Literal) {
+    let ty = if variable.is_secret { "secret" } else { "string" };
+    let mut entries = vec![(Name::new_static("type"), Literal::text(ty))];
+    let default = variable.default.map(Literal::text);
+    entries.extend(default.map(|text| (Name::new_static("default"), text)));
+    if variable.generated {
+        entries.push((Name::new_static("generate"), Literal::Number("32".into())));
+    }
+    (variable.name, Literal::Map(entries))
+}
+
+fn database(draft: Database) -> Literal {
+    let plan = ENGINES.iter().find(|(engine, ..)| *engine == draft.engine).map_or("", |(.., plan)| *plan);
+    let mut entries = vec![(Name::new_static("engine"), Literal::text(draft.engine))];
+    entries
+        .extend(draft.version.iter().map(|version| (Name::new_static("engine_version"), plain(version))));
+    entries.push((Name::new_static("plan"), Literal::text(plan)));
+    entries.extend(draft.attributes.into_iter().map(|(name, value)| (name.into(), value)));
+    if let Some(allowed) = draft.allowed {
+        entries.push((Name::new_static("public_access"), Literal::Boolean(true)));
+        let allowed: Vec<Literal> = allowed.iter().map(|network| plain(network)).collect();
+        let allowed = (!allowed.is_empty()).then_some(Literal::List(allowed));
+        entries.extend(allowed.map(|allowed| (Name::new_static("public_allowlist"), allowed)));
+    }
+    Literal::Map(entries)
+}
+
+fn app(draft: App, called: &Called<'_>) -> Literal {
+    let list = |items: Vec<Literal>| (!items.is_empty()).then_some(Literal::List(items));
+    let find = |all: &[(String, Name)], name: &String| {
+        all.iter().find(|(known, _)| known == name).map(|(_, name)| name.clone())
+    };
+    let [apps, databases] = called.kinds.map(|kind| kind.name);
+    let mut entries: Vec<(Name, Literal)> =
+        draft.attributes.into_iter().map(|(name, value)| (name.into(), value)).collect();
+    let mut uses = draft.uses;
+    uses.sort();
+    uses.dedup();
+    let links = uses.iter().filter_map(|name| find(&called.databases, name));
+    let links = links.map(|name| Literal::text(format!("${databases}.{name}"))).collect();
+    let domains = draft.domains.iter().map(|domain| plain(domain)).collect();
+    let waits = draft.waits.iter().filter_map(|name| find(&called.apps, name));
+    let waits = waits.map(|name| Literal::text(format!("{apps}.{name}"))).collect();
+    entries.extend(list(links).map(|links| (Name::new_static("databases"), links)));
+    entries.extend(list(domains).map(|domains| (Name::new_static("domains"), domains)));
+    if !draft.env.is_empty() {
+        let env = draft.env.into_iter().map(|(key, value)| (Name::from(key), value)).collect();
+        entries.push((Name::new_static("env_vars"), Literal::Map(env)));
+    }
+    entries.extend(list(waits).map(|waits| (Name::new_static("depends_on"), waits)));
+    Literal::Map(entries)
+}

@@ -1,0 +1,112 @@
+//! From another tool's text to a stack's.
+
+use super::draft::Draft;
+use super::fields::Fields;
+use super::{app_spec, compose, render_blueprint};
+use crate::config::diagnostics::codes;
+use crate::config::format;
+use crate::config::syntax::document::Syntax;
+use crate::config::syntax::limits::span;
+use crate::config::syntax::yaml;
+use crate::model::address::is_legal_segment;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::schema::Registry;
+use crate::model::source::{Source, SourceId, Span};
+
+/// Another tool's file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Docker Compose.
+    Compose,
+    /// Render's blueprint.
+    Render,
+    /// DigitalOcean's app spec.
+    AppSpec,
+}
+
+/// A stack made of another tool's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Converted {
+    /// The stack's file.
+    pub text: String,
+    /// What could not be carried over, a sentence each, with its file and line.
+    pub left_out: Vec<String>,
+    /// The variables of the environment that give what the stack's own variables need.
+    pub needed: Vec<String>,
+}
+
+/// Makes a stack of another tool's file.
+///
+/// # Errors
+/// When the file is no YAML, or holds nothing of that tool.
+pub fn convert(
+    source: &Source,
+    origin: Origin,
+    stack: &str,
+    to: Syntax,
+    registry: &Registry,
+) -> Result<Converted, Box<Diagnostic>> {
+    let document = yaml::parse(SourceId(0), source).map_err(|problems| {
+        let first = problems.into_iter().next();
+        Box::new(first.unwrap_or_else(|| Diagnostic::error(codes::FOREIGN, "this file cannot be read")))
+    })?;
+    let mut draft = Draft::default();
+    let root = Fields::root(&document.root, span(SourceId(0), 0, 0));
+    // A template of an app wraps its spec.
+    let inner = root.map("spec").filter(|_| origin == Origin::AppSpec);
+    let root = inner.unwrap_or(root);
+    let (what, found) = match origin {
+        Origin::Compose => ("Compose file with `services`", compose::read(&root, &mut draft)),
+        Origin::Render => (
+            "blueprint with `services`, `databases` or `projects`",
+            render_blueprint::read(&root, &mut draft),
+        ),
+        Origin::AppSpec => ("app spec with components", app_spec::read(&root, &mut draft)),
+    };
+    if !found {
+        return Err(Box::new(
+            Diagnostic::error(codes::FOREIGN, "this file is not what it was said to be")
+                .detail(format!("It is no {what}."))
+                .help("say what it is with --from compose, --from render or --from app-spec"),
+        ));
+    }
+    let left_out = draft.left_out();
+    if draft.is_empty() {
+        return Err(Box::new(nothing(&left_out)));
+    }
+    let place = |path: &str| {
+        let at = |at: &Span| source.line_column(at.start).0;
+        let line = |(place, note): &(Span, String)| format!("{path}:{}: {note}", at(place));
+        left_out.iter().map(|left| line(left).replace(char::is_control, " ")).collect::<Vec<String>>()
+    };
+    // What is committed says nothing of where this machine has it.
+    let here = place(source.path.rsplit(['/', '\\']).next().unwrap_or_default());
+    let left_out = place(&source.path);
+    let needed: Vec<String> =
+        draft.needed().iter().map(|name| format!("STEAD_VAR_{}", name.to_uppercase())).collect();
+    let name = root.text("name").filter(|name| is_legal_segment(name));
+    let entries = draft.finish(name.unwrap_or(stack), registry);
+    let mark = if to == Syntax::Yaml { "#" } else { "//" };
+    let mut text = String::new();
+    for (title, lines) in [("Not carried over:", &here), ("To be given:", &needed)] {
+        if !lines.is_empty() {
+            text.extend([mark, " ", title, "\n"]);
+            text.extend(lines.iter().flat_map(|line| [mark, " - ", line, "\n"]));
+        }
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(&format::write(to, &entries, registry));
+    Ok(Converted { text, left_out, needed })
+}
+
+/// Says that a file has nothing that this service runs, and what it has.
+fn nothing(left_out: &[(Span, String)]) -> Diagnostic {
+    let problem = Diagnostic::error(codes::FOREIGN, "nothing of this file can be carried over");
+    let problem = problem.detail("It has no service, worker, job or database that has a counterpart.");
+    left_out.iter().take(10).fold(problem, |problem, (at, note)| problem.at(*at, note.clone()))
+}
+
+#[cfg(test)]
+mod tests;

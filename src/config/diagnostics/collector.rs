@@ -1,0 +1,228 @@
+//! `Problems`: everything found wrong, each mistake once, however many instances it touches.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+use super::codes;
+use crate::config::syntax::document::{Document, Entry, Node, NodeValue};
+use crate::model::address::{Address, Name};
+use crate::model::diagnostic::{Diagnostic, Severity};
+use crate::model::source::Span;
+
+/// Most instance keys that one message names.
+const MOST_KEYS: usize = 5;
+/// How far up the calls of modules are shown.
+const MOST_CALLS: usize = 12;
+
+/// Problems so far. Shared by all who resolve, hence the cell.
+#[derive(Debug, Default)]
+pub(in crate::config) struct Problems {
+    found: RefCell<BTreeMap<Key, Problem>>,
+    /// Where modules are used, by what stands in front of their addresses.
+    calls: RefCell<BTreeMap<Name, Span>>,
+    /// The modules that are being resolved, innermost last.
+    inside: RefCell<Vec<Name>>,
+    /// The values do not fit into the stack's budget: nothing that is found later means anything.
+    last: RefCell<Option<Diagnostic>>,
+}
+
+/// What makes two problems the same mistake: place and code; without a place, the words.
+type Key = (Option<Span>, &'static str, String);
+
+#[derive(Debug)]
+struct Problem {
+    diagnostic: Diagnostic,
+    keys: Vec<Name>,
+    block: Option<Name>,
+}
+
+/// The instance in whose name something is resolved.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::config) struct Instance<'a> {
+    /// The instance's or the resource's address.
+    pub(in crate::config) address: &'a Address,
+    /// Its key, with `for_each`.
+    pub(in crate::config) key: Option<&'a Name>,
+}
+
+impl Problems {
+    /// Adds a problem.
+    pub(in crate::config) fn push(&self, diagnostic: Diagnostic) {
+        self.push_in(None, diagnostic);
+    }
+
+    /// Adds a problem of an instance. The same one of another instance only adds its key.
+    pub(in crate::config) fn push_in(&self, instance: Option<Instance<'_>>, diagnostic: Diagnostic) {
+        if self.are_closed() {
+            return;
+        }
+        if diagnostic.code == codes::TOO_LARGE {
+            let diagnostic = self.traced(instance, diagnostic);
+            self.last.replace(Some(diagnostic));
+            return;
+        }
+        let mut found = self.found.borrow_mut();
+        let words = if diagnostic.labels.is_empty() {
+            diagnostic.detail.clone().unwrap_or_default()
+        } else {
+            String::new()
+        };
+        let problem = found.entry((diagnostic.span(), diagnostic.code, words)).or_insert_with(|| Problem {
+            diagnostic: self.traced(instance, diagnostic),
+            keys: Vec::new(),
+            block: None,
+        });
+        if let Some(Instance { address, key: Some(key) }) = instance {
+            problem.keys.push(key.clone());
+            problem.block.get_or_insert_with(|| {
+                let text = address.as_str();
+                Name::new(text.strip_suffix(key.as_str()).map_or(text, |block| block.trim_end_matches('.')))
+            });
+        }
+    }
+
+    /// Tells whether the values do not fit into the stack's budget: nothing more is resolved then.
+    pub(in crate::config) fn are_closed(&self) -> bool {
+        self.last.borrow().is_some()
+    }
+
+    /// Tries something whose problems are told elsewhere, or are none.
+    pub(in crate::config) fn quietly<T>(&self, attempt: impl FnOnce() -> T) -> T {
+        let before = self.found.take();
+        let outcome = attempt();
+        self.found.replace(before);
+        outcome
+    }
+
+    /// Says that what follows is found in an instance of a module, which is used at this place.
+    pub(in crate::config) fn enter(&self, prefix: Name, call: Span) {
+        self.calls.borrow_mut().insert(prefix.clone(), call);
+        self.inside.borrow_mut().push(prefix);
+    }
+
+    /// Says that what follows is found where the module is used.
+    pub(in crate::config) fn leave(&self) {
+        self.inside.borrow_mut().pop();
+    }
+
+    /// Says what is wrong of an instance of a module that is resolved already.
+    pub(in crate::config) fn within(&self, prefix: &Name, say: impl FnOnce()) {
+        if prefix.is_empty() {
+            return say();
+        }
+        self.inside.borrow_mut().push(prefix.clone());
+        say();
+        self.leave();
+    }
+
+    /// Returns where an instance of a module is used; of all of them, where the first is.
+    pub(in crate::config) fn call(&self, place: &str) -> Option<Span> {
+        let calls = self.calls.borrow();
+        let first = calls.range::<str, _>((Bound::Included(place), Bound::Unbounded)).next();
+        let is_it = |name: &Name| name == place || name.rsplit_once('.').is_some_and(|(at, _)| at == place);
+        first.filter(|(name, _)| is_it(name)).map(|(_, call)| *call)
+    }
+
+    /// Returns where every instance of a module is used.
+    pub(in crate::config) fn calls(&self) -> BTreeMap<Name, Span> {
+        self.calls.borrow().clone()
+    }
+
+    /// Adds the calls that lead to where a problem is.
+    fn traced(&self, instance: Option<Instance<'_>>, mut diagnostic: Diagnostic) -> Diagnostic {
+        let calls = self.calls.borrow();
+        if calls.is_empty() {
+            return diagnostic;
+        }
+        let inside = self.inside.borrow();
+        let mut way = match (inside.last(), instance) {
+            (Some(prefix), _) => prefix.as_str(),
+            (None, Some(instance)) => instance.address.as_str(),
+            (None, None) => return diagnostic,
+        };
+        for _ in 0..MOST_CALLS {
+            let call = calls.get(way);
+            let told = |call: &&Span| diagnostic.labels.iter().any(|label| label.span == **call);
+            if let Some(call) = call.filter(|call| !told(call)) {
+                diagnostic = diagnostic.at(*call, format!("used here as {way}"));
+            }
+            let Some((outer, _)) = way.rsplit_once('.') else { break };
+            way = outer;
+        }
+        diagnostic
+    }
+
+    /// Takes back the corrections that would write a key twice: a file with two of them does not parse.
+    pub(in crate::config) fn correct_once(&self, units: &[Vec<Document>]) {
+        let mut found = self.found.borrow_mut();
+        let fixes = found.values().filter_map(|problem| problem.diagnostic.fix.as_ref());
+        let wanted: BTreeMap<Span, String> =
+            fixes.map(|fix| (fix.span, fix.replacement.trim_matches('"').to_owned())).collect();
+        if wanted.is_empty() {
+            return;
+        }
+        let mut again = BTreeSet::new();
+        for document in units.iter().flatten() {
+            written_again(&document.root, &wanted, &mut again);
+        }
+        for problem in found.values_mut() {
+            problem.diagnostic.fix = problem.diagnostic.fix.take().filter(|fix| !again.contains(&fix.span));
+        }
+    }
+
+    /// Tells whether an error is among them.
+    pub(in crate::config) fn any_error(&self) -> bool {
+        let is_error = |problem: &Problem| problem.diagnostic.severity == Severity::Error;
+        self.are_closed() || self.found.borrow().values().any(is_error)
+    }
+
+    /// Returns all problems in the order of their places.
+    pub(in crate::config) fn into_diagnostics(self) -> Vec<Diagnostic> {
+        let found = self.found.into_inner().into_values().map(Problem::into_diagnostic);
+        found.chain(self.last.into_inner()).collect()
+    }
+}
+
+/// Collects the keys whose correction is another key of their map, or is what one above becomes.
+fn written_again(entries: &[Entry], wanted: &BTreeMap<Span, String>, again: &mut BTreeSet<Span>) {
+    let mut keys: Option<BTreeSet<&str>> = None;
+    for entry in entries {
+        if let Some(right) = wanted.get(&entry.key_span) {
+            let keys = keys.get_or_insert_with(|| entries.iter().map(|entry| entry.key.as_str()).collect());
+            if !keys.insert(right) {
+                again.insert(entry.key_span);
+            }
+        }
+        below(&entry.value, wanted, again);
+    }
+}
+
+fn below(node: &Node, wanted: &BTreeMap<Span, String>, again: &mut BTreeSet<Span>) {
+    match &node.value {
+        NodeValue::Mapping(entries) => written_again(entries, wanted, again),
+        NodeValue::Sequence(items) => items.iter().for_each(|item| below(item, wanted, again)),
+        _ => {}
+    }
+}
+
+impl Problem {
+    fn into_diagnostic(self) -> Diagnostic {
+        let Some(block) = self.block else { return self.diagnostic };
+        let mut keys: Vec<&str> = self.keys.iter().map(Name::as_str).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let more = keys.len().saturating_sub(MOST_KEYS);
+        keys.truncate(MOST_KEYS);
+        let word = if keys.len() == 1 { "key" } else { "keys" };
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let place = format!("in {block} ({word} {}{more})", keys.join(", "));
+        let mut diagnostic = self.diagnostic;
+        match diagnostic.labels.first_mut() {
+            Some(label) if label.text.is_empty() => label.text = place,
+            Some(label) => label.text = format!("{}, {place}", label.text),
+            None => diagnostic.detail = Some(place),
+        }
+        diagnostic
+    }
+}

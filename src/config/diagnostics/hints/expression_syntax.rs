@@ -1,0 +1,208 @@
+//! What is wrong with an expression that cannot be read, in plain words: what stands there, and what to write.
+
+use super::other_tools;
+use crate::model::cel::SyntaxError;
+
+/// A slip in an expression.
+pub(in crate::config) struct Slip {
+    /// What stands where something else is expected.
+    pub(in crate::config) detail: String,
+    /// What to write.
+    pub(in crate::config) help: String,
+    /// Where it stands in the expression, in bytes.
+    pub(in crate::config) place: std::ops::Range<usize>,
+    /// What mends it there, where nothing else can be meant.
+    pub(in crate::config) fix: Option<&'static str>,
+}
+
+/// For whoever meant no expression at all.
+const NO_EXPRESSION: &str = "for the text `${` itself, write `$${`";
+
+/// Says what an error of the parser means.
+pub(in crate::config) fn slip(error: &SyntaxError, source: &str) -> Slip {
+    let offset = source.floor_char_boundary(error.offset.unwrap_or_default().min(source.len()));
+    let found = token(&source[offset..]);
+    let place = offset..offset + found.len();
+    let slip = |detail: String, help: &str| Slip {
+        detail,
+        help: help.to_owned(),
+        place: place.clone(),
+        fix: None,
+    };
+    if source.trim().is_empty() {
+        return slip(
+            "Nothing stands between `${` and `}`.".into(),
+            "write an expression there, such as `${env == 'prod'}`",
+        );
+    }
+    if let Some((detail, right)) = other_sign(found) {
+        return Slip { fix: Some(right), ..slip(detail, &format!("write `{right}`")) };
+    }
+    if found == "$" {
+        let detail = "Within `${…}` names stand without a `$`.".into();
+        return Slip { fix: Some(""), ..slip(detail, "take the inner `$` away") };
+    }
+    match other_form(found, &source[..offset]) {
+        Some((detail, help)) => slip(detail, help),
+        None => general(&error.message, source, found, &slip),
+    }
+}
+
+/// Returns what stands here for a sign or word of other languages.
+fn other_sign(found: &str) -> Option<(String, &'static str)> {
+    if let Some(right) = other_tools::root(found) {
+        return Some((format!("`{found}` is a reserved word of expressions."), right));
+    }
+    let right = match found {
+        "=" => return Some(("One `=` compares nothing.".into(), "==")),
+        "and" | "AND" | "&" => "&&",
+        "or" | "OR" => "||",
+        _ => return None,
+    };
+    Some((format!("`{found}` joins no conditions here."), right))
+}
+
+/// Returns what is written here for a form of other languages.
+fn other_form(found: &str, before: &str) -> Option<(String, &'static str)> {
+    let last = before.trim_end().rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let reserved = || format!("`{found}` is a reserved word of expressions.");
+    Some(match (found, last) {
+        ("*", _) if before.trim_end().ends_with('[') => (
+            "`[*]` means nothing here.".into(),
+            "write `values(MAP).map(x, x.ATTRIBUTE)`, as in `values(vm.web).map(v, v.id)`",
+        ),
+        ("|", _) => (
+            "One `|` means nothing: there are no filters.".into(),
+            "for `or`, write `||`; what works on a value is written around it, as in `string(x)`",
+        ),
+        (_, "not") => ("`not` means nothing here.".into(), "write `!` before what is to be false"),
+        ("`", _) => ("A text stands in single quotes.".into(), "write `'text'`"),
+        ("?", _) if before.ends_with('?') => {
+            ("There is no `??`.".into(), "write `get(MAP, 'key', OTHER)`, or `has(x.y) ? x.y : OTHER`")
+        }
+        ("if" | "then" | "unless", _) => (reserved(), "write `CONDITION ? VALUE : OTHER`"),
+        ("for" | "while" | "loop", _) => (reserved(), "write `LIST.map(x, …)`, or `LIST.filter(x, …)`"),
+        _ => return None,
+    })
+}
+
+fn general(message: &str, source: &str, found: &str, slip: &dyn Fn(String, &str) -> Slip) -> Slip {
+    let what =
+        if found.is_empty() { "the expression ends".to_owned() } else { format!("`{found}` stands") };
+    let capital = |text: String| {
+        let mut chars = text.chars();
+        chars.next().map(|first| first.to_uppercase().chain(chars).collect::<String>()).unwrap_or_default()
+    };
+    if let Some(word) = message.strip_prefix("reserved identifier: ") {
+        return slip(format!("`{word}` is a reserved word of expressions."), "give it another name");
+    }
+    if message.contains("conditional") {
+        let help = "write both values: `CONDITION ? VALUE : OTHER`";
+        return slip(capital(format!("{what} where the `:` of `? … : …` is expected.")), help);
+    }
+    if message.contains("after '.'") {
+        return slip(
+            capital(format!("{what} where a name is expected, after the dot.")),
+            "name an attribute, or take the dot away",
+        );
+    }
+    for (closing, opening) in [(")", "("), ("]", "["), ("}", "{")] {
+        if message.starts_with(&format!("expected '{closing}'")) {
+            let help = format!("close the `{opening}` with `{closing}`");
+            return slip(capital(format!("{what} where a `{closing}` is expected.")), &help);
+        }
+    }
+    if source.matches('\'').count() % 2 == 1 || source.matches('"').count() % 2 == 1 {
+        return slip(
+            "A text in quotes is not closed.".into(),
+            "close it with the quote that it begins with",
+        );
+    }
+    if message.contains("expecting <EOF>") {
+        let help = "join the two by an operator, such as `+`, `==` or `&&`, or take one away";
+        return slip(format!("`{found}` follows a whole expression."), help);
+    }
+    if found.is_empty() {
+        return slip(
+            "The expression ends where a value is expected.".into(),
+            &format!("write the value; {NO_EXPRESSION}"),
+        );
+    }
+    slip(
+        format!("`{found}` stands where a value is expected."),
+        &format!("write a value there; {NO_EXPRESSION}"),
+    )
+}
+
+/// Returns what stands at the beginning: a word, a number, or one character.
+fn token(text: &str) -> &str {
+    let word = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+    let one = text.chars().next().map_or(0, char::len_utf8);
+    &text[..word.max(one)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::slip;
+    use crate::model::cel::Program;
+
+    #[test]
+    fn every_slip_is_told_in_plain_words() {
+        let told = |source: &str| {
+            let error = Program::parse(source).expect_err(source);
+            let slip = slip(&error, source);
+            let fix = slip.fix.map(|fix| format!(" | fix: {fix}")).unwrap_or_default();
+            format!("{source} @{} {} | {}{fix}", slip.place.start, slip.detail, slip.help)
+        };
+        let all = [
+            "",
+            "1 +",
+            "vars.x == ",
+            "env = 'prod'",
+            "env == 'a' ? 1",
+            "a and b",
+            "a or b",
+            "not a",
+            "if env then 1",
+            "(env == 'a'",
+            "[1, 2",
+            "a | upper",
+            "a[0].",
+            "1 2",
+            "$vars.x",
+            "env == `a`",
+            "var.x",
+            "env ?? 1",
+            "[for x in vm : x]",
+            "a, b",
+            "package",
+            "1 + * 2",
+            "a ! b",
+        ];
+        insta::assert_snapshot!(all.map(told).join("\n"), @"
+         @0 Nothing stands between `${` and `}`. | write an expression there, such as `${env == 'prod'}`
+        1 + @3 The expression ends where a value is expected. | write the value; for the text `${` itself, write `$${`
+        vars.x ==  @10 The expression ends where a value is expected. | write the value; for the text `${` itself, write `$${`
+        env = 'prod' @4 One `=` compares nothing. | write `==` | fix: ==
+        env == 'a' ? 1 @14 The expression ends where the `:` of `? … : …` is expected. | write both values: `CONDITION ? VALUE : OTHER`
+        a and b @2 `and` joins no conditions here. | write `&&` | fix: &&
+        a or b @2 `or` joins no conditions here. | write `||` | fix: ||
+        not a @4 `not` means nothing here. | write `!` before what is to be false
+        if env then 1 @0 `if` is a reserved word of expressions. | write `CONDITION ? VALUE : OTHER`
+        (env == 'a' @11 The expression ends where a `)` is expected. | close the `(` with `)`
+        [1, 2 @5 The expression ends where a `]` is expected. | close the `[` with `]`
+        a | upper @2 One `|` means nothing: there are no filters. | for `or`, write `||`; what works on a value is written around it, as in `string(x)`
+        a[0]. @5 The expression ends where a name is expected, after the dot. | name an attribute, or take the dot away
+        1 2 @2 `2` follows a whole expression. | join the two by an operator, such as `+`, `==` or `&&`, or take one away
+        $vars.x @0 Within `${…}` names stand without a `$`. | take the inner `$` away | fix: 
+        env == `a` @7 A text stands in single quotes. | write `'text'`
+        var.x @0 `var` is a reserved word of expressions. | write `vars` | fix: vars
+        env ?? 1 @5 There is no `??`. | write `get(MAP, 'key', OTHER)`, or `has(x.y) ? x.y : OTHER`
+        [for x in vm : x] @1 `for` is a reserved word of expressions. | write `LIST.map(x, …)`, or `LIST.filter(x, …)`
+        a, b @1 `,` follows a whole expression. | join the two by an operator, such as `+`, `==` or `&&`, or take one away
+        package @0 `package` is a reserved word of expressions. | give it another name
+        1 + * 2 @4 `*` stands where a value is expected. | write a value there; for the text `${` itself, write `$${`
+        a ! b @2 `!` follows a whole expression. | join the two by an operator, such as `+`, `==` or `&&`, or take one away
+        ");
+    }
+}

@@ -1,0 +1,94 @@
+//! The flow form of YAML as corrections are written in it: `key: { a: b, c: [d, …] }`, with placeholders.
+
+/// A value in flow form.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::config) enum Flow<'t> {
+    /// A word, a quoted text, a placeholder.
+    Scalar(&'t str),
+    /// `[a, b]`.
+    List(Vec<Flow<'t>>),
+    /// `{ a: b }`; `{ … }` has the entry `…`.
+    Map(Vec<(&'t str, Flow<'t>)>),
+}
+
+/// How deep a correction goes at most.
+const MOST_DEEP: usize = 8;
+
+/// Reads `key: value`, and nothing else.
+pub(in crate::config) fn entry(text: &str) -> Option<(&str, Flow<'_>)> {
+    let (entry, rest) = pair(text, 0)?;
+    rest.trim().is_empty().then_some(entry)
+}
+
+fn pair(text: &str, depth: usize) -> Option<((&str, Flow<'_>), &str)> {
+    let is_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '…');
+    let text = text.trim_start();
+    let end = text.find(|c| !is_key(c)).unwrap_or(text.len());
+    let (key, rest) = text.split_at(end);
+    if key.is_empty() {
+        return None;
+    }
+    match rest.strip_prefix(':').filter(|rest| rest.starts_with(' ')) {
+        Some(rest) => {
+            let (value, rest) = value(rest, depth)?;
+            Some(((key, value), rest))
+        }
+        // A placeholder stands for any entries.
+        None => (key == "…" && depth > 0).then_some(((key, Flow::Map(Vec::new())), rest)),
+    }
+}
+
+fn value(text: &str, depth: usize) -> Option<(Flow<'_>, &str)> {
+    let text = text.trim_start();
+    if depth > MOST_DEEP {
+        return None;
+    }
+    if let Some(rest) = text.strip_prefix('{') {
+        let (entries, rest) = several(rest, '}', |text| pair(text, depth + 1))?;
+        return Some((Flow::Map(entries), rest));
+    }
+    if let Some(rest) = text.strip_prefix('[') {
+        let (items, rest) = several(rest, ']', |text| value(text, depth + 1))?;
+        return Some((Flow::List(items), rest));
+    }
+    let end = match text.chars().next()? {
+        quote @ ('"' | '\'') => text[1..].find(quote)? + 2,
+        _ if depth == 0 => text.len(),
+        _ => text.find([',', '}', ']']).unwrap_or(text.len()),
+    };
+    let (scalar, rest) = text.split_at(end);
+    Some((Flow::Scalar(scalar.trim()), rest))
+}
+
+fn several<'t, T>(
+    mut text: &'t str,
+    end: char,
+    read: impl Fn(&'t str) -> Option<(T, &'t str)>,
+) -> Option<(Vec<T>, &'t str)> {
+    let mut found = Vec::new();
+    loop {
+        text = text.trim_start();
+        if let Some(rest) = text.strip_prefix(end) {
+            return Some((found, rest));
+        }
+        let (one, rest) = read(text)?;
+        found.push(one);
+        let rest = rest.trim_start();
+        text = rest.strip_prefix(',').unwrap_or(rest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn corrections_are_read_and_nothing_else_is() {
+        assert_eq!(entry("a: b c"), Some(("a", Flow::Scalar("b c"))));
+        let map = Flow::Map(vec![("x", Flow::Scalar("\"${y}\"")), ("…", Flow::Map(Vec::new()))]);
+        assert_eq!(entry("a: { x: \"${y}\", … }"), Some(("a", map)));
+        for other in ["a", "a:b", "$vpc.main", "a: { b", "a: [b", "a: { b: c } d", "", "…"] {
+            assert_eq!(entry(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Habits from other tools and slips of the hand, and what stands for them here.
+
+use crate::config::syntax::document::{Node, NodeValue, named_entries};
+use crate::config::syntax::quoting;
+use crate::model::address::is_legal_segment;
+
+/// Returns what stands for another tool's block.
+pub(in crate::config) fn block(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "version" => "the language's version is said by `stead: 1` (KDL: `stead 1`); remove this line",
+        "resource" | "resources" | "services" => {
+            "blocks stand at the top by their kind, as in `KIND: { NAME: { … } }`: take this level out"
+        }
+        "variable" | "variables" | "inputs" => "variables are declared under `vars`",
+        "output" => "outputs are declared under `outputs`",
+        "local" => "locals are declared under `locals`",
+        "check" | "checks" | "rules" | "policies" | "assert" | "validation" => {
+            "rules are declared under `policy`; the check of a variable stands in its declaration"
+        }
+        "environment" | "env" | "workspaces" | "workspace" => {
+            "environments are declared under `environments`"
+        }
+        "depends_on" | "lifecycle" | "when" | "for_each" | "deliver_secret" | "count" => {
+            "it belongs to a resource: indent it into the block that it is about"
+        }
+        "module" | "modules" => "modules are used by `use: { NAME: { source: … } }`",
+        "apiVersion" => {
+            "this is a manifest for Kubernetes; here a block is `KIND: { NAME: { … } }`, as in `vm: { web: { … } }`"
+        }
+        "provider" | "providers" | "terraform" | "required_providers" => {
+            "there is one service, and its key comes from `stead login` or STEAD_API_KEY: remove the block"
+        }
+        _ => return None,
+    })
+}
+
+/// Returns the block that another tool calls so, and that is written alike.
+pub(in crate::config) fn renamed(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "variable" | "variables" | "inputs" => "vars",
+        "output" => "outputs",
+        "local" => "locals",
+        _ => return None,
+    })
+}
+
+/// Returns what stands for another tool's key of a resource.
+pub(in crate::config) fn key(name: &str, known: &[&str]) -> Option<&'static str> {
+    Some(match name {
+        "count" | "replicas" | "scale" => {
+            "several of a kind are written by `for_each: [a, b]`; zero or one by `when: \"${…}\"`"
+        }
+        "if" | "condition" | "enabled" | "create" => "zero or one is written by `when: \"${…}\"`",
+        // What the block knows by another name is told by `attribute`.
+        "tags" | "labels" | "annotations" | "metadata" if !known.contains(&"labels") => {
+            "the service keeps none of it: remove it; what tells them apart is the `name`"
+        }
+        "environment" | "env" | "envs" if known.contains(&"env_vars") => {
+            "the variables of its process are written under `env_vars`"
+        }
+        _ => return None,
+    })
+}
+
+/// Returns the attribute that another tool's key stands for, where the block has it.
+pub(in crate::config) fn attribute<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    let ours: &[&str] = match name {
+        "instance_type" | "machine_type" | "server_type" | "flavor" | "flavour" | "sku" | "size"
+        | "tier" | "instance_class" | "node_type" => &["plan"],
+        "image" | "ami" | "os" | "source_image" => &["template"],
+        "cidr_block" | "ip_range" | "ip_cidr_range" | "address_space" | "range" => &["cidr"],
+        "location" | "zone" | "datacenter" | "availability_zone" => &["region"],
+        "keys" | "key_name" | "key_pair" => &["ssh_keys"],
+        "startup_script" | "cloud_init" | "userdata" => &["user_data"],
+        "allocated_storage" | "disk_size" | "size_gb" | "disk_gb" | "storage" => &["storage_gb", "size"],
+        "engine_type" | "db_engine" => &["engine"],
+        "tags" => &["labels"],
+        _ => return None,
+    };
+    ours.iter().find_map(|ours| known.iter().find(|known| *known == ours).copied())
+}
+
+/// Returns what stands in `lifecycle` for a word of our own or of another tool.
+pub(in crate::config) fn lifecycle(name: &str) -> Option<&'static str> {
+    Some(match name.to_lowercase().replace(['_', '-'], "").as_str() {
+        "protect" | "protected" | "preventdestroy" | "deletionprotection" | "terminationprotection" => {
+            "protect: true"
+        }
+        "ignoredrift" | "ignorechanges" | "ignore" => "ignore_drift: [ATTRIBUTE]",
+        "createbeforedestroy" | "createbeforedelete" | "replace" => "replace: create_first",
+        "deletebeforereplace" | "destroybeforecreate" => "replace: delete_first",
+        "preventreplace" | "neverreplace" => "replace: never",
+        "onremove" | "ondelete" | "keep" | "retain" | "retainondelete" | "deletionpolicy"
+        | "removalpolicy" | "skipdestroy" => "on_remove: keep",
+        "timeouts" | "timeout" | "customtimeouts" => "timeouts: { create: 30m }",
+        "finalsnapshot" | "skipfinalsnapshot" => "final_snapshot: true",
+        _ => return None,
+    })
+}
+
+/// Returns what stands for a word of another tool's `lifecycle` that has no place in ours.
+pub(in crate::config) fn beside_lifecycle(name: &str) -> Option<&'static str> {
+    Some(match name.to_lowercase().replace(['_', '-'], "").as_str() {
+        "precondition" | "postcondition" => {
+            "rules stand at the top, under `policy`; the check of a variable stands in its declaration"
+        }
+        "replacetriggeredby" | "replaceonchanges" | "triggers" => {
+            "what the API cannot change in place is replaced by itself; for once, say `--replace ADDRESS` to a plan"
+        }
+        "dependson" => "`depends_on` stands beside `lifecycle`, in the block itself",
+        "foreach" => "`for_each` stands beside `lifecycle`, in the block itself",
+        "when" | "count" | "enabled" => "zero or one is written by `when`, beside `lifecycle`",
+        _ => return None,
+    })
+}
+
+/// Returns what stands for the first name of an expression that does not parse.
+pub(in crate::config) fn root(name: &str) -> Option<&'static str> {
+    // A reserved word of expressions, and Terraform's name of them.
+    (name == "var").then_some("vars")
+}
+
+/// Returns what stands for another tool's root of a reference.
+pub(in crate::config) fn reference(root: &str) -> Option<&'static str> {
+    Some(match root {
+        "module" => "what a module gives is `$use.NAME.OUTPUT`",
+        "local" => "a local is `$locals.NAME`",
+        "var" | "variable" | "variables" | "input" | "inputs" => "a variable is `$vars.NAME`",
+        "environment" | "workspace" => "the environment's name is `$env`",
+        "output" | "outputs" => "an output is read by other stacks only; name what it is made of",
+        "count" => "an instance's own key is `$each.key`",
+        _ => return None,
+    })
+}
+
+/// Returns the name of another tool's type of variables here.
+pub(in crate::config) fn variable_type(name: &str) -> Option<&'static str> {
+    Some(match name.to_lowercase().as_str() {
+        "text" | "str" | "varchar" => "string",
+        "integer" | "i64" | "i32" | "long" => "int",
+        "boolean" => "bool",
+        "float" | "double" | "decimal" => "number",
+        "network" | "subnet" | "ip" => "cidr",
+        "password" | "sensitive" => "secret",
+        "list" | "array" | "tuple" => "list(string)",
+        "set" => "set(string)",
+        "map" | "object" | "dict" => "map(string)",
+        _ => return None,
+    })
+}
+
+/// Returns the duration that a text of another form means.
+pub(in crate::config) fn duration(text: &str) -> Option<String> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let unit = match unit.trim().to_ascii_lowercase().as_str() {
+        "s" | "sec" | "secs" | "second" | "seconds" => 's',
+        "m" | "min" | "mins" | "minute" | "minutes" => 'm',
+        "h" | "hr" | "hrs" | "hour" | "hours" => 'h',
+        _ => return None,
+    };
+    (!number.is_empty()).then(|| format!("{number}{unit}"))
+}
+
+/// Returns how a list of `NAME=value`, or of `name` and `value`, is written as a map.
+pub(in crate::config) fn pairs(items: &[Node]) -> Option<String> {
+    let first = items.first()?;
+    let part = |key: &str| named_entries(first)?.iter().find(|entry| entry.key == key)?.value.scalar();
+    let (name, value) = if let Some(text) = first.scalar() {
+        text.text.split_once('=')?
+    } else {
+        let name = part("name").or_else(|| part("key"))?;
+        (name.text.as_str(), part("value")?.text.as_str())
+    };
+    let name = name.trim();
+    (!name.is_empty()).then(|| {
+        let (yaml, kdl) = (quoting::yaml(value.trim(), true), quoting::kdl(value.trim()));
+        format!("write each entry as a key with its value: `{name}: {yaml}` (KDL: `{name}={kdl}`)")
+    })
+}
+
+fn is_name(node: &Node) -> bool {
+    node.scalar().is_some_and(|scalar| is_legal_segment(&scalar.text))
+}
+
+/// Returns how names alone are written where blocks have names.
+pub(in crate::config) fn names(block: &str, node: &Node) -> Option<String> {
+    let inner = named_only(block);
+    match &node.value {
+        NodeValue::Scalar(scalar) if is_name(node) => {
+            Some(format!("write `{block}: {{ {}: {inner} }}`", scalar.text))
+        }
+        NodeValue::Sequence(items) if !items.is_empty() && items.iter().all(is_name) => {
+            let names = items.iter().filter_map(Node::scalar);
+            let entries: Vec<_> = names.map(|scalar| format!("{}: {inner}", scalar.text)).collect();
+            let entries = entries.join(", ");
+            Some(format!("each entry is a key, not an item: write `{block}: {{ {entries} }}`"))
+        }
+        _ => None,
+    }
+}
+
+/// Returns what stands behind a name in a block: nothing more, where a name alone may stand.
+fn named_only(block: &str) -> &'static str {
+    if matches!(block, "environments" | "users") { "{}" } else { "{ … }" }
+}
+
+/// Returns what is meant by a value where a map is needed, and the text that mends it.
+pub(in crate::config) fn map(name: &str, node: &Node) -> Option<(String, Option<String>)> {
+    match &node.value {
+        NodeValue::Scalar(scalar) if !scalar.text.contains('=') => {
+            let (key, value) = scalar.text.split_once([' ', ':'])?;
+            let one = is_legal_segment(key) && !value.trim().is_empty() && !value.trim().contains(' ');
+            let right = format!("{key}: {}", quoting::yaml(value.trim(), false));
+            one.then(|| (format!("write `{right}`: a colon and a space between the two"), None))
+        }
+        NodeValue::Scalar(scalar) => {
+            let (key, value) = scalar.text.split_once('=')?;
+            let (key, value) = (key.trim(), value.trim());
+            let one = is_legal_segment(key) && !value.is_empty() && !value.contains(['=', '\n']);
+            let right = format!("{key}: {}", quoting::yaml(value.trim_matches('"'), false));
+            one.then(|| (format!("write `{right}`: a colon and a space, not `=`"), Some(right)))
+        }
+        NodeValue::Sequence(items) => {
+            let named = |item: &Node| {
+                let entries = named_entries(item)?.iter();
+                let name = entries.clone().find(|entry| entry.key == "name")?.value.scalar()?;
+                is_legal_segment(&name.text).then(|| name.text.clone())
+            };
+            let first = items.first().and_then(named)?;
+            Some((
+                format!("each entry is a key, not an item: write `{name}: {{ {first}: {{ … }} }}`"),
+                None,
+            ))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_labels_where_there_are_some() {
+        assert!(key("tags", &["name"]).is_some_and(|help| help.contains("keeps none of it")));
+        assert_eq!((key("tags", &["labels"]), attribute("tags", &["labels"])), (None, Some("labels")));
+        assert_eq!(attribute("tags", &["name"]), None);
+    }
+
+    #[test]
+    fn durations_of_other_forms_are_understood() {
+        for (text, meant) in [("30 min", Some("30m")), ("1hour", Some("1h")), ("5 Seconds", Some("5s"))] {
+            assert_eq!(duration(text).as_deref(), meant, "{text}");
+        }
+        for text in ["30", "min", "1d", "", "1.5h"] {
+            assert_eq!(duration(text), None, "{text}");
+        }
+    }
+}

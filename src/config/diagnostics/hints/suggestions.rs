@@ -1,0 +1,250 @@
+//! Corrections on their way out: written in the syntax of the file that they are about, and called sure only
+//! where nothing else can be meant.
+
+use super::flow_style::{self, Flow};
+use crate::config::keywords;
+use crate::config::syntax::document::Syntax;
+use crate::config::syntax::limits::syntax_of;
+use crate::config::syntax::quoting;
+use crate::model::diagnostic::{Diagnostic, Fix};
+use crate::model::schema::Registry;
+use crate::model::source::Sources;
+
+/// How help begins that guesses.
+const GUESS: &str = "did you mean ";
+/// How the other form of a correction follows the first.
+const OTHER: &str = " (KDL: ";
+/// From how many characters on one wrong character leaves no doubt.
+const SURE: usize = 4;
+/// From how many on two do.
+const SURER: usize = 9;
+
+/// Gives the corrections of problems their last form.
+pub(in crate::config) fn finished(
+    registry: &Registry,
+    sources: &Sources,
+    problems: Vec<Diagnostic>,
+) -> Vec<Diagnostic> {
+    problems.into_iter().map(|problem| finish(registry, sources, problem)).collect()
+}
+
+/// Returns a help with what is to be written as the syntax of a file has it.
+#[must_use]
+pub fn spoken(registry: &Registry, file: &str, help: &str) -> String {
+    match syntax_of(file) {
+        Some(Syntax::Kdl) => in_kdl(registry, &one_form(help, Syntax::Kdl)),
+        _ => one_form(help, Syntax::Yaml),
+    }
+}
+
+fn finish(registry: &Registry, sources: &Sources, mut problem: Diagnostic) -> Diagnostic {
+    let guessed = problem.help.as_deref().is_some_and(|help| help.starts_with(GUESS));
+    let written = |fix: &Fix| {
+        let text = &sources.get(fix.span.source)?.text;
+        text.get(fix.span.start as usize..fix.span.end as usize).map(str::to_owned)
+    };
+    let sure = |fix: &Fix| {
+        let old = written(fix).unwrap_or_default();
+        !is_word(registry, unquoted(&old)) && is_sure(unquoted(&old), unquoted(&fix.replacement))
+    };
+    problem.fix = problem.fix.map(|fix| Fix { sure: fix.sure && (!guessed || sure(&fix)), ..fix });
+    let source = problem.span().and_then(|span| sources.get(span.source));
+    let Some(syntax) = source.and_then(|source| syntax_of(&source.path)) else { return problem };
+    problem.help = problem.help.map(|help| one_form(&help, syntax));
+    if syntax == Syntax::Kdl {
+        problem.help = problem.help.map(|help| in_kdl(registry, &help));
+        problem.fix = problem.fix.map(|fix| match written(&fix) {
+            Some(old) => Fix { replacement: kdl_value(&old, &fix.replacement), ..fix },
+            None => fix,
+        });
+    }
+    problem
+}
+
+/// Tells whether the language knows a word, which then is no slip of another one: it stands in the wrong place.
+fn is_word(registry: &Registry, written: &str) -> bool {
+    let tables =
+        [keywords::TOP, keywords::BODY, keywords::LIFECYCLE, keywords::VARIABLE, keywords::ENVIRONMENT];
+    tables.iter().any(|words| keywords::find(words, written).is_some())
+        || registry.kinds.iter().any(|kind| kind.name == written || kind.attribute(written).is_some())
+}
+
+/// Tells whether a word can only be a slip of another one. Digits are none: `std-2c-4g` is not `std-1c-4g`.
+fn is_sure(written: &str, meant: &str) -> bool {
+    let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
+    if plain(written) == plain(meant) {
+        return true;
+    }
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+    let length = written.chars().count();
+    let sorted = |text: &str| {
+        let mut letters: Vec<char> = text.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let most = match length {
+        SURER.. => 2,
+        SURE.. => 1,
+        // A letter that is missing, or two that changed places.
+        3 if meant.chars().count() == 4 || sorted(written) == sorted(meant) => 1,
+        _ => return false,
+    };
+    digits(written) == digits(meant) && strsim::damerau_levenshtein(written, meant) <= most
+}
+
+fn unquoted(text: &str) -> &str {
+    let text = text.trim_matches('#');
+    for quote in ['"', '\''] {
+        if let Some(inner) = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {
+            return inner;
+        }
+    }
+    text
+}
+
+/// Keeps the one of two forms that the file's syntax has.
+fn one_form(help: &str, syntax: Syntax) -> String {
+    let Some((before, rest)) = help.split_once(OTHER) else { return help.to_owned() };
+    // The form in parentheses stands in backquotes.
+    let Some((other, after)) = rest.split_once("`)") else { return help.to_owned() };
+    let first = before.strip_suffix('`').and_then(|text| text.rsplit_once('`'));
+    match (syntax, first) {
+        (Syntax::Kdl, Some((before, _))) => format!("{before}{other}`{after}"),
+        _ => format!("{before}{after}"),
+    }
+}
+
+/// Writes the corrections of a help in KDL.
+fn in_kdl(registry: &Registry, help: &str) -> String {
+    let mut text = String::with_capacity(help.len());
+    for (n, part) in help.split('`').enumerate() {
+        if n > 0 {
+            text.push('`');
+        }
+        let is_quoted = n % 2 == 1;
+        match flow_style::entry(part).filter(|_| is_quoted) {
+            Some((key, value)) => text.push_str(&node(registry, key, &value)),
+            None if is_quoted && part.starts_with("\"${") => text.push_str(&scalar(part)),
+            None => text.push_str(part),
+        }
+    }
+    text
+}
+
+/// Writes an entry as KDL does.
+fn node(registry: &Registry, key: &str, value: &Flow<'_>) -> String {
+    let names_blocks =
+        |key: &str| matches!(key, "use" | "KIND") || registry.top_level().any(|kind| kind.name == key);
+    match value {
+        Flow::Map(entries) => match entries.as_slice() {
+            [(name, inner @ Flow::Map(_))] if names_blocks(key) => {
+                format!("{key} {}", node(registry, name, inner))
+            }
+            entries if entries.iter().all(|(_, value)| matches!(value, Flow::Scalar(_))) => {
+                let properties = entries.iter().filter_map(|(key, value)| match value {
+                    Flow::Scalar(text) => Some(format!(" {key}={}", scalar(text))),
+                    _ => None,
+                });
+                format!("{key}{}", properties.collect::<String>())
+            }
+            entries => {
+                let inner: Vec<_> = entries.iter().map(|(key, value)| node(registry, key, value)).collect();
+                format!("{key} {{ {} }}", inner.join("; "))
+            }
+        },
+        Flow::List(items) => match items.as_slice() {
+            [map @ Flow::Map(_)] => node(registry, key, map),
+            items => {
+                let items = items.iter().filter_map(|item| match item {
+                    Flow::Scalar(text) => Some(format!(" {}", scalar(text))),
+                    _ => None,
+                });
+                format!("{key}{}", items.collect::<String>())
+            }
+        },
+        Flow::Scalar(text) => format!("{key} {}", scalar(text)),
+    }
+}
+
+/// Writes a value of YAML as KDL does.
+fn scalar(text: &str) -> String {
+    match text {
+        "true" | "false" | "null" => format!("#{text}"),
+        "…" => text.to_owned(),
+        _ if quoting::is_number(text) => text.to_owned(),
+        _ => quoting::kdl(&unquoted(text).replace("\\\"", "\"")),
+    }
+}
+
+/// Writes the new text of a place as KDL does, where that is a value and no part of one.
+fn kdl_value(old: &str, new: &str) -> String {
+    let is_value = old.starts_with(['"', '#']) && old != "#";
+    if is_value || new.starts_with(['"', '\'']) || matches!(new, "true" | "false" | "null") {
+        scalar(new)
+    } else {
+        new.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::REGISTRY;
+
+    #[test]
+    fn only_a_slip_is_mended_unasked() {
+        for (written, meant, sure) in [
+            ("mian", "main", true),
+            ("Template", "template", true),
+            ("storage-gb", "storage_gb", true),
+            ("healthcheck_pth", "health_check_path", true),
+            ("ulr", "url", true),
+            ("nam", "name", true),
+            ("UTC+2", "UTC", false),
+            ("std-1c-2g", "std-2c-2g", false),
+            ("vpn", "vpc", false),
+        ] {
+            assert_eq!(is_sure(written, meant), sure, "{written}");
+        }
+        assert!(
+            is_word(&REGISTRY, "protect") && is_word(&REGISTRY, "template") && !is_word(&REGISTRY, "mian")
+        );
+    }
+
+    #[test]
+    fn help_speaks_the_language_of_its_file() {
+        for (help, kdl) in [
+            ("write `lifecycle: { protect: true }`", "write `lifecycle protect=#true`"),
+            ("add `size: …`", "add `size …`"),
+            ("write `for_each: [a, b]`", "write `for_each a b`"),
+            ("zero or one by `when: \"${…}\"`", "zero or one by `when \"${…}\"`"),
+            ("write `timeouts: { create: 30m }`", "write `timeouts create=\"30m\"`"),
+            ("write `moved: [{ from: …, to: … }]`", "write `moved from=… to=…`"),
+            ("use `use: { NAME: { source: … } }`", "use `use NAME source=…`"),
+            ("as in `KIND: { NAME: { … } }`", "as in `KIND NAME { … }`"),
+            ("write `app: { NAME: { domains: { … } } }`", "write `app NAME { domains { … } }`"),
+            ("put `stack: NAME` (KDL: `stack NAME`) into it", "put `stack NAME` into it"),
+            ("did you mean `$vpc.main`?", "did you mean `$vpc.main`?"),
+        ] {
+            assert_eq!(in_kdl(&REGISTRY, &one_form(help, Syntax::Kdl)), kdl, "{help}");
+        }
+        let both = "put `stack: NAME` (KDL: `stack NAME`) into it";
+        assert_eq!(one_form(both, Syntax::Yaml), "put `stack: NAME` into it");
+    }
+
+    #[test]
+    fn what_is_put_into_kdl_is_kdl() {
+        for (old, new, wanted) in [
+            ("\"yes\"", "true", "#true"),
+            ("\"10.0.0.1/16\"", "10.0.0.0/16", "\"10.0.0.0/16\""),
+            ("\"/a\"", "'/b'", "\"/b\""),
+            ("20GB", "20", "20"),
+            ("=", "==", "=="),
+            ("and", "&&", "&&"),
+            ("yes", "true", "#true"),
+            ("main.x", "main", "main"),
+        ] {
+            assert_eq!(kdl_value(old, new), wanted, "{old}");
+        }
+    }
+}

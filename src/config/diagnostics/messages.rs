@@ -1,0 +1,69 @@
+//! Diagnostics that several parts report: unknown words, values of another type, expressions that fail.
+
+use super::codes;
+use crate::config::keywords::{self, Words};
+use crate::config::resolve::blocks::attributes::unknown_key;
+use crate::config::resolve::evaluator::sensitive_problem;
+use crate::config::syntax::document::Entry;
+use crate::config::types::scalar::Mismatch;
+use crate::model::budget::{MOST_NODES, MOST_TEXT};
+use crate::model::diagnostic::Diagnostic;
+use crate::model::expression::EvaluationError;
+use crate::model::source::Span;
+
+/// Returns the problem of a mismatch at a place.
+pub(in crate::config) fn mismatch(slip: &Mismatch, span: Span) -> Diagnostic {
+    if slip.code == codes::SENSITIVE {
+        return sensitive_problem();
+    }
+    let mut problem = Diagnostic::error(slip.code, slip.summary).at(span, "").detail(slip.detail.clone());
+    problem.help.clone_from(&slip.help);
+    match &slip.fix {
+        Some(fix) => problem.fix(span, fix.clone()),
+        None => problem,
+    }
+}
+
+/// Returns the problem of a key that is none of the language's words for its place.
+pub(in crate::config) fn unknown_word(entry: &Entry, words: Words) -> Diagnostic {
+    unknown_key(entry, &keywords::names(words).collect::<Vec<_>>())
+}
+
+/// Returns the problem of the value that does not fit into the stack's budget any more.
+pub(in crate::config) fn too_large(span: Span) -> Diagnostic {
+    Diagnostic::error(codes::TOO_LARGE, "the values of this stack take too much memory")
+        .at(span, "")
+        .detail(format!(
+            "Together they may hold {} MiB of text and {MOST_NODES} values besides what the files hold, at \
+             most 256 levels deep, and a copy counts like the first. This one goes beyond that.",
+            MOST_TEXT >> 20
+        ))
+        .help("repeat less: shorten lists and texts that other values are made of, or split the stack")
+}
+
+/// Returns the problem of an expression that has no value.
+pub(in crate::config) fn evaluation_problem(
+    error: &EvaluationError,
+    span: Span,
+    source: Option<&str>,
+) -> Diagnostic {
+    let what = source
+        .map(|source| format!(" (`{}`)", crate::config::syntax::quoting::shown(source)))
+        .unwrap_or_default();
+    match error {
+        EvaluationError::Failed(why) => {
+            Diagnostic::error(codes::FAILED, "an expression has no value").at(span, "").detail(format!(
+                "The expression{what} fails: {why}{}",
+                if why.ends_with('?') { "" } else { "." }
+            ))
+        }
+        EvaluationError::Sensitive => sensitive_problem(),
+        EvaluationError::TooLong(steps) => {
+            Diagnostic::error(codes::TOO_LONG, "an expression takes too long")
+                .at(span, "")
+                .detail(format!("The expression{what} was stopped after {steps} steps."))
+                .help("go through smaller lists, or nest fewer `map`, `filter`, `all` and `exists`")
+        }
+        EvaluationError::TooLarge => too_large(span),
+    }
+}

@@ -1,0 +1,7 @@
+//! Diagnostics of a configuration: their codes, messages, hints, and the collector that orders them.
+
+pub mod codes;
+pub(super) mod collector;
+pub mod hints;
+pub(super) mod messages;
+pub(super) mod variable_files;

@@ -1,0 +1,162 @@
+//! Variable files hold secrets, and whoever reads a diagnostic may not: of such a file it names the path and
+//! the line, and shows neither the line nor a value. Pure.
+
+use std::collections::{BTreeSet, HashSet};
+
+use crate::config::syntax::document::{Document, Entry, Node, NodeValue};
+use crate::config::syntax::limits;
+use crate::model::address::Name;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::source::{Source, SourceId, Sources};
+
+/// Bytes of a value that no message repeats: fewer are found in any sentence.
+const SHARED: usize = 6;
+
+/// What a message has in the place of a value.
+const NOT_SHOWN: &str = "(not shown)";
+
+/// Returns the problems of a variable file that cannot be parsed: each line once, in words that are the same
+/// whatever stands on it.
+pub(in crate::config) fn unreadable(source: &Source, found: &[Diagnostic]) -> Vec<Diagnostic> {
+    let mut told = BTreeSet::new();
+    let mut problems = Vec::new();
+    for problem in found {
+        let line = problem.span().map(|span| source.line_column(span.start).0);
+        if !told.insert((line, problem.code)) {
+            continue;
+        }
+        let meaning = limits::CODES.iter().find(|(code, _)| *code == problem.code);
+        let meaning = meaning.map_or("The file cannot be read.", |(_, meaning)| meaning);
+        let said = Diagnostic::error(problem.code, "a variable file cannot be read")
+            .detail(format!("{meaning} What the line says is not shown: it may be a secret."))
+            .help(format!("compare the line with the examples of `stead explain {}`", problem.code));
+        problems.push(match problem.span() {
+            Some(span) => said.at(span, ""),
+            None => said,
+        });
+    }
+    problems
+}
+
+/// What the values of variable files say, in pieces.
+#[derive(Default)]
+pub(in crate::config) struct Withheld {
+    files: Vec<SourceId>,
+    pieces: HashSet<[u8; SHARED]>,
+}
+
+impl Withheld {
+    /// Returns files of which nothing is known but that they could not be read.
+    pub(in crate::config) fn of_files(files: &[SourceId]) -> Self {
+        Self { files: files.to_vec(), ..Self::default() }
+    }
+
+    /// Returns what these files hold. Values of secret variables are not looked for: no message is made of
+    /// them, and one that had their words by chance would tell.
+    pub(in crate::config) fn new(files: &[(Name, Document)], secrets: &BTreeSet<&Name>) -> Self {
+        let mut withheld = Self::default();
+        for (_, document) in files {
+            withheld.files.push(document.source);
+            for entry in document.root.iter().filter(|entry| !secrets.contains(&entry.key)) {
+                withheld.add(&entry.value);
+            }
+        }
+        withheld
+    }
+
+    fn add(&mut self, node: &Node) {
+        match &node.value {
+            NodeValue::Scalar(scalar) => self.add_text(&scalar.text),
+            NodeValue::Sequence(items) => items.iter().for_each(|item| self.add(item)),
+            NodeValue::Mapping(entries) => entries.iter().for_each(|Entry { key, value, .. }| {
+                self.add_text(key);
+                self.add(value);
+            }),
+            NodeValue::Null | NodeValue::Bare => {}
+        }
+    }
+
+    fn add_text(&mut self, text: &str) {
+        let pieces = text.as_bytes().windows(SHARED);
+        self.pieces.extend(pieces.filter_map(|piece| <[u8; SHARED]>::try_from(piece).ok()));
+    }
+
+    /// Takes lines and values of the files out of problems. What the other files say, too, stays: it is no
+    /// news.
+    pub(in crate::config) fn redact(&self, problems: &mut [Diagnostic], sources: &Sources) {
+        if self.files.is_empty() {
+            return;
+        }
+        let others: Vec<&str> = sources
+            .iter()
+            .filter(|(id, _)| !self.files.contains(id))
+            .map(|(_, source)| &*source.text)
+            .collect();
+        for problem in problems {
+            for label in &mut problem.labels {
+                if self.files.contains(&label.span.source) {
+                    label.span = sources.line_of(label.span);
+                }
+                label.text = self.redacted(&label.text, &others);
+            }
+            problem.summary = self.redacted(&problem.summary, &others);
+            problem.detail = problem.detail.take().map(|text| self.redacted(&text, &others));
+            problem.help = problem.help.take().map(|text| self.redacted(&text, &others));
+            problem.fix = problem.fix.take().filter(|fix| {
+                !self.files.contains(&fix.span.source)
+                    && self.redacted(&fix.replacement, &others) == fix.replacement
+            });
+        }
+    }
+
+    fn redacted(&self, text: &str, others: &[&str]) -> String {
+        let mut shown = String::with_capacity(text.len());
+        let mut at = 0;
+        while let Some((start, end)) = self.next(text, at) {
+            let run = &text[start..end];
+            shown.push_str(&text[at..start]);
+            shown.push_str(if others.iter().any(|other| other.contains(run)) { run } else { NOT_SHOWN });
+            at = end;
+        }
+        shown.push_str(&text[at..]);
+        shown
+    }
+
+    /// Returns the next run of pieces from an offset on, in whole characters.
+    fn next(&self, text: &str, from: usize) -> Option<(usize, usize)> {
+        let bytes = text.as_bytes();
+        let is_piece = |at: usize| {
+            let piece = bytes.get(at..at + SHARED).and_then(|piece| <[u8; SHARED]>::try_from(piece).ok());
+            piece.is_some_and(|piece| self.pieces.contains(&piece))
+        };
+        let first = (from..bytes.len()).find(|at| is_piece(*at))?;
+        let last = (first..bytes.len()).take_while(|at| is_piece(*at)).last()?;
+        let start = (from..=first).rev().find(|at| text.is_char_boundary(*at))?;
+        let end = (last + SHARED..=bytes.len()).find(|at| text.is_char_boundary(*at))?;
+        Some((start, end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::syntax::limits::span;
+    use crate::config::syntax::yaml;
+
+    #[test]
+    fn runs_of_values_are_taken_out_and_others_stay() {
+        let source = Source::new("v.yaml", "size: kanarienvögel\nname: shared-word\n");
+        let mut sources = Sources::default();
+        let id = sources.add(source.clone());
+        sources.add(Source::new("stead.yaml", "name: shared-word"));
+        let document = yaml::parse(id, &source).unwrap();
+        let withheld = Withheld::new(&[("v.yaml".into(), document)], &BTreeSet::new());
+        let said = "It takes one of a, b, and this is `anarienvö…`, with shared-word.";
+        let mut problems = [Diagnostic::error("S0223", "x").detail(said).at(span(id, 6, 9), "kanarien")];
+        withheld.redact(&mut problems, &sources);
+        let wanted = "It takes one of a, b, and this is `(not shown)…`, with shared-word.";
+        assert_eq!(problems[0].detail.as_deref(), Some(wanted));
+        assert_eq!(problems[0].labels[0].text, NOT_SHOWN);
+        assert_eq!(problems[0].labels[0].span.start, 0);
+    }
+}

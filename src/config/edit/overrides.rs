@@ -1,0 +1,27 @@
+//! What environments replace, where addresses change: `environments.prod.set: { shop.vm.web.plan: … }`.
+
+use super::request::{Edit, File, Path};
+use crate::config::syntax::limits::parse;
+use crate::model::address::Name;
+use crate::model::source::SourceId;
+
+/// Returns the edits by which each path that an environment replaces is written as `new` has it; `None` keeps it.
+#[must_use]
+pub fn settings(file: &File<'_>, new: &dyn Fn(&str) -> Option<String>) -> Vec<Edit> {
+    let parsed = parse(SourceId(0), file.source, &|word| file.is_kind(word));
+    let Some(Ok(document)) = parsed else { return Vec::new() };
+    let mut edits = Vec::new();
+    for block in document.root.iter().filter(|entry| entry.key == "environments") {
+        for environment in block.value.entries().unwrap_or_default() {
+            let words = environment.value.entries().unwrap_or_default();
+            let set = words.iter().filter(|word| word.key == "set");
+            for entry in set.flat_map(|set| set.value.entries().unwrap_or_default()) {
+                if let Some(new) = new(&entry.key) {
+                    let place = Path::of("environments").key(environment.key.clone()).key("set");
+                    edits.push(Edit::Rename(place.key(entry.key.clone()), Name::new(new)));
+                }
+            }
+        }
+    }
+    edits
+}

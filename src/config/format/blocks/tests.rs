@@ -1,0 +1,105 @@
+//! Written text is read back as it was meant.
+
+use proptest::prelude::*;
+
+use super::{Block, Entry, Page, Printed, blocks};
+use crate::config::syntax::document::{Document, NodeValue, Syntax};
+use crate::config::syntax::{kdl, yaml};
+use crate::model::source::{Source, SourceId};
+
+fn entry(key: &str, value: Printed) -> Entry {
+    Entry { key: key.into(), value, mark: 0 }
+}
+
+fn text(text: &str) -> Printed {
+    Printed::Text(text.into())
+}
+
+fn sample() -> Vec<Block> {
+    let rig = Printed::Map(vec![entry("hook", text("a b")), entry("length", Printed::Number("3".into()))]);
+    let entries = vec![
+        entry("name", text("Web: $1 #2")),
+        entry("vpc", Printed::Reference("$vpc.main".into())),
+        entry("version", text("1.31")),
+        entry("painted", Printed::Bool(true)),
+        entry("power", text("off")),
+        entry("note", Printed::Null),
+        entry("tags", Printed::List(vec![text("a"), text("203.0.113.0/24"), text("{x}")])),
+        entry("keys", Printed::List(vec![text(&"k".repeat(60)), text(&"l".repeat(60))])),
+        entry("none", Printed::List(Vec::new())),
+        entry("rig", rig),
+        entry("users", Printed::Map(vec![entry("reporting", Printed::Map(Vec::new()))])),
+    ];
+    let block = |name: &str, entries| Block { word: "vm".into(), name: name.into(), entries, mark: 7 };
+    vec![block("web", entries), block("bare", Vec::new())]
+}
+
+#[test]
+fn both_syntaxes_read_as_a_person_writes_them() {
+    let yaml = blocks(Syntax::Yaml, &sample()).text;
+    let head = "vm:\n  web:\n    name: \"Web: $$1 #2\"\n    vpc: $vpc.main\n    version: \"1.31\"\n";
+    assert!(yaml.starts_with(head), "{yaml}");
+    for part in [
+        "    painted: true\n    power: \"off\"\n    note: null\n    tags: [a, 203.0.113.0/24, \"{x}\"]\n",
+        "    keys:\n      - kkk",
+        "    none: []\n    rig:\n      hook: a b\n      length: 3\n    users:\n      reporting: {}\n  bare: {}\n",
+    ] {
+        assert!(yaml.contains(part), "{yaml}");
+    }
+    let kdl = blocks(Syntax::Kdl, &sample()).text;
+    let head = "vm web {\n  name \"Web: $$1 #2\"\n  vpc $vpc.main\n  version \"1.31\"\n  painted #true\n  power off\n";
+    assert!(kdl.starts_with(head), "{kdl}");
+    for part in [
+        "  note #null\n  tags a \"203.0.113.0/24\" \"{x}\"\n  keys kkk",
+        "  none\n  rig {\n    hook \"a b\"\n    length 3\n  }\n  users {\n    reporting\n  }\n}\nvm bare\n",
+    ] {
+        assert!(kdl.contains(part), "{kdl}");
+    }
+    let page = blocks(Syntax::Yaml, &sample());
+    assert_eq!(page.marks.len(), page.text.lines().count());
+    assert_eq!(page.marks[..3], [7, 7, 0]);
+    assert_eq!(Page::after(page, "a\nb\n").marks.len(), blocks(Syntax::Yaml, &sample()).marks.len() + 2);
+}
+
+fn read(syntax: Syntax, text: &str) -> Document {
+    let parsed = match syntax {
+        Syntax::Yaml => yaml::parse(SourceId(0), &Source::new("a.yaml", text)),
+        Syntax::Kdl => kdl::parse(SourceId(0), &Source::new("a.kdl", text), &|word| word == "vm"),
+    };
+    parsed.unwrap_or_else(|problems| panic!("{text}\n{problems:#?}"))
+}
+
+fn words(value: &NodeValue, into: &mut Vec<String>) {
+    match value {
+        NodeValue::Scalar(scalar) => into.push(scalar.text.to_string()),
+        NodeValue::Sequence(items) => items.iter().for_each(|item| words(&item.value, into)),
+        NodeValue::Mapping(entries) => entries.iter().for_each(|entry| {
+            into.push(entry.key.to_string());
+            words(&entry.value.value, into);
+        }),
+        NodeValue::Null | NodeValue::Bare => {}
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_survives_as_value_item_and_key(all in prop::collection::vec("\\PC{1,12}|[ -~\\n\\t]{0,12}|\\x{1b}|true|1e3|-|\u{202e}x", 1..5)) {
+        let entries = vec![
+            entry("one", text(&all[0])),
+            entry("many", Printed::List(all.iter().map(|item| text(item)).collect())),
+            entry("map", Printed::Map(vec![entry(&all[0], text("v"))])),
+        ];
+        let block = Block { word: "vm".into(), name: "web".into(), entries, mark: 0 };
+        let doubled = |text: &String| crate::config::resolve::template::literal(text);
+        let mut wanted = vec!["vm".to_owned(), "web".into(), "one".into(), doubled(&all[0]), "many".into()];
+        wanted.extend(all.iter().map(doubled));
+        wanted.extend(["map".to_owned(), all[0].clone(), "v".into()]);
+        for syntax in [Syntax::Yaml, Syntax::Kdl] {
+            let page = blocks(syntax, std::slice::from_ref(&block));
+            let document = read(syntax, &page.text);
+            let mut found = Vec::new();
+            words(&NodeValue::Mapping(document.root), &mut found);
+            prop_assert_eq!(&found, &wanted, "{}", page.text);
+        }
+    }
+}

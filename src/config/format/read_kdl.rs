@@ -1,0 +1,154 @@
+//! KDL → `Outline`.
+
+use super::comments::{Marks, Notes};
+use super::outline::{Behind, Item, Kind, Note, Outline, Raw, Style, Value, Word};
+use crate::config::syntax::kdl::layout_tree::{self, Entry, Node};
+use crate::config::syntax::scalar_class::Class;
+use crate::model::address::Name;
+
+/// Reads a KDL text that has no errors; `None` when it is none. `is_block` tells which top-level words
+/// are followed by a name.
+pub(super) fn read(text: &str, is_kind: &dyn Fn(&str) -> bool) -> Option<Outline> {
+    let tree = layout_tree::tree(text)?;
+    let mut reader = Reader { text, notes: Notes::new(text, &tree.comments, MARKS) };
+    let mut items = Vec::with_capacity(tree.nodes.len());
+    for node in &tree.nodes {
+        let item = reader.node(node, items.is_empty());
+        items.push(labelled(item, node, is_kind));
+    }
+    let foot = reader.notes.above(text.len(), items.is_empty());
+    Some(Outline { items, foot })
+}
+
+/// Makes the only argument of a block its name.
+fn labelled(item: (Item, Vec<Item>), node: &Node, is_kind: &dyn Fn(&str) -> bool) -> Item {
+    let (mut item, mut arguments) = item;
+    let body = matches!(item.value.kind, Kind::Map(..));
+    let lists = ["moved", "import", "removed"].contains(&node.name.as_str());
+    if arguments.len() == 1 && (body || is_kind(&node.name)) && !lists {
+        if let Kind::Scalar { text, raw, .. } = arguments.remove(0).value.kind {
+            let raw = match raw {
+                Raw::Inline(raw) => Some(raw),
+                _ => None,
+            };
+            item.label = Some(Word { text, raw });
+            return item;
+        }
+    } else if !arguments.is_empty() {
+        item.value.kind = of_arguments(arguments);
+    }
+    item
+}
+
+/// Returns the value of a node that has arguments only.
+fn of_arguments(mut arguments: Vec<Item>) -> Kind {
+    match arguments.len() {
+        1 => arguments.remove(0).value.kind,
+        _ => Kind::List(Outline { items: arguments, foot: Vec::new() }, Style::Inline),
+    }
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    notes: Notes<'t>,
+}
+
+/// How KDL writes comments, and what stands before one.
+const MARKS: Marks = Marks { comment: "//", separators: &[';', '\\'] };
+
+impl Reader<'_> {
+    /// Takes the comments inside a node's line: they go above it.
+    fn within(&mut self, to: usize, notes: &mut Vec<Note>) {
+        while let Some(written) = self.notes.take_before(to) {
+            for line in written.lines() {
+                let line = line.strip_prefix("//").unwrap_or(line);
+                let space = if line.starts_with(' ') { "" } else { " " };
+                notes.push(Note::Comment(format!("{space}{}", line.trim_end())));
+            }
+        }
+        self.notes.at = self.notes.at.max(to);
+    }
+
+    /// Returns a node and its arguments, which its value does not hold yet.
+    fn node(&mut self, node: &Node, first: bool) -> (Item, Vec<Item>) {
+        let mut above = self.notes.above(node.start(), first);
+        let key = Word { text: node.name.clone(), raw: Some(self.text[node.name_at.clone()].to_owned()) };
+        let (mut arguments, mut properties) = (Vec::new(), Vec::new());
+        for entry in &node.entries {
+            let Some((key, at)) = &entry.key else {
+                self.within(entry.at.end, &mut above);
+                arguments.push(Item::new(None, self.scalar(entry)));
+                continue;
+            };
+            // What stands between two properties is said of the second, and what stands behind one whose
+            // line goes on below, of that.
+            let mut own = Vec::new();
+            self.within(entry.at.end, if properties.is_empty() { &mut above } else { &mut own });
+            let goes_on = self.text[entry.at.end..].trim_start_matches([' ', '\t']).starts_with('\\');
+            let behind = if goes_on { self.notes.behind(entry.start()) } else { None };
+            let key = Word { text: key.clone(), raw: Some(self.text[at.clone()].to_owned()) };
+            let item = Item::new(None, self.scalar(entry));
+            properties.push(Item { above: own, behind, key: Some(key), property: true, ..item });
+        }
+        let mut behind = None;
+        let kind = match &node.block {
+            None if properties.is_empty() => Kind::Bare,
+            None => Kind::Map(Outline { items: properties, foot: Vec::new() }, Style::Inline),
+            Some(block) => {
+                self.within(block.at.start, &mut above);
+                self.notes.at = block.at.start + 1;
+                behind = self.notes.behind(node.start()).map(|behind| Behind { column: 0, ..behind });
+                self.block(block, properties)
+            }
+        };
+        self.within(node.end, &mut above);
+        self.notes.at = self.notes.at.max(node.semicolon.unwrap_or(node.end));
+        let behind = behind.or_else(|| self.notes.behind(node.start()));
+        let item =
+            Item { above, key: Some(key), label: None, value: Value::new(kind), behind, property: false };
+        (item, arguments)
+    }
+
+    fn block(&mut self, block: &layout_tree::Block, properties: Vec<Item>) -> Kind {
+        let inline = !self.text[block.at.clone()].contains('\n');
+        let style = if inline { Style::Inline } else { Style::Block };
+        let mut items = properties;
+        let mut list = !block.nodes.is_empty();
+        let known = items.len();
+        for node in &block.nodes {
+            let (mut item, arguments) = self.node(node, items.len() == known);
+            if !arguments.is_empty() {
+                item.value.kind = of_arguments(arguments);
+            }
+            if node.name == "-" {
+                item.key = None;
+            } else {
+                list = false;
+            }
+            items.push(item);
+        }
+        let foot = self.notes.above(block.at.end - 1, items.is_empty());
+        let foot = match foot.split_last() {
+            Some((Note::Blank, rest)) => rest.to_vec(),
+            _ => foot,
+        };
+        self.notes.at = block.at.end;
+        let outline = Outline { items, foot };
+        let style_of_items = if inline { Style::Broken } else { Style::Block };
+        if list { Kind::List(outline, style_of_items) } else { Kind::Map(outline, style) }
+    }
+
+    fn scalar(&self, entry: &Entry) -> Value {
+        let written = &self.text[entry.at.clone()];
+        let raw = if written.contains('\n') { Raw::Free } else { Raw::Inline(written.to_owned()) };
+        let scalar = |text: Name, class| Kind::Scalar { text, class, raw: raw.clone() };
+        Value::new(match &entry.value {
+            layout_tree::Value::Null => Kind::Null,
+            layout_tree::Value::Boolean(value) => {
+                scalar(Name::new_static(if *value { "true" } else { "false" }), Class::Boolean)
+            }
+            layout_tree::Value::Number => scalar(Name::new(written), Class::Number),
+            layout_tree::Value::Text(text) => scalar(text.clone(), Class::Text),
+        })
+    }
+}

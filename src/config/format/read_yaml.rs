@@ -1,0 +1,179 @@
+//! YAML → `Outline`.
+
+use std::ops::Range;
+
+use granit_parser::ScalarStyle;
+
+use super::comments::{Marks, Notes};
+use super::outline::{Item, Kind, Note, Outline, Raw, Style, Value, Word};
+use crate::config::syntax::scalar_class::{Class, plain};
+use crate::config::syntax::yaml::layout_tree::{self, Collection, Content, Node};
+use crate::model::address::Name;
+
+/// Reads a YAML text that has no errors; `None` when it is none.
+pub(super) fn read(text: &str) -> Option<Outline> {
+    let tree = layout_tree::tree(text)?;
+    let mut reader = Reader { text, notes: Notes::new(text, &tree.comments, MARKS) };
+    let mut outline = match &tree.root {
+        None => Outline::default(),
+        Some(root) => match reader.value(root, None).kind {
+            Kind::Map(outline, _) | Kind::List(outline, _) => outline,
+            _ => Outline::default(),
+        },
+    };
+    outline.foot.extend(reader.notes.above(text.len(), false));
+    Some(outline)
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    notes: Notes<'t>,
+}
+
+/// How YAML writes comments, and what stands before one.
+const MARKS: Marks = Marks { comment: "#", separators: &[',', ':'] };
+
+impl Reader<'_> {
+    fn value(&mut self, node: &Node, close: Option<usize>) -> Value {
+        let anchor = node.anchor.as_ref().map(|at| self.text[at.start + 1..at.end].to_owned());
+        let kind = match &node.content {
+            Content::Alias => {
+                self.notes.at = node.range.end;
+                Kind::Alias(self.text[node.range.start + 1..node.range.end].to_owned())
+            }
+            Content::Scalar { text, style, at } => {
+                self.notes.at = self.notes.at.max(at.end);
+                self.scalar(text, *style, at)
+            }
+            Content::Sequence(all) => {
+                let (outline, style) = self.collection(all, node, close);
+                Kind::List(outline, style)
+            }
+            Content::Mapping(all) => {
+                let (outline, style) = self.collection(all, node, close);
+                Kind::Map(outline, style)
+            }
+        };
+        Value { anchor, kind }
+    }
+
+    fn scalar(&self, text: &Name, style: ScalarStyle, at: &Range<usize>) -> Kind {
+        let raw = &self.text[at.clone()];
+        let (class, raw) = match style {
+            ScalarStyle::Plain if raw.is_empty() => return Kind::Nothing,
+            ScalarStyle::Plain if matches!(text.as_str(), "~" | "null" | "Null" | "NULL") => {
+                return Kind::Null;
+            }
+            ScalarStyle::Plain => (plain(text), lines(raw)),
+            ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
+                (Class::Text, lines(&in_double_quotes(raw)))
+            }
+            ScalarStyle::Literal | ScalarStyle::Folded => (Class::Text, block(raw)),
+        };
+        Kind::Scalar { text: text.clone(), class, raw }
+    }
+
+    fn collection(&mut self, all: &Collection, node: &Node, close: Option<usize>) -> (Outline, Style) {
+        let text = self.text;
+        let start = node.anchor.as_ref().map_or(node.range.start, |anchor| anchor.end);
+        let inner = text.get(start..node.range.end).unwrap_or_default().trim_start();
+        let brackets = all.flow && inner.starts_with(['{', '[']);
+        let close = if brackets { Some(node.range.end - 1) } else { close };
+        let mut items = Vec::with_capacity(all.items.len());
+        let first_line = inner.trim_start_matches(['{', '[']);
+        let broken = brackets
+            && first_line
+                .split(|c| !matches!(c, ' ' | '\t' | '\r'))
+                .next()
+                .is_some_and(|gap| first_line[gap.len()..].starts_with(['\n', '#']));
+        if brackets {
+            self.notes.at = node.range.end - inner.len() + 1;
+        }
+        for item in &all.items {
+            let above = self.notes.above(item.start, items.is_empty());
+            let key = item.key.as_ref().map(|key| {
+                self.notes.at = key.colon.unwrap_or(key.at.end);
+                Word { text: key.text.clone(), raw: Some(text[key.at.clone()].to_owned()) }
+            });
+            if item.key.is_none() && !all.flow {
+                self.notes.at = item.start + 1;
+            }
+            let is_block = item.value.collection().is_some_and(|inner| !inner.flow) && item.key.is_some();
+            let head = if is_block { self.notes.behind(item.start) } else { None };
+            let value = self.value(&item.value, close);
+            let behind = head.or_else(|| if is_block { None } else { self.notes.behind(item.start) });
+            items.push(Item { above, key, label: None, value, behind, property: false });
+        }
+        let foot = match (brackets, all.items.first()) {
+            (true, _) => {
+                let foot = self.notes.above(node.range.end - 1, items.is_empty());
+                self.notes.at = node.range.end;
+                foot.into_iter().filter(|note| *note != Note::Blank).collect()
+            }
+            (false, Some(first)) if !all.flow => self.foot(first.start),
+            _ => Vec::new(),
+        };
+        let style = match (all.flow, broken) {
+            (false, _) => Style::Block,
+            (true, true) => Style::Broken,
+            (true, false) => Style::Inline,
+        };
+        (Outline { items, foot }, style)
+    }
+
+    /// Takes the comments behind the last item of a block that stand at least as far right as it.
+    fn foot(&mut self, first: usize) -> Vec<Note> {
+        let column = |at: usize| at - self.text[..at].rfind('\n').map_or(0, |n| n + 1);
+        let wanted = column(first);
+        let mut end = None;
+        for comment in self.notes.rest() {
+            let gap = self.text.get(end.unwrap_or(self.notes.at)..comment.start).unwrap_or("-");
+            if wanted == 0 || !gap.trim().is_empty() || column(comment.start) < wanted {
+                break;
+            }
+            end = Some(comment.end);
+        }
+        end.map(|end| self.notes.above(end, false)).unwrap_or_default().into_iter().collect()
+    }
+}
+
+/// Returns a text in double quotes in place of single ones, where that needs no escape.
+fn in_double_quotes(raw: &str) -> String {
+    match raw.strip_prefix('\'').and_then(|inner| inner.strip_suffix('\'')) {
+        Some(inner) if !inner.contains(['\'', '"', '\\']) => format!("\"{inner}\""),
+        _ => raw.to_owned(),
+    }
+}
+
+fn lines(raw: &str) -> Raw {
+    if !raw.contains('\n') {
+        return Raw::Inline(raw.to_owned());
+    }
+    let mut lines: Vec<String> =
+        raw.lines().map(|line| line.trim_start_matches([' ', '\t']).to_owned()).collect();
+    let last = lines.len() - 1;
+    for line in &mut lines[..last] {
+        // A backslash at the end keeps what is before it.
+        if !line.ends_with('\\') {
+            line.truncate(line.trim_end().len());
+        }
+    }
+    Raw::Lines(lines)
+}
+
+/// Takes a block scalar apart: its header without the indentation that it may say, and its lines.
+fn block(raw: &str) -> Raw {
+    let mut all = raw.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
+    let header = all.next().unwrap_or_default();
+    let mark: String = header.chars().take_while(|c| !c.is_whitespace()).collect();
+    let lines: Vec<&str> = all.collect();
+    let first = lines.iter().find(|line| !line.trim().is_empty());
+    let indent = first.map_or(0, |line| line.len() - line.trim_start_matches(' ').len());
+    if mark.contains(|c: char| c.is_ascii_digit() || c == '+') || header.contains('#') {
+        // Its indentation depends on its parent's, its end on the blank lines behind it: what it says is written
+        // anew.
+        return Raw::Free;
+    }
+    let cut = |line: &&str| line.get(indent..).unwrap_or_default().to_owned();
+    Raw::Block(mark, lines.iter().map(cut).collect())
+}

@@ -1,0 +1,248 @@
+//! A file in its canonical form, or in the other syntax, checked against what it said before.
+
+use std::collections::BTreeSet;
+
+use super::outline::{self, Item, Kind, Note, Outline, Style, Value, Word};
+use super::write_kdl::{self, DECLARATIONS};
+use super::{expand_anchors, read_kdl, read_yaml, write_yaml};
+use crate::config::edit::{File, Literal, Refusal, is_list, is_list_of_texts, meaning, unsure};
+use crate::config::syntax::document::Syntax;
+use crate::config::syntax::limits::syntax_of;
+use crate::model::address::Name;
+use crate::model::schema::Registry;
+use crate::model::source::Source;
+
+/// Returns a file's text in its canonical form: the same entries, comments and quotes, laid out one way.
+///
+/// # Errors
+/// When the file has syntax errors, or its canonical form would not say the same.
+pub fn format(file: &File<'_>) -> Result<String, Refusal> {
+    let unsettled = || unsure("its canonical form");
+    let before = meaning(file, file.source)?;
+    let mut text = file.source.text.to_string();
+    for _ in 0..MOST_ROUNDS {
+        let source = Source::new(file.source.path.as_str(), text.as_str());
+        let file = File { source: &source, ..*file };
+        let new = laid_out(&file).ok_or_else(unsettled)?;
+        if new == text {
+            return Ok(text);
+        }
+        let source = Source::new(file.source.path.as_str(), new.as_str());
+        if meaning(&file, &source).map_err(|_| unsettled())? != before {
+            return Err(unsettled());
+        }
+        text = new;
+    }
+    Err(unsettled())
+}
+
+/// Returns a file's text laid out once more.
+fn laid_out(file: &File<'_>) -> Option<String> {
+    let syntax = syntax_of(&file.source.path)?;
+    let mut outline = read(file, syntax)?;
+    outline.above_their_lines();
+    let text = written(&outline, syntax, true, file.registry, &BTreeSet::new());
+    Some(with_ends(&text, &file.source.text))
+}
+
+/// Returns a file's text in a syntax, comments included, and how many aliases were written out.
+///
+/// # Errors
+/// When the file has syntax errors, or the other syntax cannot say the same.
+pub fn convert(file: &File<'_>, to: Syntax) -> Result<(String, usize), Refusal> {
+    let before = meaning(file, file.source)?;
+    let syntax = syntax_of(&file.source.path).unwrap_or(Syntax::Yaml);
+    if syntax == to {
+        return Ok((format(file)?, 0));
+    }
+    let outline = read(file, syntax).ok_or_else(|| unsure("the other syntax"))?;
+    let (text, repeated, lists) = across(outline, syntax, to, file);
+    let path = if to == Syntax::Yaml { "stead.yaml" } else { "stead.kdl" };
+    let after = meaning(file, &Source::new(path, text.as_str())).map_err(|_| unsure("the other syntax"))?;
+    let is_list = |path: &[Name]| listed(file.registry, &lists, path);
+    let is_kind = |word: &str| is_kind(file.registry, word);
+    let same = before.across(&is_list, &is_kind) == after.across(&is_list, &is_kind);
+    if same { Ok((text, repeated)) } else { Err(unsure("the other syntax")) }
+}
+
+/// Returns a file in the other syntax, how many aliases were written out, and the variables that are
+/// lists.
+fn across(
+    mut outline: Outline,
+    from: Syntax,
+    to: Syntax,
+    file: &File<'_>,
+) -> (String, usize, BTreeSet<Name>) {
+    let repeated = expand_anchors::expand(&mut outline);
+    let lists = list_variables(&outline);
+    if from == Syntax::Kdl {
+        outline = gathered(outline);
+        spread(&mut outline, &mut Vec::new(), &|path| listed(file.registry, &lists, path));
+    } else {
+        without_empty_lists(&mut outline);
+    }
+    (written(&outline, to, false, file.registry, &lists), repeated, lists)
+}
+
+/// Takes out the lists of declarations that have no entries, which KDL cannot say; their comments stay.
+fn without_empty_lists(outline: &mut Outline) {
+    let mut left: Vec<Note> = Vec::new();
+    let mut kept = Vec::with_capacity(outline.items.len());
+    for mut item in std::mem::take(&mut outline.items) {
+        let is_empty = matches!(&item.value.kind, Kind::List(list, _) if list.items.is_empty());
+        let word = item.key.as_ref().map(|key| key.text.as_str()).unwrap_or_default();
+        if is_empty && DECLARATIONS.contains(&word) {
+            left.append(&mut item.above);
+            left.extend(item.value.outline().map(|list| list.foot.clone()).unwrap_or_default());
+        } else {
+            item.above.splice(0..0, left.drain(..));
+            kept.push(item);
+        }
+    }
+    outline.items = kept;
+    outline.foot.splice(0..0, left);
+}
+
+/// Tells whether one value alone is a list at a path.
+fn listed(registry: &Registry, lists: &BTreeSet<Name>, path: &[Name]) -> bool {
+    match path {
+        [vars, name, default] if vars == "vars" && default == "default" => lists.contains(name),
+        [environments, _, vars, name] if environments == "environments" && vars == "vars" => {
+            lists.contains(name)
+        }
+        path => is_list(registry, path),
+    }
+}
+
+/// Returns the variables whose type is a list or a set.
+fn list_variables(outline: &Outline) -> BTreeSet<Name> {
+    let word = |item: &Item| item.key.as_ref().map(|key| key.text.clone());
+    let vars = outline.items.iter().filter(|item| word(item).is_some_and(|word| word == "vars"));
+    let declared = vars.filter_map(|item| item.value.outline()).flat_map(|inner| &inner.items);
+    let is_list = |variable: &&Item| {
+        let parts = variable.value.outline().map(|inner| inner.items.as_slice()).unwrap_or_default();
+        parts.iter().any(|part| {
+            let is_type = word(part).is_some_and(|word| word == "type");
+            let list = |text: &str| text.starts_with("set(") || text.starts_with("list(");
+            is_type && matches!(&part.value.kind, Kind::Scalar { text, .. } if list(text))
+        })
+    };
+    declared.filter(is_list).filter_map(word).collect()
+}
+
+/// Makes a list of one of each KDL argument that is one by its place.
+fn spread(outline: &mut Outline, path: &mut Vec<Name>, is_list: &dyn Fn(&[Name]) -> bool) {
+    for item in &mut outline.items {
+        let Some(key) = item.key.as_ref().map(|key| key.text.clone()) else { continue };
+        path.push(key);
+        let listed = match &item.value.kind {
+            Kind::Scalar { text, .. } => is_list(path) || is_list_of_texts(path, text),
+            _ => false,
+        };
+        if listed && !item.property {
+            let value = std::mem::replace(&mut item.value, Value::new(Kind::Bare));
+            let items = vec![Item::new(None, value)];
+            item.value.kind = Kind::List(Outline { items, foot: Vec::new() }, Style::Inline);
+        } else if let Kind::Map(inner, _) = &mut item.value.kind {
+            spread(inner, path, is_list);
+        }
+        path.pop();
+    }
+}
+
+/// Returns the text of a new file from its top-level entries: `vm` → `web` → attributes.
+#[must_use]
+pub fn write(syntax: Syntax, entries: &[(Name, Literal)], registry: &Registry) -> String {
+    let mut outline = outline::outline(entries);
+    for item in outline.items.iter_mut().skip(1) {
+        if item.value.outline().is_some() {
+            item.above.push(Note::Blank);
+        }
+    }
+    written(&outline, syntax, false, registry, &BTreeSet::new())
+}
+
+/// How often a text is laid out until it stays as it is: comments in unusual places may move once more.
+const MOST_ROUNDS: usize = 4;
+
+fn read(file: &File<'_>, syntax: Syntax) -> Option<Outline> {
+    match syntax {
+        Syntax::Yaml => read_yaml::read(&file.source.text),
+        Syntax::Kdl => read_kdl::read(&file.source.text, &|word| is_kind(file.registry, word)),
+    }
+}
+
+fn is_kind(registry: &Registry, word: &str) -> bool {
+    registry.top_level().any(|kind| kind.name == word)
+}
+
+fn written(
+    outline: &Outline,
+    syntax: Syntax,
+    own: bool,
+    registry: &Registry,
+    lists: &BTreeSet<Name>,
+) -> String {
+    let is_list = |path: &[Name]| listed(registry, lists, path);
+    match syntax {
+        Syntax::Yaml => write_yaml::write(outline, own, &is_list),
+        Syntax::Kdl => write_kdl::write(outline, own, &|word| is_kind(registry, word), &is_list),
+    }
+}
+
+/// Ends lines as a file did.
+fn with_ends(text: &str, old: &str) -> String {
+    let returns = old.find('\n').is_some_and(|n| old[..n].ends_with('\r'));
+    if returns { text.replace('\n', "\r\n") } else { text.to_owned() }
+}
+
+/// Lays the blocks of one kind together, and the nodes of one list: YAML has each word once.
+fn gathered(outline: Outline) -> Outline {
+    let mut all: Vec<Item> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    for mut item in outline.items {
+        let Some(word) = item.key.clone() else { continue };
+        let declaration = ["moved", "import", "removed"].contains(&word.text.as_str());
+        let Some(label) = item.label.take().or_else(|| declaration.then(|| word.clone())) else {
+            match (places.get(&word.text).copied(), &item.value.kind) {
+                (Some(at), Kind::Map(inner, _)) => extend(&mut all, at, inner.items.clone(), item.above),
+                (Some(_), _) => {}
+                (None, _) => {
+                    places.insert(word.text.clone(), all.len());
+                    all.push(item);
+                }
+            }
+            continue;
+        };
+        item.key = (!declaration).then_some(Word { raw: None, ..label });
+        if item.value.kind == Kind::Bare {
+            item.value.kind = Kind::Map(Outline::default(), Style::Inline);
+        }
+        if let Some(at) = places.get(&word.text).copied() {
+            extend(&mut all, at, vec![item], Vec::new());
+            continue;
+        }
+        places.insert(word.text.clone(), all.len());
+        let above = std::mem::take(&mut item.above);
+        let inner = Outline { items: vec![item], foot: Vec::new() };
+        let kind =
+            if declaration { Kind::List(inner, Style::Block) } else { Kind::Map(inner, Style::Block) };
+        all.push(Item { above, ..Item::new(Some(word.text), Value::new(kind)) });
+    }
+    Outline { items: all, foot: outline.foot }
+}
+
+/// Adds items to the collection of an entry.
+fn extend(all: &mut [Item], at: usize, mut items: Vec<Item>, above: Vec<Note>) {
+    if let Some(first) = items.first_mut() {
+        first.above.splice(0..0, above);
+    }
+    match all.get_mut(at).map(|item| &mut item.value.kind) {
+        Some(Kind::List(inner, _) | Kind::Map(inner, _)) => inner.items.extend(items),
+        Some(kind @ Kind::Bare) => *kind = Kind::Map(Outline { items, foot: Vec::new() }, Style::Block),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

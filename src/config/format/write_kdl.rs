@@ -1,0 +1,337 @@
+//! `Outline` → KDL, in its canonical form.
+
+use super::outline::{Behind, Item, Kind, Note, Outline, Raw, Style, Value, Word};
+use super::write_yaml::IsList;
+use crate::config::edit::is_list_of_texts;
+use crate::config::syntax::quoting;
+use crate::config::syntax::scalar_class::Class;
+use crate::model::address::Name;
+
+/// The longest line that properties, arguments or a block are put on.
+const WIDEST: usize = 100;
+
+/// Top-level words whose nodes are the items of one list.
+pub(super) const DECLARATIONS: [&str; 3] = ["moved", "import", "removed"];
+
+/// Returns a file's text. With `own`, quotes and properties are the file's own, else another syntax's.
+pub(super) fn write(
+    outline: &Outline,
+    own: bool,
+    is_kind: &dyn Fn(&str) -> bool,
+    is_list: IsList<'_>,
+) -> String {
+    let mut writer = Writer { out: String::new(), own, is_list, path: Vec::new() };
+    if own {
+        writer.nodes(outline, 0);
+    } else {
+        writer.nodes(&laid_out(outline, is_kind), 0);
+    }
+    writer.out
+}
+
+/// Takes the maps of kinds and the lists of declarations apart: each block is a node of its own.
+fn laid_out(outline: &Outline, is_kind: &dyn Fn(&str) -> bool) -> Outline {
+    let mut all = Outline { items: Vec::new(), foot: outline.foot.clone() };
+    for item in &outline.items {
+        let word = item.key.as_ref().map(|key| key.text.as_str()).unwrap_or_default();
+        let declarations = DECLARATIONS.contains(&word);
+        let inner = match &item.value.kind {
+            Kind::Map(inner, _) if is_kind(word) && !inner.items.is_empty() => inner,
+            Kind::List(inner, _) if declarations && !inner.items.is_empty() => inner,
+            _ => {
+                all.items.push(item.clone());
+                continue;
+            }
+        };
+        let mut above = item.above.clone();
+        above.extend(item.behind.iter().map(|behind| Note::Comment(behind.text.clone())));
+        for (n, block) in inner.items.iter().enumerate() {
+            let mut node = block.clone();
+            node.label = if declarations { None } else { node.key.take() };
+            node.key.clone_from(&item.key);
+            if n == 0 {
+                above.append(&mut node.above);
+                node.above = std::mem::take(&mut above);
+            }
+            all.items.push(node);
+        }
+        if !inner.foot.is_empty() {
+            let mut foot = inner.foot.clone();
+            foot.append(&mut all.foot);
+            all.foot = foot;
+        }
+    }
+    all
+}
+
+struct Writer<'a> {
+    out: String,
+    own: bool,
+    is_list: IsList<'a>,
+    path: Vec<Name>,
+}
+
+impl Writer<'_> {
+    fn nodes(&mut self, outline: &Outline, indent: usize) {
+        for item in &outline.items {
+            self.notes(&item.above, indent);
+            self.out.push_str(&" ".repeat(indent));
+            self.node(item, indent);
+        }
+        self.notes(&outline.foot, indent);
+    }
+
+    fn notes(&mut self, notes: &[Note], indent: usize) {
+        for note in notes {
+            match note {
+                Note::Blank if self.out.is_empty() => {}
+                Note::Blank => self.out.push('\n'),
+                Note::Comment(text) => {
+                    self.out.push_str(&" ".repeat(indent));
+                    self.out.push_str("//");
+                    self.out.push_str(text);
+                    self.out.push('\n');
+                }
+                Note::Raw(text) => {
+                    self.out.push_str(&" ".repeat(indent));
+                    self.out.push_str(text);
+                    self.out.push('\n');
+                }
+            }
+        }
+    }
+
+    fn word(&self, word: &Word) -> String {
+        match &word.raw {
+            Some(raw) if self.own && !raw.contains('\n') => raw.clone(),
+            _ => quoting::kdl(&word.text),
+        }
+    }
+
+    /// Writes a node whose line is indented already.
+    fn node(&mut self, item: &Item, indent: usize) {
+        let start = self.out.len();
+        let name = item.key.as_ref().map_or_else(|| "-".to_owned(), |key| self.word(key));
+        self.out.push_str(&name);
+        self.path.extend(item.key.iter().map(|key| key.text.clone()));
+        if let Some(label) = &item.label {
+            let text = self.word(label);
+            self.out.push(' ');
+            self.out.push_str(&text);
+            self.path.push(label.text.clone());
+        }
+        self.value(item, start, indent);
+        let depth = self.path.len() - item.key.iter().count() - item.label.iter().count();
+        self.path.truncate(depth);
+    }
+
+    fn value(&mut self, item: &Item, start: usize, indent: usize) {
+        match &item.value.kind {
+            Kind::Bare => self.behind(item, start),
+            Kind::Nothing | Kind::Null if item.label.is_some() => self.behind(item, start),
+            Kind::List(list, _) if list.items.is_empty() => {
+                let text = if (self.is_list)(&self.path) { "" } else { " \"${[]}\"" };
+                self.out.push_str(text);
+                self.behind(item, start);
+                self.notes(&list.foot, indent);
+            }
+            Kind::Map(map, _) if map.items.is_empty() && !self.own => {
+                self.behind(item, start);
+                self.notes(&map.foot, indent);
+            }
+            Kind::List(list, style) => self.list(item, list, *style, start, indent),
+            Kind::Map(map, style) => {
+                let (properties, children) = self.split(map, *style, start);
+                for property in properties {
+                    let text = self.property(property);
+                    self.out.push_str(&text);
+                }
+                if children.is_empty() && map.foot.is_empty() && !(self.own && map.items.is_empty()) {
+                    return self.behind(item, start);
+                }
+                let items = children.into_iter().cloned().collect();
+                self.block(item, &Outline { items, foot: map.foot.clone() }, *style, start, indent);
+            }
+            Kind::Scalar { text, raw, .. }
+                if text.contains('\n') && !(self.own && matches!(raw, Raw::Inline(_))) =>
+            {
+                self.lines(text, indent);
+                self.behind(item, start);
+            }
+            _ => {
+                let text = self.scalar(&item.value);
+                self.out.push(' ');
+                self.out.push_str(&text);
+                self.behind(item, start);
+            }
+        }
+    }
+
+    /// Tells which entries of a map stand on the node's own line.
+    fn split<'i>(&self, map: &'i Outline, style: Style, start: usize) -> (Vec<&'i Item>, Vec<&'i Item>) {
+        if self.own {
+            return map.items.iter().partition(|item| item.property);
+        }
+        if matches!(self.path.as_slice(), [word] if !DECLARATIONS.contains(&word.as_str())) {
+            // `vars`, `locals`, `outputs`: a line for each entry.
+            return (Vec::new(), map.items.iter().collect());
+        }
+        let line = self.out[..start].rfind('\n').map_or(0, |n| n + 1);
+        let mut width = self.out[line..].chars().count();
+        let mut children = Vec::new();
+        let mut properties = Vec::new();
+        for item in &map.items {
+            let can = item.value.is_short()
+                && item.value.kind != Kind::Bare
+                && !item.has_comments()
+                && !item.above.contains(&Note::Blank);
+            let text = if can { self.property(item) } else { String::new() };
+            let room = width + text.chars().count() <= WIDEST;
+            // What stood on lines of its own stays below the first that needs one.
+            if can && room && (children.is_empty() || style == Style::Inline) {
+                width += text.chars().count();
+                properties.push(item);
+            } else {
+                children.push(item);
+            }
+        }
+        (properties, children)
+    }
+
+    fn property(&self, item: &Item) -> String {
+        let key = item.key.as_ref().map(|key| self.word(key)).unwrap_or_default();
+        format!(" {key}={}", self.scalar(&item.value))
+    }
+
+    fn list(&mut self, item: &Item, list: &Outline, style: Style, start: usize, indent: usize) {
+        let plain = list.items.iter().all(|part| {
+            part.value.is_short()
+                && !matches!(part.value.kind, Kind::Bare)
+                && part.key.is_none()
+                && !part.has_comments()
+        });
+        let is_word = |part: &Item| match &part.value.kind {
+            Kind::Scalar { text, .. } => is_list_of_texts(&self.path, text),
+            _ => false,
+        };
+        let several =
+            list.items.len() > 1 || (self.is_list)(&self.path) || list.items.first().is_some_and(is_word);
+        let can = plain && list.foot.is_empty() && several && (!self.own || style == Style::Inline);
+        if can {
+            let words: Vec<_> = list.items.iter().map(|part| self.scalar(&part.value)).collect();
+            let text = words.join(" ");
+            let line = self.out.rfind('\n').map_or(0, |n| n + 1);
+            let fits = self.out[line..].chars().count() + 1 + text.chars().count() <= WIDEST;
+            if fits || self.own {
+                self.out.push(' ');
+                self.out.push_str(&text);
+                return self.behind(item, start);
+            }
+        }
+        let style = if self.own { style } else { Style::Block };
+        self.block(item, list, style, start, indent);
+    }
+
+    /// Writes a block behind a node.
+    fn block(&mut self, item: &Item, inner: &Outline, style: Style, start: usize, indent: usize) {
+        if style != Style::Block
+            && self.own
+            && !inner.has_comments()
+            && let Some(text) = self.inline(inner)
+        {
+            let line = self.out.rfind('\n').map_or(0, |n| n + 1);
+            if self.out[line..].chars().count() + text.chars().count() < WIDEST {
+                self.out.push(' ');
+                self.out.push_str(&text);
+                return self.behind(item, start);
+            }
+        }
+        self.out.push_str(" {");
+        let head = item.behind.as_ref();
+        if let Some(behind) = head {
+            self.comment(behind, start);
+        }
+        self.out.push('\n');
+        self.nodes(inner, indent + 2);
+        self.out.push_str(&" ".repeat(indent));
+        self.out.push_str("}\n");
+    }
+
+    /// Returns a block on one line, unless something in it needs lines of its own.
+    fn inline(&mut self, inner: &Outline) -> Option<String> {
+        if inner.items.is_empty() {
+            return Some("{}".to_owned());
+        }
+        let out = std::mem::take(&mut self.out);
+        let mut parts = Vec::new();
+        for item in &inner.items {
+            self.node(item, 0);
+            parts.push(std::mem::take(&mut self.out).trim_end_matches('\n').to_owned());
+        }
+        self.out = out;
+        (!parts.iter().any(|part| part.contains('\n'))).then(|| format!("{{ {} }}", parts.join("; ")))
+    }
+
+    /// Writes a text of several lines.
+    fn lines(&mut self, text: &str, indent: usize) {
+        if text.chars().any(|c| c != '\n' && quoting::needs_escape(c))
+            || text.lines().any(|line| !line.is_empty() && line.trim().is_empty())
+        {
+            let quoted = quoting::kdl_quoted(text);
+            self.out.push(' ');
+            self.out.push_str(&quoted);
+            return;
+        }
+        let raw = text.contains('\\') || text.contains("\"\"\"");
+        let marks = if raw { "#".repeat(longest_marks(text) + 1) } else { String::new() };
+        self.out.push(' ');
+        self.out.push_str(&marks);
+        self.out.push_str("\"\"\"\n");
+        for line in text.split('\n') {
+            if !line.is_empty() {
+                self.out.push_str(&" ".repeat(indent + 2));
+                self.out.push_str(line);
+            }
+            self.out.push('\n');
+        }
+        self.out.push_str(&" ".repeat(indent + 2));
+        self.out.push_str("\"\"\"");
+        self.out.push_str(&marks);
+    }
+
+    fn scalar(&self, value: &Value) -> String {
+        match &value.kind {
+            Kind::Scalar { raw: Raw::Inline(raw), .. } if self.own => raw.clone(),
+            Kind::Scalar { text, class: Class::Boolean, .. } => format!("#{text}"),
+            Kind::Scalar { text, class: Class::Number, .. }
+                if quoting::is_number(&quoting::number(text)) =>
+            {
+                quoting::number(text)
+            }
+            Kind::Scalar { text, .. } => quoting::kdl(text),
+            _ => "#null".to_owned(),
+        }
+    }
+
+    /// Ends the line of a node, its comment on it.
+    fn behind(&mut self, item: &Item, start: usize) {
+        if let Some(behind) = &item.behind {
+            self.comment(behind, start);
+        }
+        self.out.push('\n');
+    }
+
+    fn comment(&mut self, behind: &Behind, start: usize) {
+        let line = self.out.rfind('\n').map_or(0, |n| n + 1);
+        let width = self.out[start.max(line)..].chars().count();
+        let wanted = if self.own && start >= line { behind.column } else { 0 };
+        self.out.push_str(&" ".repeat(wanted.saturating_sub(width).max(1)));
+        self.out.push_str("//");
+        self.out.push_str(&behind.text);
+    }
+}
+
+/// Returns how many marks follow a quote in a text, at most.
+fn longest_marks(text: &str) -> usize {
+    text.split('"').skip(1).map(|rest| rest.bytes().take_while(|b| *b == b'#').count()).max().unwrap_or(0)
+}

@@ -1,0 +1,374 @@
+//! `Outline` → YAML, in its canonical form.
+
+use super::outline::{Item, Kind, Note, Outline, Raw, Style, Value, Word};
+use crate::config::syntax::quoting;
+use crate::config::syntax::scalar_class::Class;
+use crate::model::address::Name;
+
+/// The longest line that holds a collection in brackets.
+const WIDEST: usize = 100;
+
+/// The longest line that a map is put on when its author had no brackets.
+const SHORT: usize = 80;
+
+/// What the schema says of a place where nothing is written.
+pub(super) type IsList<'a> = &'a dyn Fn(&[Name]) -> bool;
+
+/// Returns a file's text. With `own`, quotes are the file's own, else another syntax's.
+pub(super) fn write(outline: &Outline, own: bool, is_list: IsList<'_>) -> String {
+    let mut writer = Writer { out: String::new(), own, is_list, path: Vec::new() };
+    let list = !outline.items.is_empty() && outline.items.iter().all(|item| item.key.is_none());
+    writer.items(outline, 0, list);
+    writer.out
+}
+
+struct Writer<'a> {
+    out: String,
+    own: bool,
+    is_list: IsList<'a>,
+    path: Vec<Name>,
+}
+
+impl Writer<'_> {
+    fn items(&mut self, outline: &Outline, indent: usize, list: bool) {
+        for item in &outline.items {
+            self.notes(&item.above, indent);
+            self.out.push_str(&" ".repeat(indent));
+            self.item(item, indent, list);
+        }
+        self.notes(&outline.foot, indent);
+    }
+
+    fn notes(&mut self, notes: &[Note], indent: usize) {
+        for note in notes {
+            match note {
+                Note::Blank if self.out.is_empty() => {}
+                Note::Blank => self.out.push('\n'),
+                Note::Comment(text) => self.line(indent, text),
+                Note::Raw(text) => {
+                    for line in text.lines() {
+                        let space = if line.starts_with(' ') { "" } else { " " };
+                        self.line(indent, &format!("{space}{}", line.trim_end()));
+                    }
+                }
+            }
+        }
+    }
+
+    fn line(&mut self, indent: usize, comment: &str) {
+        self.out.push_str(&" ".repeat(indent));
+        self.out.push('#');
+        self.out.push_str(comment);
+        self.out.push('\n');
+    }
+
+    fn key(&self, key: &Word, flow: bool) -> String {
+        match &key.raw {
+            Some(raw) if self.own && !raw.contains('\n') => raw.clone(),
+            _ => quoting::yaml(&key.text, flow),
+        }
+    }
+
+    /// Writes an entry or item whose line is indented already.
+    fn item(&mut self, item: &Item, indent: usize, list: bool) {
+        let start = self.out.len();
+        if let (Some(key), false) = (&item.key, list) {
+            let key_text = self.key(key, false);
+            self.out.push_str(&key_text);
+            self.out.push(':');
+            self.path.push(key.text.clone());
+        } else {
+            self.out.push('-');
+        }
+        let inner = if list { indent + 2 } else { indent };
+        self.value(item, start, inner, list);
+        if item.key.is_some() && !list {
+            self.path.pop();
+        }
+    }
+
+    fn value(&mut self, item: &Item, start: usize, indent: usize, list: bool) {
+        if let Some(anchor) = &item.value.anchor {
+            self.out.push_str(" &");
+            self.out.push_str(anchor);
+        }
+        let Some(outline) = item.value.outline() else { return self.scalar(item, start, indent) };
+        let is_map = matches!(item.value.kind, Kind::Map(..));
+        if outline.items.is_empty() {
+            self.out.push_str(if is_map { " {}" } else { " []" });
+            self.behind(item, start);
+            return self.notes(&outline.foot, indent + 2);
+        }
+        let style = self.style(&item.value, start);
+        match style {
+            Style::Inline => {
+                let text = self.inline(&item.value);
+                self.out.push(' ');
+                self.out.push_str(&text);
+                self.behind(item, start);
+            }
+            Style::Broken => {
+                self.out.push(' ');
+                self.broken(&item.value, indent);
+                self.behind(item, start);
+            }
+            Style::Block
+                if list && item.behind.is_none() && item.value.anchor.is_none() && is_compact(outline) =>
+            {
+                // The first entry stands behind the dash.
+                self.out.push(' ');
+                if let Some((first, rest)) = outline.items.split_first() {
+                    self.item(first, indent, !is_map);
+                    let rest = Outline { items: rest.to_vec(), foot: outline.foot.clone() };
+                    self.items(&rest, indent, !is_map);
+                }
+            }
+            Style::Block => {
+                self.behind(item, start);
+                self.items(outline, indent + if list { 0 } else { 2 }, !is_map);
+            }
+        }
+    }
+
+    /// Decides how a collection is written that has entries.
+    fn style(&self, value: &Value, start: usize) -> Style {
+        let (Kind::List(outline, style) | Kind::Map(outline, style)) = &value.kind else {
+            return Style::Inline;
+        };
+        let line = self.out.rfind('\n').map_or(0, |n| n + 1);
+        let column = self.out[line..].chars().count();
+        let _ = start;
+        let fits = |most: usize| {
+            !outline.has_comments()
+                && is_inline(value)
+                && column + 1 + self.inline(value).chars().count() <= most
+        };
+        match style {
+            Style::Block if self.own => Style::Block,
+            Style::Broken if self.own => Style::Broken,
+            Style::Inline if self.own => {
+                if fits(WIDEST) {
+                    Style::Inline
+                } else {
+                    Style::Broken
+                }
+            }
+            _ if matches!(value.kind, Kind::List(..)) => {
+                if fits(WIDEST) {
+                    Style::Inline
+                } else {
+                    Style::Block
+                }
+            }
+            Style::Inline if self.path.len() > 1 && fits(SHORT) => Style::Inline,
+            _ => Style::Block,
+        }
+    }
+
+    fn scalar(&mut self, item: &Item, start: usize, indent: usize) {
+        match &item.value.kind {
+            Kind::Scalar { raw: Raw::Block(header, lines), .. } if self.own => {
+                self.out.push(' ');
+                self.out.push_str(header);
+                self.behind(item, start);
+                return self.block(lines, indent + 2);
+            }
+            Kind::Scalar { raw: Raw::Lines(lines), .. } if self.own => {
+                self.out.push(' ');
+                self.out.push_str(&Self::continued(lines, indent + 2));
+            }
+            Kind::Scalar { text, class: Class::Text, raw }
+                if fits_a_block(text) && !(self.own && matches!(raw, Raw::Inline(_))) =>
+            {
+                let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
+                let ends = text.ends_with('\n');
+                if ends {
+                    lines.pop();
+                }
+                self.out.push_str(if ends { " |" } else { " |-" });
+                self.behind(item, start);
+                return self.block(&lines, indent + 2);
+            }
+            _ => {
+                let text = self.short(&item.value, false);
+                if !text.is_empty() {
+                    self.out.push(' ');
+                    self.out.push_str(&text);
+                }
+            }
+        }
+        self.behind(item, start);
+    }
+
+    /// Writes the lines of a block scalar.
+    fn block(&mut self, lines: &[String], indent: usize) {
+        for line in lines {
+            if !line.is_empty() {
+                self.out.push_str(&" ".repeat(indent));
+                self.out.push_str(line);
+            }
+            self.out.push('\n');
+        }
+    }
+
+    /// Returns a scalar of several lines.
+    fn continued(lines: &[String], indent: usize) -> String {
+        let mut out = String::new();
+        for (n, line) in lines.iter().enumerate() {
+            if n > 0 {
+                out.push('\n');
+                if !line.is_empty() {
+                    out.push_str(&" ".repeat(indent));
+                }
+            }
+            out.push_str(line);
+        }
+        out
+    }
+
+    /// Ends the line of an item, its comment on it.
+    fn behind(&mut self, item: &Item, start: usize) {
+        if let Some(behind) = &item.behind {
+            let line = self.out.rfind('\n').map_or(0, |n| n + 1);
+            let width = self.out[start.max(line)..].chars().count();
+            let wanted = if self.own && start >= line { behind.column } else { 0 };
+            self.out.push_str(&" ".repeat(wanted.saturating_sub(width).max(1)));
+            self.out.push('#');
+            self.out.push_str(&behind.text);
+        }
+        self.out.push('\n');
+    }
+
+    /// Returns a value that is no collection.
+    fn short(&self, value: &Value, flow: bool) -> String {
+        match &value.kind {
+            Kind::Nothing if self.own => String::new(),
+            Kind::Null | Kind::Nothing => "null".to_owned(),
+            Kind::Bare if matches!(self.path.as_slice(), [word, _, flag] if word == "environments" && flag == "default") => {
+                "true".to_owned()
+            }
+            Kind::Bare if (self.is_list)(&self.path) => "[]".to_owned(),
+            Kind::Bare => "{}".to_owned(),
+            Kind::Alias(name) => format!("*{name}"),
+            Kind::Scalar { raw: Raw::Inline(raw), .. } if self.own => raw.clone(),
+            Kind::Scalar { text, class: Class::Text, .. } => quoting::yaml(text, flow),
+            Kind::Scalar { text, .. } => text.to_string(),
+            Kind::List(..) | Kind::Map(..) => self.inline(value),
+        }
+    }
+
+    /// Returns a value on one line.
+    fn inline(&self, value: &Value) -> String {
+        let anchored = |text: String| match &value.anchor {
+            Some(anchor) if !matches!(value.kind, Kind::List(..) | Kind::Map(..)) => {
+                format!("&{anchor} {text}")
+            }
+            _ => text,
+        };
+        match &value.kind {
+            Kind::List(outline, _) if outline.items.iter().all(|item| item.key.is_none()) => {
+                let items: Vec<_> = outline.items.iter().map(|item| self.part(item)).collect();
+                format!("[{}]", items.join(", "))
+            }
+            Kind::List(outline, _) | Kind::Map(outline, _) if outline.items.is_empty() => "{}".to_owned(),
+            Kind::List(outline, _) | Kind::Map(outline, _) => {
+                let items: Vec<_> = outline.items.iter().map(|item| self.part(item)).collect();
+                format!("{{ {} }}", items.join(", "))
+            }
+            _ => anchored(self.short(value, true)),
+        }
+    }
+
+    /// Returns an entry or item inside brackets.
+    fn part(&self, item: &Item) -> String {
+        let anchor = item.value.anchor.as_ref().filter(|_| item.value.outline().is_some());
+        let value = match anchor {
+            Some(anchor) => format!("&{anchor} {}", self.inline(&item.value)),
+            None => self.inline(&item.value),
+        };
+        match &item.key {
+            Some(key) if value.is_empty() => format!("{}:", self.key(key, true)),
+            Some(key) => format!("{}: {value}", self.key(key, true)),
+            None => value,
+        }
+    }
+
+    /// Writes a collection in brackets over several lines.
+    fn broken(&mut self, value: &Value, indent: usize) {
+        let (open, close) = if matches!(value.kind, Kind::Map(..)) { ('{', '}') } else { ('[', ']') };
+        let Some(outline) = value.outline() else { return };
+        self.out.push(open);
+        self.out.push('\n');
+        for item in &outline.items {
+            self.notes(&item.above, indent + 2);
+            self.out.push_str(&" ".repeat(indent + 2));
+            let start = self.out.len();
+            if let Some(key) = &item.key {
+                let key = self.key(key, true);
+                self.out.push_str(&key);
+                self.out.push(':');
+                if item.value.kind != Kind::Nothing || item.value.anchor.is_some() {
+                    self.out.push(' ');
+                }
+            }
+            if let (Some(anchor), Some(_)) = (&item.value.anchor, item.value.outline()) {
+                self.out.extend(["&", anchor.as_str(), " "]);
+            }
+            self.broken_part(&item.value, indent + 2);
+            self.out.push(',');
+            self.behind(item, start);
+        }
+        self.notes(&outline.foot, indent + 2);
+        self.out.push_str(&" ".repeat(indent));
+        self.out.push(close);
+    }
+
+    fn broken_part(&mut self, value: &Value, indent: usize) {
+        if let Kind::Scalar { raw: Raw::Lines(lines), .. } = &value.kind
+            && self.own
+        {
+            if let Some(anchor) = &value.anchor {
+                self.out.extend(["&", anchor.as_str(), " "]);
+            }
+            let text = Self::continued(lines, indent + 2);
+            self.out.push_str(&text);
+            return;
+        }
+        let empty =
+            value.outline().is_none_or(|outline| outline.items.is_empty() && outline.foot.is_empty());
+        if empty || self.style(value, 0) == Style::Inline {
+            let text = self.inline(value);
+            self.out.push_str(&text);
+        } else {
+            self.broken(value, indent);
+        }
+    }
+}
+
+/// Tells whether nothing in a value needs lines of its own.
+fn is_inline(value: &Value) -> bool {
+    match &value.kind {
+        Kind::Scalar { raw, text, .. } => {
+            !matches!(raw, Raw::Lines(_) | Raw::Block(..))
+                && (!text.contains('\n') || matches!(raw, Raw::Inline(_)))
+        }
+        Kind::List(outline, style) | Kind::Map(outline, style) => {
+            *style != Style::Broken && outline.items.iter().all(|item| is_inline(&item.value))
+        }
+        _ => true,
+    }
+}
+
+/// Tells whether the first entry can stand behind a dash.
+fn is_compact(outline: &Outline) -> bool {
+    outline.items.first().is_some_and(|first| first.above.is_empty())
+}
+
+/// Tells whether lines of their own can hold a text as it is.
+fn fits_a_block(text: &str) -> bool {
+    text.contains('\n')
+        && !text.starts_with([' ', '\t', '\n'])
+        && !text.ends_with("\n\n")
+        && text.lines().all(|line| !line.ends_with([' ', '\t']))
+        && !text.chars().any(|c| c != '\n' && quoting::needs_escape(c))
+}

@@ -1,0 +1,103 @@
+//! `Place`: a path from the root within which configuration is shared, without `.` and `..`: two
+//! spellings of one file are one place.
+
+use std::path::PathBuf;
+
+use crate::model::address::Name;
+
+/// A file or a directory below the root.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::config) struct Place(Vec<Name>);
+
+/// Why a path is no place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::config) enum Away {
+    /// It is empty, absolute, or holds what not every system reads alike.
+    NotPlain,
+    /// It leads above the root.
+    Outside,
+}
+
+impl Place {
+    /// Returns the place at the end of these directories.
+    pub(in crate::config) fn new(parts: Vec<Name>) -> Self {
+        Self(parts)
+    }
+
+    /// Follows a written path from here.
+    pub(in crate::config) fn join(&self, path: &str) -> Result<Self, Away> {
+        let windows = path.as_bytes().get(1) == Some(&b':');
+        if path.is_empty() || path.starts_with(['/', '~']) || path.contains(['\\', '\0']) || windows {
+            return Err(Away::NotPlain);
+        }
+        let mut parts = self.0.clone();
+        for part in path.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => drop(parts.pop().ok_or(Away::Outside)?),
+                name => parts.push(Name::new(name)),
+            }
+        }
+        Ok(Self(parts))
+    }
+
+    /// Returns the directory that it stands in.
+    pub(in crate::config) fn parent(&self) -> Self {
+        Self(self.0[..self.0.len().saturating_sub(1)].to_vec())
+    }
+
+    /// Returns its last part.
+    pub(in crate::config) fn name(&self) -> &str {
+        self.0.last().map_or("", Name::as_str)
+    }
+
+    /// Returns its path from the root.
+    pub(in crate::config) fn path(&self) -> PathBuf {
+        self.0.iter().map(Name::as_str).collect()
+    }
+
+    /// Returns the way to it from a directory, with `..` where that leads up.
+    pub(in crate::config) fn seen_from(&self, directory: &Self) -> String {
+        let shared = self.0.iter().zip(&directory.0).take_while(|(a, b)| a == b).count();
+        let up = std::iter::repeat_n("..", directory.0.len() - shared);
+        let way: Vec<&str> = up.chain(self.0[shared..].iter().map(Name::as_str)).collect();
+        if way.is_empty() { ".".to_owned() } else { way.join("/") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn paths_are_followed_and_confined() {
+        let shop = Place::new(vec!["stacks".into(), "shop".into()]);
+        for (path, wanted) in [
+            ("a.stead.yaml", Ok("stacks/shop/a.stead.yaml")),
+            ("./x/../a", Ok("stacks/shop/a")),
+            ("../../m//n/", Ok("m/n")),
+            ("../..", Ok("")),
+            ("../../..", Err(Away::Outside)),
+            ("../../../stacks/shop", Err(Away::Outside)),
+            ("/etc/passwd", Err(Away::NotPlain)),
+            ("", Err(Away::NotPlain)),
+            ("~/x", Err(Away::NotPlain)),
+            ("C:/x", Err(Away::NotPlain)),
+            ("a\\..\\b", Err(Away::NotPlain)),
+        ] {
+            let found = shop.join(path).map(|place| place.path().to_string_lossy().into_owned());
+            assert_eq!(found, wanted.map(str::to_owned), "{path}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_way_back_leads_there(from in "[ab](/[ab]){0,3}", to in "[ab](/[ab]){0,3}") {
+            let place = |text: &str| Place::default().join(text).unwrap();
+            let (from, to) = (place(&from), place(&to));
+            prop_assert_eq!(from.join(&to.seen_from(&from)), Ok(to));
+        }
+    }
+}

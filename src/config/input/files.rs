@@ -1,0 +1,156 @@
+//! `Files`: what a configuration may read besides the stack's own files, and the paths that it may
+//! name: relative, and below the stack's directory.
+
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
+
+use crate::model::address::Name;
+
+/// Largest file that an expression may read.
+const MOST_BYTES: usize = 1 << 20;
+
+/// Files below the stack's directory. No path leaves it, and no link is followed.
+pub trait Files {
+    /// Reads a small file whole.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is too large.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+
+    /// Opens a regular file of any size.
+    ///
+    /// # Errors
+    /// When it cannot be opened, is a link or no regular file.
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Read>> {
+        self.read(path).map(|bytes| Box::new(io::Cursor::new(bytes)) as Box<dyn Read>)
+    }
+
+    /// Lists a directory, in any order.
+    ///
+    /// # Errors
+    /// When it cannot be read, is a link or no directory.
+    fn list(&self, _path: &Path) -> io::Result<Vec<Listed>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    /// Returns the directories from the root, within which configuration is shared, down to the
+    /// stack's own; none when that is the root itself.
+    fn place(&self) -> Vec<Name> {
+        Vec::new()
+    }
+
+    /// Reads a file of configuration, by its path from the root.
+    ///
+    /// # Errors
+    /// When it cannot be read, is a link or no regular file.
+    fn read_shared(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.read(path)
+    }
+
+    /// Returns the names in a directory, by its path from the root.
+    ///
+    /// # Errors
+    /// When it cannot be read, is a link or no directory.
+    fn names_shared(&self, path: &Path) -> io::Result<Vec<String>> {
+        let listed = self.list(path)?;
+        Ok(listed.into_iter().filter_map(|entry| entry.name.into_string().ok()).collect())
+    }
+
+    /// Returns the files below another directory, by its path from the root: what a module reads.
+    fn below(&self, _path: &Path) -> Option<Rc<dyn Files>> {
+        None
+    }
+}
+
+/// What only reads small files.
+impl<F: Fn(&Path) -> io::Result<Vec<u8>>> Files for F {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self(path)
+    }
+}
+
+/// One entry of a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name.
+    pub name: OsString,
+    /// What it is.
+    pub what: Listing,
+}
+
+/// What an entry of a directory is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listing {
+    /// A directory.
+    Directory,
+    /// A regular file.
+    File {
+        /// Its size in bytes.
+        size: u64,
+        /// Its owner may run it.
+        executable: bool,
+    },
+    /// A symbolic link, and where it says that it leads.
+    Link(PathBuf),
+    /// A pipe, a socket or a device.
+    Special,
+}
+
+/// Tells why a path may not be used; `None` when it may.
+pub(in crate::config) fn refused(path: &str) -> Option<&'static str> {
+    if path.is_empty() || path.contains('\0') {
+        return Some("the path is empty or holds a NUL character");
+    }
+    // A backslash separates on one system and not on another; `~` is a shell's.
+    if path.contains('\\') || path.starts_with('~') {
+        return Some("the path is not plain: use `/`, and no `~`");
+    }
+    let windows = path.as_bytes().get(1) == Some(&b':');
+    let outside =
+        Path::new(path).components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir));
+    (outside || windows)
+        .then_some("the path leaves the stack's directory: it must be relative, without `..`")
+}
+
+/// Reads a text file below the stack's directory.
+pub(in crate::config) fn read_text(files: &dyn Files, path: &str) -> Result<String, String> {
+    if let Some(why) = refused(path) {
+        return Err(format!("`{path}` cannot be read: {why}"));
+    }
+    let bytes = files.read(Path::new(path)).map_err(|error| format!("`{path}` cannot be read: {error}"))?;
+    if bytes.len() > MOST_BYTES {
+        return Err(format!("`{path}` is larger than {MOST_BYTES} bytes"));
+    }
+    String::from_utf8(bytes).map_err(|_| format!("`{path}` is no UTF-8 text"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_confined() {
+        for path in ["key.pub", "./keys/a.pub", "a/./b", "..a/b"] {
+            assert_eq!(refused(path), None, "{path}");
+        }
+        for path in ["", "/etc/passwd", "../x", "a/../../x", "~/x", "C:/x", "a\\..\\b", "a\0b"] {
+            assert!(refused(path).is_some(), "{path}");
+        }
+    }
+
+    #[test]
+    fn only_small_texts_are_read() {
+        let read = |path: &Path| match path.to_str() {
+            Some("big") => Ok(vec![b'a'; MOST_BYTES + 1]),
+            Some("bytes") => Ok(vec![0xff]),
+            Some("good") => Ok(b"hello".to_vec()),
+            _ => Err(io::ErrorKind::NotFound.into()),
+        };
+        assert_eq!(read_text(&read, "good"), Ok("hello".into()));
+        for path in ["big", "bytes", "none", "../good"] {
+            assert!(read_text(&read, path).is_err(), "{path}");
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! From the stack's files to everything that they include and use: each file and each directory is
+//! read once, however often it is named.
+
+use std::collections::BTreeMap;
+
+use super::include::Includes;
+use crate::config::diagnostics::codes;
+use crate::config::input::config_path::{Away, Place};
+use crate::config::input::discovery::is_stack_file;
+use crate::config::input::files::Files;
+use crate::config::syntax::document::{Document, Entry, Node, named_entries};
+use crate::config::syntax::parse_cache::Trees;
+use crate::config::syntax::{budget, decode};
+use crate::model::budget::Budget;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::graph::Graph;
+use crate::model::schema::Registry;
+use crate::model::source::{Source, Sources, Span};
+
+/// Most files that a stack is made of, with those of its modules.
+const MOST_FILES: usize = 1000;
+
+/// What is asked for where the root ends.
+const OUTSIDE_HELP: &str =
+    "move it below the root (the directory of `.git`, else the stack's own), or give `--allow-outside`";
+
+/// A stack or a module: the documents of one directory, and what they include.
+#[derive(Debug, Default)]
+pub(in crate::config) struct Unit {
+    /// Where it stands.
+    pub(in crate::config) place: Place,
+    /// Its files as trees.
+    pub(in crate::config) documents: Vec<Document>,
+    /// Where each of them stands.
+    pub(in crate::config) files: Vec<Place>,
+}
+
+/// Everything that a stack is made of.
+#[derive(Debug, Default)]
+pub(in crate::config) struct Gathered {
+    /// The stack, then the modules.
+    pub(in crate::config) units: Vec<Unit>,
+    /// The modules that are used, by the place of their `source`.
+    pub(in crate::config) calls: BTreeMap<Span, usize>,
+    /// What all values of the stack may take; what aliases repeat was charged.
+    pub(in crate::config) budget: Budget,
+}
+
+/// Reads what a stack is made of.
+pub(in crate::config) struct Gatherer<'g> {
+    /// The kinds.
+    pub(in crate::config) registry: Registry,
+    /// The files; those that are read are added.
+    pub(in crate::config) sources: &'g mut Sources,
+    /// Where files are read from.
+    pub(in crate::config) files: &'g dyn Files,
+    /// What was found.
+    pub(in crate::config) gathered: Gathered,
+    /// What is wrong.
+    pub(in crate::config) problems: Vec<Diagnostic>,
+    /// What is known of the files.
+    trees: Option<&'g Trees>,
+    directories: BTreeMap<Place, usize>,
+    uses: Vec<(usize, usize, Span)>,
+    read: usize,
+    full: bool,
+    /// The stack's budget does not suffice.
+    is_over: bool,
+}
+
+/// Parses the stack's own files and reads what they include and use.
+pub(in crate::config) fn gather(
+    registry: Registry,
+    sources: &mut Sources,
+    files: &dyn Files,
+    trees: Option<&Trees>,
+) -> Result<Gathered, Vec<Diagnostic>> {
+    let mut gatherer = Gatherer { trees, ..Gatherer::of(registry, sources, files) };
+    gatherer.stack();
+    let mut next = 0;
+    while next < gatherer.gathered.units.len() {
+        gatherer.used_by(next);
+        next += 1;
+    }
+    gatherer.circles();
+    if gatherer.problems.is_empty() { Ok(gatherer.gathered) } else { Err(gatherer.problems) }
+}
+
+/// Parses the stack's own files and what they include, and no modules.
+pub(in crate::config) fn own(
+    registry: Registry,
+    sources: &mut Sources,
+    files: &dyn Files,
+) -> Result<Vec<Document>, Vec<Diagnostic>> {
+    let mut gatherer = Gatherer::of(registry, sources, files);
+    gatherer.stack();
+    match gatherer.gathered.units.pop() {
+        Some(unit) if gatherer.problems.is_empty() => Ok(unit.documents),
+        _ => Err(gatherer.problems),
+    }
+}
+
+impl<'g> Gatherer<'g> {
+    fn of(registry: Registry, sources: &'g mut Sources, files: &'g dyn Files) -> Self {
+        Self {
+            registry,
+            sources,
+            files,
+            gathered: Gathered::default(),
+            problems: Vec::new(),
+            trees: None,
+            directories: BTreeMap::new(),
+            uses: Vec::new(),
+            read: 0,
+            full: false,
+            is_over: false,
+        }
+    }
+
+    /// Reads the first unit: the files that are there already, and those that they include.
+    fn stack(&mut self) {
+        let own: Vec<(_, Source)> = self.sources.iter().map(|(id, source)| (id, source.clone())).collect();
+        self.read = own.len();
+        let here = Place::new(self.files.place());
+        let mut includes = Includes::default();
+        let mut unit = Unit { place: here.clone(), ..Unit::default() };
+        for (id, source) in own {
+            let name = source.path.rsplit('/').next().unwrap_or_default();
+            let place = here.join(name).unwrap_or_default();
+            match crate::config::input::parse_file::document(&self.registry, id, &source, self.trees) {
+                Ok(document) => {
+                    if self.fits(&source, &document) {
+                        includes.add(&mut unit, place, document);
+                    }
+                }
+                Err(problems) => self.problems.extend(problems),
+            }
+        }
+        self.directories.insert(here, 0);
+        self.complete(unit, includes);
+    }
+
+    fn complete(&mut self, mut unit: Unit, mut includes: Includes) {
+        includes.follow(self, &mut unit);
+        self.gathered.units.push(unit);
+    }
+
+    /// Reads and parses a file. `None` when that is a problem, which is told.
+    pub(in crate::config) fn open(&mut self, place: &Place, span: Span) -> Option<Document> {
+        if self.is_over {
+            return None;
+        }
+        if self.read >= MOST_FILES {
+            if !std::mem::replace(&mut self.full, true) {
+                self.problems.push(
+                    Diagnostic::error(codes::MODULE_LIMIT, "there are too many files")
+                        .at(span, "")
+                        .detail(format!("A stack and its modules are made of at most {MOST_FILES} files."))
+                        .help("put several blocks into one file"),
+                );
+            }
+            return None;
+        }
+        self.read += 1;
+        let shown = self.shown(place);
+        let bytes = match self.files.read_shared(&place.path()) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                self.problems.push(
+                    Diagnostic::error(codes::INCLUDE, "a file cannot be read")
+                        .at(span, "")
+                        .detail(format!("`{shown}` cannot be read: {error}."))
+                        .help("paths start at the directory of the file that they are written in"),
+                );
+                return None;
+            }
+        };
+        let id = self.sources.next();
+        let parsed = match decode::decode(id, bytes) {
+            Ok(text) => {
+                let source = Source::new(shown, text);
+                self.sources.add(source.clone());
+                let document =
+                    crate::config::input::parse_file::document(&self.registry, id, &source, self.trees);
+                if document.as_ref().is_ok_and(|document| !self.fits(&source, document)) {
+                    return None;
+                }
+                document
+            }
+            Err(unreadable) => {
+                self.sources.add(Source::new(shown, unreadable.shown));
+                Err(vec![unreadable.diagnostic])
+            }
+        };
+        match parsed {
+            Ok(document) => Some(document),
+            Err(problems) => {
+                self.problems.extend(problems);
+                None
+            }
+        }
+    }
+
+    /// Charges what the aliases of a file repeat. False when that is too much, which is told once.
+    fn fits(&mut self, source: &Source, document: &Document) -> bool {
+        let charged = budget::charge_repeated(&self.gathered.budget, source, document);
+        if let Err(problem) = charged
+            && !std::mem::replace(&mut self.is_over, true)
+        {
+            self.problems.push(*problem);
+        }
+        !self.is_over
+    }
+
+    /// Returns a place as the user would type it.
+    fn shown(&self, place: &Place) -> String {
+        let here = Place::new(self.files.place());
+        let first = self.sources.iter().next().map(|(_, source)| source.path.clone()).unwrap_or_default();
+        let directory = first.rsplit_once('/').map_or("", |(directory, _)| directory);
+        let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
+        let way = place.seen_from(&here);
+        for part in way.split('/') {
+            let up = part == ".." && parts.last().is_some_and(|last| *last != ".." && *last != ".");
+            if up {
+                parts.pop();
+            } else {
+                parts.push(part);
+            }
+        }
+        let rooted = if directory.starts_with('/') { "/" } else { "" };
+        format!("{rooted}{}", parts.join("/"))
+    }
+
+    /// Follows a written path from a directory; says when it leads away.
+    pub(in crate::config) fn follow(&mut self, from: &Place, node: &Node) -> Option<Place> {
+        let path = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+        let away = match from.join(path) {
+            Ok(place) => return Some(place),
+            Err(away) => away,
+        };
+        self.problems.push(match away {
+            Away::Outside => Diagnostic::error(codes::OUTSIDE, "a path leaves the root")
+                .at(node.span, "")
+                .detail(format!("`{path}` leads out of what this stack may read."))
+                .help(OUTSIDE_HELP),
+            Away::NotPlain => Diagnostic::error(codes::OUTSIDE, "this is no path")
+                .at(node.span, "")
+                .detail("It takes a relative path with `/` between its parts, written as it is.")
+                .help("write, for example, `../shared/network.stead.yaml`"),
+        });
+        None
+    }
+
+    /// Reads the modules that a unit uses.
+    fn used_by(&mut self, unit: usize) {
+        let Some(found) = self.gathered.units.get(unit) else { return };
+        let mut sources: Vec<(Place, Node)> = Vec::new();
+        for (document, file) in found.documents.iter().zip(&found.files) {
+            let from = file.parent();
+            let calls = document.root.iter().filter(|entry| entry.key == "use");
+            for call in calls.flat_map(|entry| named_entries(&entry.value).unwrap_or_default()) {
+                sources.extend(source_of(call).map(|node| (from.clone(), node.clone())));
+            }
+        }
+        for (from, node) in sources {
+            let Some(place) = self.follow(&from, &node) else { continue };
+            let known = self.directories.get(&place).copied();
+            let Some(module) = known.or_else(|| self.module(&place, node.span)) else { continue };
+            self.gathered.calls.insert(node.span, module);
+            self.uses.push((unit, module, node.span));
+        }
+    }
+
+    /// Reads a directory as a module.
+    fn module(&mut self, place: &Place, span: Span) -> Option<usize> {
+        let wrong = |detail: String| {
+            Diagnostic::error(codes::MODULE, "this directory is no module")
+                .at(span, "")
+                .detail(detail)
+                .help("a module is a directory with a `stead.yaml`, `stead.kdl`, `*.stead.yaml` or `*.stead.kdl`")
+        };
+        let shown = self.shown(place);
+        let mut names = match self.files.names_shared(&place.path()) {
+            Ok(names) => names,
+            Err(error) => {
+                self.problems.push(wrong(format!("`{shown}` cannot be read: {error}.")));
+                return None;
+            }
+        };
+        names.retain(|name| is_stack_file(name));
+        names.sort();
+        if names.is_empty() {
+            self.problems.push(wrong(format!("`{shown}` has no stack file.")));
+            return None;
+        }
+        let module = self.gathered.units.len();
+        self.directories.insert(place.clone(), module);
+        let mut unit = Unit { place: place.clone(), ..Unit::default() };
+        let mut includes = Includes::default();
+        for name in names {
+            let Ok(file) = place.join(&name) else { continue };
+            if let Some(document) = self.open(&file, span) {
+                includes.add(&mut unit, file, document);
+            }
+        }
+        self.complete(unit, includes);
+        Some(module)
+    }
+
+    /// Reports modules that use each other in a circle.
+    fn circles(&mut self) {
+        let mut graph = Graph::default();
+        let nodes: Vec<_> = (0..self.gathered.units.len()).map(|n| graph.add(n)).collect();
+        for (from, to, _) in &self.uses {
+            graph.order(nodes[*from], nodes[*to]);
+        }
+        let mut knots = graph.sorted().err().unwrap_or_default();
+        let alone: Vec<_> = self.uses.iter().filter(|(from, to, _)| from == to).collect();
+        knots.extend(alone.iter().map(|(from, ..)| vec![nodes[*from]]));
+        knots.sort();
+        knots.dedup();
+        for knot in knots {
+            let members: Vec<usize> = knot.iter().filter_map(|id| graph.get(*id).copied()).collect();
+            let mut problem = Diagnostic::error(codes::MODULE_CYCLE, "modules use each other in a circle")
+                .detail("A module would hold itself, without end.")
+                .help("take what both need into a module of its own");
+            let inside =
+                self.uses.iter().filter(|(from, to, _)| members.contains(from) && members.contains(to));
+            for (_, to, span) in inside.take(20) {
+                let to = self.gathered.units.get(*to).map(|unit| self.shown(&unit.place));
+                problem = problem.at(*span, format!("uses {}", to.unwrap_or_default()));
+            }
+            self.problems.push(problem);
+        }
+    }
+}
+
+/// Returns the `source` of a call.
+pub(in crate::config) fn source_of(call: &Entry) -> Option<&Node> {
+    named_entries(&call.value)?.iter().find(|entry| entry.key == "source").map(|entry| &entry.value)
+}

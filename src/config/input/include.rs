@@ -1,0 +1,129 @@
+//! `include`: files of elsewhere that are read as if they stood in the directory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::gather::{Gatherer, Unit};
+use crate::config::diagnostics::codes;
+use crate::config::input::config_path::Place;
+use crate::config::input::discovery::is_stack_file;
+use crate::config::syntax::document::{Document, Node, NodeValue};
+use crate::model::diagnostic::Diagnostic;
+use crate::model::source::Span;
+
+/// The files of one unit, in the order of its documents.
+#[derive(Debug, Default)]
+pub(in crate::config) struct Includes {
+    /// Which file includes each one, and where it says so.
+    from: Vec<Option<(usize, Span)>>,
+    known: BTreeMap<Place, usize>,
+    failed: BTreeSet<Place>,
+}
+
+impl Includes {
+    /// Adds a file of the directory itself.
+    pub(in crate::config) fn add(&mut self, unit: &mut Unit, place: Place, document: Document) {
+        self.push(unit, place, None, document);
+    }
+
+    fn push(&mut self, unit: &mut Unit, place: Place, from: Option<(usize, Span)>, document: Document) {
+        self.known.insert(place.clone(), unit.documents.len());
+        self.from.push(from);
+        unit.documents.push(document);
+        unit.files.push(place);
+    }
+
+    /// Reads what the files include, and what that includes.
+    pub(in crate::config) fn follow(&mut self, gatherer: &mut Gatherer<'_>, unit: &mut Unit) {
+        let mut next = 0;
+        while let Some(document) = unit.documents.get(next) {
+            for node in included(document, &mut gatherer.problems) {
+                self.include(gatherer, unit, next, &node);
+            }
+            next += 1;
+        }
+    }
+
+    fn include(&mut self, gatherer: &mut Gatherer<'_>, unit: &mut Unit, from: usize, node: &Node) {
+        let Some(place) = gatherer.follow(&unit.files[from].parent(), node) else { return };
+        if !is_stack_file(place.name()) {
+            gatherer.problems.push(
+                Diagnostic::error(codes::INCLUDE, "only stack files are included")
+                    .at(node.span, "")
+                    .detail(format!("`{}` is not named like one.", place.name()))
+                    .help(
+                        "name the file `NAME.stead.yaml` or `NAME.stead.kdl`; for a directory, write `use`",
+                    ),
+            );
+            return;
+        }
+        if let Some(known) = self.known.get(&place) {
+            let problem = self.again(*known, from, node.span);
+            gatherer.problems.push(problem);
+            return;
+        }
+        // What is wrong with a file is told once.
+        if self.failed.contains(&place) {
+            return;
+        }
+        match gatherer.open(&place, node.span) {
+            Some(document) => self.push(unit, place, Some((from, node.span)), document),
+            None => drop(self.failed.insert(place)),
+        }
+    }
+
+    /// Returns the problem of a file that is read already.
+    fn again(&self, known: usize, from: usize, span: Span) -> Diagnostic {
+        let mut way = vec![span];
+        let mut here = Some(from);
+        while let Some(at) = here.filter(|at| *at != known) {
+            let Some((before, span)) = self.from[at] else { break };
+            way.push(span);
+            here = Some(before);
+        }
+        if here == Some(known) {
+            let problem = Diagnostic::error(codes::INCLUDE_CYCLE, "files include each other in a circle")
+                .at(span, "leads back to where it began")
+                .help("remove this one: the file is part of the stack already");
+            let others = way.iter().skip(1).rev().take(20);
+            return others.fold(problem, |problem, span| problem.at(*span, "is on the way"));
+        }
+        let problem = Diagnostic::error(codes::INCLUDE, "a file is read twice")
+            .at(span, "")
+            .detail("All files of a stack or module are one: each is read once.")
+            .help("remove one of the two");
+        match self.from[known] {
+            Some((_, first)) => problem.at(first, "included here first"),
+            None => problem.help("remove the line: every stack file of the directory is read anyway"),
+        }
+    }
+}
+
+/// Returns the paths that a document includes.
+fn included(document: &Document, problems: &mut Vec<Diagnostic>) -> Vec<Node> {
+    let mut found = Vec::new();
+    for entry in document.root.iter().filter(|entry| entry.key == "include") {
+        let nodes = match &entry.value.value {
+            NodeValue::Sequence(items) => items.clone(),
+            NodeValue::Scalar(_) => vec![entry.value.clone()],
+            NodeValue::Null | NodeValue::Bare => Vec::new(),
+            NodeValue::Mapping(_) => {
+                problems.push(no_path(entry.value.span));
+                continue;
+            }
+        };
+        for node in nodes {
+            match node.scalar() {
+                Some(scalar) if !scalar.text.contains('$') => found.push(node),
+                _ => problems.push(no_path(node.span)),
+            }
+        }
+    }
+    found
+}
+
+fn no_path(span: Span) -> Diagnostic {
+    Diagnostic::error(codes::INCLUDE, "`include` takes paths of files")
+        .at(span, "")
+        .detail("They are written as they are, without `$`: which files make up a stack depends on nothing.")
+        .help("write `include: [../shared/network.stead.yaml]`, or in KDL `include \"../shared/network.stead.kdl\"`")
+}

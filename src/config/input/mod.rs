@@ -1,0 +1,11 @@
+//! Files of a configuration: discovery, includes, units of stack and modules, and directories of sources.
+
+pub(super) mod config_path;
+pub mod discovery;
+pub mod files;
+pub(super) mod gather;
+pub(super) mod include;
+pub(super) mod list_shorthand;
+pub(super) mod nested_children;
+pub mod parse_file;
+pub mod source_dir;

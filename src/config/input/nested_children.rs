@@ -1,0 +1,184 @@
+//! Children that may be written in the block of what they refer to: `projects: { shop: developer }` in an
+//! API key's block is a member of the project `shop`, whose key is this one and whose role is that.
+//!
+//! The trees are rewritten before anything looks into them; spans stay those of what is written.
+
+use std::collections::BTreeMap;
+
+use crate::config::diagnostics::codes;
+use crate::config::diagnostics::messages::too_large;
+use crate::config::syntax::budget;
+use crate::config::syntax::document::{Document, Entry, Form, Node, NodeValue, Scalar};
+use crate::model::address::Name;
+use crate::model::budget::Budget;
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::schema::{AlsoIn, Registry};
+use crate::model::source::Span;
+
+/// A child on its way from one block into another.
+struct Moving {
+    /// The block whose child it becomes.
+    parent: Entry,
+    /// The block that it stood in.
+    block: Name,
+    /// What else the block says that holds for its children too.
+    words: Vec<Entry>,
+}
+
+/// Moves such children to where their addresses say that they are. Returns what cannot be moved.
+pub(in crate::config) fn write_out(
+    documents: &mut [Document],
+    registry: &Registry,
+    budget: &Budget,
+) -> Vec<Diagnostic> {
+    let mut problems = Vec::new();
+    for child in registry.kinds {
+        let (Some(also), Some((of, collection))) = (child.also_in, child.child_of()) else { continue };
+        let mut moving = Vec::new();
+        for block in blocks(documents, also.kind) {
+            take(block, also, budget, &mut moving, &mut problems);
+        }
+        if !moving.is_empty() {
+            give(documents, (of, collection), also.says, moving, &mut problems);
+        }
+    }
+    problems
+}
+
+/// The blocks of a kind, over all files.
+fn blocks<'d>(documents: &'d mut [Document], kind: &'d str) -> impl Iterator<Item = &'d mut Entry> {
+    let roots = documents.iter_mut().flat_map(|document| &mut document.root);
+    roots.filter(move |entry| entry.key == kind).flat_map(|entry| match &mut entry.value.value {
+        NodeValue::Mapping(blocks) => blocks.iter_mut(),
+        _ => [].iter_mut(),
+    })
+}
+
+fn take(
+    block: &mut Entry,
+    also: AlsoIn,
+    budget: &Budget,
+    moving: &mut Vec<Moving>,
+    problems: &mut Vec<Diagnostic>,
+) {
+    let NodeValue::Mapping(entries) = &mut block.value.value else { return };
+    let Some(at) = entries.iter().position(|entry| entry.key == also.key) else { return };
+    let written = entries.remove(at);
+    let parents = match written.value.value {
+        NodeValue::Mapping(parents) => parents,
+        NodeValue::Null | NodeValue::Bare => Vec::new(),
+        _ => {
+            let problem = Diagnostic::error(codes::NOT_A_BLOCK, "a map was expected");
+            problems.push(
+                problem
+                    .at(written.key_span, "")
+                    .help(format!("write `{}: {{ NAME: {} }}`", also.key, also.says)),
+            );
+            return;
+        }
+    };
+    let keyed = entries.iter().any(|entry| entry.key == "for_each");
+    let when = entries.iter().find(|entry| entry.key == "when").filter(|_| !keyed);
+    for parent in parents {
+        let path = format!("${}.{}", also.kind, block.key);
+        let span = parent.key_span;
+        if let Some(when) = when
+            && budget::charge_node(budget, &when.value).is_err()
+        {
+            problems.push(too_large(when.value.span));
+            return;
+        }
+        let mut words: Vec<Entry> = when.cloned().into_iter().collect();
+        if keyed {
+            words.push(word("for_each", &path, span));
+            words.push(word(also.refers, "$each.value", span));
+        } else {
+            words.push(word(also.refers, &path, span));
+        }
+        moving.push(Moving { parent, block: block.key.clone(), words });
+    }
+}
+
+fn give(
+    documents: &mut [Document],
+    (of, collection): (&str, &'static str),
+    says: &'static str,
+    moving: Vec<Moving>,
+    problems: &mut Vec<Diagnostic>,
+) {
+    let mut parents: BTreeMap<Name, &mut Entry> =
+        blocks(documents, of).map(|block| (block.key.clone(), block)).collect();
+    for one in moving {
+        let name = &one.parent.key;
+        let Some(block) = parents.get_mut(name) else {
+            let problem = Diagnostic::error(codes::UNKNOWN_RESOURCE, format!("there is no such {of}"))
+                .at(one.parent.key_span, "")
+                .detail(format!("No block declares {of}.{name}."));
+            let near = nearest(name, parents.keys().map(Name::as_str));
+            problems.push(match near {
+                Some(near) => problem.help(format!("did you mean {near}?")),
+                None => problem.help(format!("declare it: `{of}: {{ {name}: {{}} }}`")),
+            });
+            continue;
+        };
+        let Some(children) = under(&mut block.value, collection, one.parent.key_span) else {
+            continue;
+        };
+        if let Some(first) = children.iter().find(|entry| entry.key == one.block) {
+            let problem =
+                Diagnostic::error(codes::DECLARED_TWICE, "the same name is declared in two places");
+            problems.push(
+                problem
+                    .at(one.parent.key_span, "")
+                    .at(first.key_span, "it is here, too")
+                    .detail(format!("Both are {of}.{name}.{collection}.{}.", one.block)),
+            );
+            continue;
+        }
+        children.push(written_out(one, says));
+    }
+}
+
+/// Returns the entries under a key of a block, made where there are none; `None` where something else
+/// than a map is written, which is told elsewhere.
+fn under<'n>(block: &'n mut Node, key: &'static str, span: Span) -> Option<&'n mut Vec<Entry>> {
+    let entries = entries(block)?;
+    if entries.iter().all(|entry| entry.key != key) {
+        let value = Node { value: NodeValue::Mapping(Vec::new()), span, through: None };
+        entries.push(Entry { key: Name::new_static(key), key_span: span, value });
+    }
+    entries.iter_mut().find(|entry| entry.key == key).and_then(|entry| self::entries(&mut entry.value))
+}
+
+/// Returns the entries of a map; nothing at all is a map without entries.
+fn entries(node: &mut Node) -> Option<&mut Vec<Entry>> {
+    if matches!(node.value, NodeValue::Null | NodeValue::Bare) {
+        node.value = NodeValue::Mapping(Vec::new());
+    }
+    match &mut node.value {
+        NodeValue::Mapping(entries) => Some(entries),
+        _ => None,
+    }
+}
+
+/// Returns the child: a map is its block, anything else the one thing that it says.
+fn written_out(one: Moving, says: &'static str) -> Entry {
+    let Moving { parent, block, mut words } = one;
+    let (span, through) = (parent.value.span, parent.value.through);
+    match parent.value.value {
+        NodeValue::Mapping(own) => words.extend(own),
+        _ => words.push(Entry {
+            key: Name::new_static(says),
+            key_span: parent.key_span,
+            value: parent.value,
+        }),
+    }
+    let value = Node { value: NodeValue::Mapping(words), span, through };
+    Entry { key: block, key_span: parent.key_span, value }
+}
+
+fn word(key: &'static str, text: &str, span: Span) -> Entry {
+    let scalar = Scalar { text: text.into(), form: Form::Text, sole_argument: false };
+    let value = Node { value: NodeValue::Scalar(scalar), span, through: None };
+    Entry { key: Name::new_static(key), key_span: span, value }
+}

@@ -1,0 +1,40 @@
+//! One file of a configuration: read, decoded and parsed by its format.
+
+use std::path::Path;
+
+use super::list_shorthand;
+use crate::config::diagnostics::codes;
+use crate::config::syntax::document::Document;
+use crate::config::syntax::parse_cache::Trees;
+use crate::config::syntax::{kdl, yaml};
+use crate::model::diagnostic::Diagnostic;
+use crate::model::schema::Registry;
+use crate::model::source::{Source, SourceId};
+
+/// Parses one file, or takes what is known of it.
+pub(in crate::config) fn document(
+    registry: &Registry,
+    id: SourceId,
+    source: &Source,
+    trees: Option<&Trees>,
+) -> Result<Document, Vec<Diagnostic>> {
+    // `use shop …` names a block, as `vm web …` does.
+    let is_kind = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
+    let parse = || match Path::new(&source.path).extension().and_then(|extension| extension.to_str()) {
+        Some("yaml" | "yml") => yaml::parse(id, source),
+        Some("kdl") => kdl::parse(id, source, &is_kind),
+        _ => Err(vec![
+            Diagnostic::error(codes::FILE_TYPE, "a file is neither YAML nor KDL")
+                .detail(format!("`{}` ends in neither .yaml, .yml nor .kdl.", source.path))
+                .help("rename the file"),
+        ]),
+    };
+    let parsed = match trees {
+        Some(trees) => trees.document(id, source, &is_kind, parse),
+        None => parse(),
+    };
+    parsed.map(|mut document| {
+        list_shorthand::write_out(&mut document, registry);
+        document
+    })
+}

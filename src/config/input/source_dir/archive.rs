@@ -1,0 +1,153 @@
+//! `Archive`: a directory as a gzipped tarball, piece by piece: the same bytes for the same files.
+//!
+//! It is packed as it is asked for, so that whoever packs can do other work in between, and only what
+//! was not taken yet is held.
+
+use std::io::{self, Write};
+
+use bytes::Bytes;
+use flate2::write::GzEncoder;
+use flate2::{Compression, GzBuilder};
+use tar::{Builder, EntryType, Header};
+
+use super::contents::{Contents, Part};
+use super::error::SourceError;
+use super::tree::{Body, Entry, Tree};
+use crate::config::input::files::Files;
+
+/// Largest archive that the service takes, in bytes.
+pub const LARGEST: u64 = 100_000_000;
+
+/// A piece is handed out once it has so many bytes, or so many were read for it.
+const PIECE: usize = 256 << 10;
+
+/// When every file was last changed: the year 2000. Some formats cannot tell of times before 1980.
+const MODIFIED: u64 = 946_684_800;
+
+/// The archive of a directory. A piece may be empty: packing it took its time all the same.
+pub struct Archive<'f> {
+    contents: Contents<'f>,
+    /// `None` once the last piece was handed out.
+    tarball: Option<Builder<GzEncoder<Vec<u8>>>>,
+    packed: u64,
+    most: u64,
+    expected: Option<String>,
+}
+
+impl<'f> Archive<'f> {
+    /// Begins to pack a tree.
+    #[must_use]
+    pub fn new(files: &'f dyn Files, tree: Tree) -> Self {
+        // 255: made on no system in particular.
+        let gzip = GzBuilder::new().mtime(0).operating_system(255);
+        let encoder = gzip.write(Vec::with_capacity(PIECE), Compression::default());
+        let tarball = Some(Builder::new(encoder));
+        Self { contents: Contents::new(files, tree), tarball, packed: 0, most: LARGEST, expected: None }
+    }
+
+    /// Lets it end in an error unless the digest of what was packed is this one.
+    #[must_use]
+    pub fn expecting(mut self, digest: impl Into<String>) -> Self {
+        self.expected = Some(digest.into());
+        self
+    }
+
+    pub(super) fn at_most(mut self, most: u64) -> Self {
+        self.most = most;
+        self
+    }
+
+    /// Returns the digest of what was packed.
+    pub(super) fn digest(&self) -> String {
+        self.contents.digest()
+    }
+
+    fn piece(&mut self, mut tarball: Builder<GzEncoder<Vec<u8>>>) -> Result<(Vec<u8>, bool), SourceError> {
+        let mut read = 0;
+        loop {
+            let Some(part) = self.contents.next_part()? else {
+                let rest = tarball.into_inner().and_then(GzEncoder::finish).map_err(|e| self.failed(&e))?;
+                return Ok((rest, true));
+            };
+            read += match &part {
+                Part::Data(data) => data.len(),
+                Part::Entry(_) | Part::End(_) => 512,
+            };
+            let put = put(&mut tarball, &part);
+            put.map_err(|error| self.failed(&error))?;
+            if read >= PIECE || tarball.get_ref().get_ref().len() >= PIECE {
+                let piece = std::mem::take(tarball.get_mut().get_mut());
+                self.tarball = Some(tarball);
+                return Ok((piece, false));
+            }
+        }
+    }
+
+    fn failed(&self, error: &io::Error) -> SourceError {
+        SourceError::Unreadable { path: self.contents.tree.shown(), why: error.to_string() }
+    }
+
+    /// Checks what is packed so far, and in the end all of it.
+    fn check(&mut self, length: usize, is_last: bool) -> Result<(), SourceError> {
+        self.packed += length as u64;
+        if self.packed > self.most {
+            return Err(self.contents.tree.too_large());
+        }
+        match &self.expected {
+            Some(expected) if is_last && *expected != self.digest() => {
+                Err(SourceError::Moved(self.contents.tree.shown()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Iterator for Archive<'_> {
+    type Item = Result<Bytes, SourceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let tarball = self.tarball.take()?;
+        let piece = self.piece(tarball).and_then(|(piece, is_last)| {
+            self.check(piece.len(), is_last)?;
+            Ok(Bytes::from(piece))
+        });
+        if piece.is_err() {
+            self.tarball = None;
+        }
+        Some(piece)
+    }
+}
+
+fn put(tarball: &mut Builder<GzEncoder<Vec<u8>>>, part: &Part<'_>) -> io::Result<()> {
+    match part {
+        Part::Entry(entry) => begin(tarball, entry),
+        Part::Data(data) => tarball.get_mut().write_all(data),
+        Part::End(size) => {
+            let over = usize::try_from(size % 512).unwrap_or_default();
+            let padding = [0; 512];
+            tarball.get_mut().write_all(if over == 0 { &[] } else { &padding[over..] })
+        }
+    }
+}
+
+/// Writes an entry's header. A file's bytes follow by themselves, in parts.
+fn begin(tarball: &mut Builder<GzEncoder<Vec<u8>>>, entry: &Entry) -> io::Result<()> {
+    let mut header = Header::new_gnu();
+    header.set_mtime(MODIFIED);
+    header.set_uid(0);
+    header.set_gid(0);
+    match &entry.body {
+        Body::File { size, executable } => {
+            header.set_entry_type(EntryType::Regular);
+            header.set_mode(if *executable { 0o755 } else { 0o644 });
+            header.set_size(*size);
+            tarball.append_data(&mut header, &entry.path, io::empty())
+        }
+        Body::Link(target) => {
+            header.set_entry_type(EntryType::Symlink);
+            header.set_mode(0o777);
+            header.set_size(0);
+            tarball.append_link(&mut header, &entry.path, target)
+        }
+    }
+}

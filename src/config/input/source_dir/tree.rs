@@ -1,0 +1,198 @@
+//! `Tree`: the files of a directory that are uploaded, in one order on every machine.
+//!
+//! What counts is what a checkout holds: files, whether they can be run, and links that lead inside.
+//! Times, owners, other modes and empty directories do not. `.steadignore` at its top names what is
+//! left out, in the words of `.gitignore`; what git and stead keep for themselves always is.
+
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use super::error::{IGNORE_FILE, Largest, MOST_ENTRIES, SourceError, shown};
+use crate::config::input::files::{Files, Listed, Listing};
+
+/// Never uploaded, wherever they stand.
+const ALWAYS_LEFT_OUT: &[&str] = &[".git", ".stead"];
+
+/// Bytes of the ignore file that are read, at most.
+const MOST_PATTERNS: u64 = 1 << 20;
+
+/// Largest files that a message names.
+const NAMED: usize = 5;
+
+/// The files of a directory.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    /// Its path from the stack's directory.
+    pub(super) root: PathBuf,
+    /// By name.
+    pub(super) entries: Vec<Entry>,
+}
+
+/// One file or link.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    /// Its path from the root.
+    pub(super) path: PathBuf,
+    /// What it is.
+    pub(super) body: Body,
+}
+
+/// What an entry is.
+#[derive(Debug, Clone)]
+pub(super) enum Body {
+    File { size: u64, executable: bool },
+    Link(PathBuf),
+}
+
+impl Tree {
+    /// Looks through a directory below the stack's.
+    ///
+    /// # Errors
+    /// When it cannot be read, or holds what cannot be uploaded.
+    pub fn read(files: &dyn Files, directory: &str) -> Result<Self, SourceError> {
+        let mut tree = Self { root: plain(directory), entries: Vec::new() };
+        let ignored = ignored(files, &tree.root)?;
+        let (mut folders, mut seen) = (vec![PathBuf::new()], 0);
+        while let Some(folder) = folders.pop() {
+            let at = tree.at(&folder);
+            let listed = files.list(&at).map_err(|error| SourceError::unreadable(&at, &error))?;
+            seen += listed.len();
+            if seen > MOST_ENTRIES {
+                return Err(SourceError::TooMany(directory.to_owned()));
+            }
+            for Listed { name, what } in listed {
+                let path = folder.join(&name);
+                if is_left_out(&name, &path, &what, &ignored) {
+                    continue;
+                }
+                match what {
+                    Listing::Directory => folders.push(path),
+                    what => tree.entries.push(tree.entry(path, what)?),
+                }
+            }
+        }
+        if tree.entries.is_empty() {
+            return Err(SourceError::Empty(directory.to_owned()));
+        }
+        tree.entries.sort_unstable_by(|a, b| bytes(&a.path).cmp(bytes(&b.path)));
+        Ok(tree)
+    }
+
+    /// Tells whether a file at a path from the stack's directory would be part of a tree.
+    ///
+    /// # Errors
+    /// When the ignore file cannot be read.
+    pub fn would_hold(files: &dyn Files, directory: &str, path: &str) -> Result<bool, SourceError> {
+        let (root, path) = (plain(directory), plain(path));
+        let Ok(inside) = path.strip_prefix(&root) else { return Ok(false) };
+        let ignored = ignored(files, &root)?;
+        let mut at = PathBuf::new();
+        for name in inside {
+            at.push(name);
+            let what = if at == inside { Listing::Special } else { Listing::Directory };
+            if is_left_out(name, &at, &what, &ignored) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns a path from the stack's directory.
+    fn at(&self, path: &Path) -> PathBuf {
+        self.root.components().chain(path.components()).collect()
+    }
+
+    fn entry(&self, path: PathBuf, what: Listing) -> Result<Entry, SourceError> {
+        let body = match what {
+            Listing::File { size, executable } => Body::File { size, executable },
+            Listing::Link(target) if leads_inside(&path, &target) => Body::Link(target),
+            Listing::Link(target) => {
+                let path = shown(&self.at(&path));
+                return Err(SourceError::Outside { path, target: shown(&target) });
+            }
+            Listing::Special | Listing::Directory => {
+                return Err(SourceError::Special(shown(&self.at(&path))));
+            }
+        };
+        Ok(Entry { path, body })
+    }
+
+    /// Returns how many bytes its files have together.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.entries.iter().map(Entry::size).fold(0, u64::saturating_add)
+    }
+
+    pub(super) fn too_large(&self) -> SourceError {
+        let mut all: Vec<(&Path, u64)> = self.entries.iter().map(|e| (&*e.path, e.size())).collect();
+        all.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
+        let largest =
+            all.into_iter().take(NAMED).map(|(path, size)| (shown(&self.at(path)), size)).collect();
+        SourceError::TooLarge { directory: self.shown(), largest: Largest(largest) }
+    }
+
+    /// Returns its path for a message.
+    pub(super) fn shown(&self) -> String {
+        if self.root.as_os_str().is_empty() { ".".to_owned() } else { shown(&self.root) }
+    }
+}
+
+impl Entry {
+    pub(super) fn size(&self) -> u64 {
+        match &self.body {
+            Body::File { size, .. } => *size,
+            Body::Link(_) => 0,
+        }
+    }
+}
+
+/// Returns a path without parts that mean nothing.
+fn plain(path: &str) -> PathBuf {
+    Path::new(path).components().filter(|part| *part != Component::CurDir).collect()
+}
+
+/// Returns the bytes of a path.
+pub(super) fn bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_encoded_bytes()
+}
+
+fn is_left_out(name: &OsStr, path: &Path, what: &Listing, ignored: &Gitignore) -> bool {
+    let always = ALWAYS_LEFT_OUT.iter().any(|kept| name == *kept) || path == Path::new(IGNORE_FILE);
+    always || ignored.matched(path, *what == Listing::Directory).is_ignore()
+}
+
+fn ignored(files: &dyn Files, root: &Path) -> Result<Gitignore, SourceError> {
+    let path = root.join(IGNORE_FILE);
+    let mut text = String::new();
+    match files.open(&path).and_then(|file| file.take(MOST_PATTERNS).read_to_string(&mut text)) {
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Gitignore::empty()),
+        Err(error) => return Err(SourceError::unreadable(&path, &error)),
+    }
+    let fail = |line, why: String| SourceError::Pattern { line, why };
+    let mut builder = GitignoreBuilder::new("");
+    for (n, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+        builder.add_line(None, line).map_err(|error| fail(n + 1, error.to_string()))?;
+    }
+    builder.build().map_err(|error| fail(1, error.to_string()))
+}
+
+/// Tells whether a link leads to a place in the tree, wherever the tree is put: some steps up from where
+/// it stands, and down from there. After a step down a `..` could leave a place that another link led
+/// to, so there is none.
+fn leads_inside(link: &Path, target: &Path) -> bool {
+    let depth = link.components().count() - 1;
+    let (mut up, mut down) = (0, 0);
+    for part in target.components() {
+        match part {
+            Component::CurDir => {}
+            Component::Normal(_) => down += 1,
+            Component::ParentDir if down == 0 => up += 1,
+            _ => return false,
+        }
+    }
+    up <= depth && up + down > 0
+}

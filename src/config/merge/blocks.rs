@@ -1,0 +1,270 @@
+//! The first phase: the documents' top levels laid together, whatever file a block stands in.
+
+use std::collections::BTreeMap;
+
+use crate::config::diagnostics::codes;
+use crate::config::diagnostics::collector::Problems;
+use crate::config::diagnostics::hints::other_tools;
+use crate::config::keywords;
+use crate::config::syntax::document::{Document, Entry, Node, NodeValue, named_entries};
+use crate::model::address::{Name, is_legal_segment};
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::schema::{Kind, Registry};
+
+/// Named entries of one block, over all files.
+pub(in crate::config) type Entries<'d> = BTreeMap<Name, &'d Entry>;
+
+/// All top levels together, each name once.
+#[derive(Debug, Default)]
+pub(in crate::config) struct Merged<'d> {
+    /// `stead: 1`, in as many files as say it.
+    pub(in crate::config) stead: Vec<&'d Entry>,
+    /// `stack: NAME`, in as many files as say it.
+    pub(in crate::config) stack: Vec<&'d Entry>,
+    /// `backend: required`.
+    pub(in crate::config) backend: Option<&'d Entry>,
+    /// Recipients of kept secrets.
+    pub(in crate::config) secrets: Option<&'d Entry>,
+    /// Declarations of variables.
+    pub(in crate::config) vars: Entries<'d>,
+    /// Environments.
+    pub(in crate::config) environments: Entries<'d>,
+    /// Locals.
+    pub(in crate::config) locals: Entries<'d>,
+    /// Outputs.
+    pub(in crate::config) outputs: Entries<'d>,
+    /// Modules that are used.
+    pub(in crate::config) uses: Entries<'d>,
+    /// Other stacks whose outputs are read.
+    pub(in crate::config) stacks: Entries<'d>,
+    /// Policies.
+    pub(in crate::config) policies: Entries<'d>,
+    /// `moved`, in as many files as say it.
+    pub(in crate::config) moved: Vec<&'d Entry>,
+    /// `import`, likewise.
+    pub(in crate::config) imports: Vec<&'d Entry>,
+    /// `removed`, likewise.
+    pub(in crate::config) removed: Vec<&'d Entry>,
+    /// Blocks of each kind.
+    pub(in crate::config) blocks: Kinds<'d>,
+    /// Lookups of objects that nobody here manages, by kind.
+    pub(in crate::config) data: Kinds<'d>,
+}
+
+/// Named entries of each kind.
+pub(in crate::config) type Kinds<'d> = BTreeMap<&'static str, (&'static Kind, Entries<'d>)>;
+
+/// Lays a module's documents together. What only a stack has becomes a problem.
+pub(in crate::config) fn merge_module<'d>(
+    registry: &Registry,
+    documents: &'d [Document],
+    problems: &Problems,
+) -> Merged<'d> {
+    let merged = merge(registry, documents, problems);
+    for entry in documents.iter().flat_map(|document| &document.root) {
+        if keywords::find(keywords::TOP, &entry.key).is_some_and(|word| word.of_stacks) {
+            problems.push(
+                Diagnostic::error(codes::MODULE_BLOCK, "only a stack has this block")
+                    .at(entry.key_span, "")
+                    .detail(format!(
+                        "This directory is used as a module, and a module has no `{}`.",
+                        entry.key
+                    ))
+                    .help(
+                        "give a module what it needs by `with`, and take from it what it has in `outputs`",
+                    ),
+            );
+        }
+    }
+    merged
+}
+
+/// Lays documents together. What does not fit becomes a problem and is left out.
+pub(in crate::config) fn merge<'d>(
+    registry: &Registry,
+    documents: &'d [Document],
+    problems: &Problems,
+) -> Merged<'d> {
+    let mut merged = Merged::default();
+    let mut above: Option<&Entry> = None;
+    for entry in documents.iter().flat_map(|document| &document.root) {
+        let empty = above.replace(entry).filter(|above| above.value.value == NodeValue::Null);
+        // What it declares counts all the same: nothing more is wrong with those who use it.
+        let renamed = other_tools::renamed(&entry.key);
+        if let Some(right) = renamed {
+            problems.push(unknown_block(registry, entry).fix(entry.key_span, right));
+        }
+        match renamed.unwrap_or(&entry.key) {
+            "stead" => merged.stead.push(entry),
+            "stack" => merged.stack.push(entry),
+            "backend" => {
+                if let Some(first) = merged.backend.replace(entry) {
+                    problems.push(twice("backend", first, entry));
+                }
+            }
+            "secrets" => {
+                if let Some(first) = merged.secrets.replace(entry) {
+                    problems.push(twice("secrets", first, entry));
+                }
+            }
+            "vars" => gather(&mut merged.vars, entry, problems),
+            "environments" => gather(&mut merged.environments, entry, problems),
+            "locals" => gather(&mut merged.locals, entry, problems),
+            "outputs" => gather(&mut merged.outputs, entry, problems),
+            // Read before: the files stand beside this one by now.
+            "include" => {}
+            "use" => gather(&mut merged.uses, entry, problems),
+            "stacks" => gather(&mut merged.stacks, entry, problems),
+            "data" => gather_data(registry, &mut merged.data, entry, problems),
+            "policy" => gather(&mut merged.policies, entry, problems),
+            "moved" => merged.moved.push(entry),
+            "import" => merged.imports.push(entry),
+            "removed" => merged.removed.push(entry),
+            name => {
+                if let Some(kind) = registry.top_level().find(|kind| kind.name == name) {
+                    let (_, blocks) = merged.blocks.entry(kind.name).or_insert((kind, Entries::new()));
+                    gather(blocks, entry, problems);
+                } else {
+                    problems.push(misplaced(unknown_block(registry, entry), empty));
+                }
+            }
+        }
+    }
+    merged
+}
+
+/// Returns the environments alone. What is wrong with them is told where all is laid together.
+pub(in crate::config) fn environments(documents: &[Document]) -> Entries<'_> {
+    let mut environments = Entries::new();
+    let root = documents.iter().flat_map(|document| &document.root);
+    for entry in root.filter(|entry| entry.key == "environments") {
+        gather(&mut environments, entry, &Problems::default());
+    }
+    environments
+}
+
+fn gather_data<'d>(registry: &Registry, into: &mut Kinds<'d>, block: &'d Entry, problems: &Problems) {
+    let Some(kinds) = named_entries(&block.value) else {
+        problems.push(not_a_block(&block.key, &block.value));
+        return;
+    };
+    for entry in kinds {
+        match registry.top_level().find(|kind| kind.name == entry.key) {
+            Some(kind) => {
+                let (_, names) = into.entry(kind.name).or_insert((kind, Entries::new()));
+                gather(names, entry, problems);
+            }
+            None => problems.push(no_kind(registry, entry)),
+        }
+    }
+}
+
+fn no_kind(registry: &Registry, entry: &Entry) -> Diagnostic {
+    let problem = Diagnostic::error(codes::DATA, "this is no kind that can be looked up")
+        .at(entry.key_span, "")
+        .detail(format!("`data` holds lookups by kind, and `{}` is none.", entry.key));
+    match nearest(&entry.key, registry.top_level().map(|kind| kind.name)) {
+        Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
+        None => problem.help("write `data: { KIND: { NAME: { name: … } } }`"),
+    }
+}
+
+fn gather<'d>(into: &mut Entries<'d>, block: &'d Entry, problems: &Problems) {
+    let Some(entries) = named_entries(&block.value) else {
+        problems.push(no_names(&block.key, &block.value));
+        return;
+    };
+    for entry in entries {
+        if !is_legal_segment(&entry.key) {
+            problems.push(illegal_name(entry));
+            continue;
+        }
+        if let Some(first) = into.get(&entry.key) {
+            problems.push(twice(&entry.key, first, entry));
+        } else {
+            into.insert(entry.key.clone(), entry);
+        }
+    }
+}
+
+/// Returns the problem of a value that is no map where one is needed.
+pub(in crate::config) fn not_a_block(name: &str, node: &Node) -> Diagnostic {
+    let problem = Diagnostic::error(codes::NOT_A_BLOCK, "a map was expected")
+        .at(node.span, "")
+        .detail(format!("`{name}` holds named entries."));
+    match other_tools::map(name, node) {
+        Some((help, Some(right))) => problem.help(help).fix(node.span, right),
+        Some((help, None)) => problem.help(help),
+        None => problem.help(format!("write `{name}: {{ NAME: … }}`")),
+    }
+}
+
+/// Returns the problem of a value where blocks with names are needed.
+pub(in crate::config) fn no_names(name: &str, node: &Node) -> Diagnostic {
+    let problem = not_a_block(name, node);
+    match other_tools::names(name, node) {
+        Some(help) => problem.help(help),
+        None => problem,
+    }
+}
+
+fn twice(name: &str, first: &Entry, second: &Entry) -> Diagnostic {
+    Diagnostic::error(codes::DECLARED_TWICE, "a name is declared twice")
+        .at(second.key_span, "declared again here")
+        .at(first.key_span, "declared here first")
+        .detail(format!("There are two declarations of `{name}`."))
+        .help("keep one of the two")
+}
+
+/// Returns the problem of a name that an address cannot hold.
+pub(in crate::config) fn illegal_name(entry: &Entry) -> Diagnostic {
+    let legal: String = entry
+        .key
+        .to_lowercase()
+        .chars()
+        .map(|c| if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' { c } else { '_' })
+        .collect();
+    let problem = Diagnostic::error(codes::ILLEGAL_NAME, "this name cannot be part of an address")
+        .at(entry.key_span, "")
+        .detail("Names hold a-z, 0-9, _ and - only, so that addresses need no quotes in a shell.");
+    if is_legal_segment(&legal) {
+        problem.help(format!("write `{legal}`")).fix(entry.key_span, legal)
+    } else {
+        problem
+    }
+}
+
+/// Says where an unknown block may belong: below one that says nothing.
+fn misplaced(problem: Diagnostic, empty: Option<&Entry>) -> Diagnostic {
+    match empty.filter(|_| problem.fix.is_none()) {
+        Some(above) => {
+            problem.help(format!("indent it below `{}`, if that is where it belongs", above.key))
+        }
+        None => problem,
+    }
+}
+
+fn unknown_block(registry: &Registry, entry: &Entry) -> Diagnostic {
+    let name = entry.key.as_str();
+    let problem = Diagnostic::error(codes::UNKNOWN_BLOCK, "this block is not known").at(entry.key_span, "");
+    if let Some((parent, collection)) = registry.kind(name).and_then(Kind::child_of) {
+        return problem
+            .detail(format!("A {name} is written inside its {parent}, under `{collection}`."))
+            .help(format!("write `{parent}: {{ NAME: {{ {collection}: {{ … }} }} }}`"));
+    }
+    if let Some(help) = other_tools::block(name) {
+        return problem.detail(format!("There is no block `{name}`.")).help(help);
+    }
+    let mut known: Vec<&str> =
+        registry.top_level().map(|kind| kind.name).chain(keywords::names(keywords::TOP)).collect();
+    known.sort_unstable();
+    match nearest(name, known.iter().copied()) {
+        Some(near) => problem
+            .detail(format!("There is no block `{name}`."))
+            .help(format!("did you mean `{near}`?"))
+            .fix(entry.key_span, near),
+        None => problem
+            .detail(format!("There is no block `{name}`."))
+            .help(format!("blocks are: {}", known.join(", "))),
+    }
+}

@@ -1,0 +1,271 @@
+//! The second phase: what the stack says of itself, and the environment of this run.
+
+use std::collections::BTreeSet;
+
+use super::blocks::{Entries, Merged, not_a_block};
+use crate::config::diagnostics::codes;
+use crate::config::diagnostics::collector::Problems;
+use crate::config::keywords;
+use crate::config::stack::model::{Confirm, Environment};
+use crate::config::syntax::document::{Entry, Node, NodeValue, named_entries};
+use crate::model::address::{Name, is_legal_segment};
+use crate::model::diagnostic::{Diagnostic, nearest};
+
+/// What the stack says of itself.
+#[derive(Debug)]
+pub(in crate::config) struct Header {
+    /// Its name.
+    pub(in crate::config) name: Name,
+    /// The local ledger is refused.
+    pub(in crate::config) backend_required: bool,
+}
+
+/// Reads `stead`, `stack` and `backend`.
+pub(in crate::config) fn header(merged: &Merged<'_>, problems: &Problems) -> Header {
+    for entry in &merged.stead {
+        if entry.value.scalar().is_none_or(|scalar| scalar.text != "1") {
+            problems.push(
+                Diagnostic::error(codes::LANGUAGE_VERSION, "this version of the language is not known")
+                    .at(entry.value.span, "")
+                    .detail("This program reads version 1.")
+                    .help("write `stead: 1`"),
+            );
+        }
+    }
+    if merged.stead.is_empty() {
+        let problem =
+            Diagnostic::error(codes::LANGUAGE_VERSION, "the stack does not say its language version")
+                .help("put `stead: 1` (KDL: `stead 1`) at the top of one file");
+        problems.push(match merged.stack.first() {
+            Some(stack) => problem.at(stack.key_span, "above this, for example"),
+            None => problem,
+        });
+    }
+    Header { name: name(merged, problems), backend_required: backend_required(merged, problems) }
+}
+
+fn name(merged: &Merged<'_>, problems: &Problems) -> Name {
+    let [first, others @ ..] = merged.stack.as_slice() else {
+        problems.push(
+            Diagnostic::error(codes::STACK_NAME, "the stack has no name")
+                .help("put `stack: NAME` (KDL: `stack NAME`) into one file"),
+        );
+        return Name::default();
+    };
+    for other in others {
+        problems.push(
+            Diagnostic::error(codes::STACK_NAME, "the stack is named twice")
+                .at(other.key_span, "named again here")
+                .at(first.key_span, "named here first")
+                .help("all stack files of a directory are one stack: keep one name"),
+        );
+    }
+    match first.value.scalar() {
+        Some(scalar) if is_legal_segment(&scalar.text) => scalar.text.clone(),
+        _ => {
+            problems.push(
+                Diagnostic::error(codes::STACK_NAME, "this is no name for a stack")
+                    .at(first.value.span, "")
+                    .detail("A stack's name holds a-z, 0-9, _ and - only.")
+                    .help("write `stack: shop`, for example"),
+            );
+            Name::default()
+        }
+    }
+}
+
+fn backend_required(merged: &Merged<'_>, problems: &Problems) -> bool {
+    let Some(entry) = merged.backend else { return false };
+    let required = entry.value.scalar().is_some_and(|scalar| scalar.text == "required");
+    if !required {
+        problems.push(
+            Diagnostic::error(codes::BACKEND_WORD, "`backend` takes one word: required")
+                .at(entry.value.span, "")
+                .detail(
+                    "Where the ledger is kept is said by the settings or STEAD_BACKEND, never by a stack.",
+                )
+                .help("write `backend: required`, or remove the line"),
+        );
+    }
+    required
+}
+
+/// The chosen environment.
+#[derive(Debug)]
+pub(in crate::config) struct Chosen<'d> {
+    /// Its name and how it asks.
+    pub(in crate::config) environment: Environment,
+    /// The values that it gives to variables.
+    pub(in crate::config) vars: &'d [Entry],
+    /// The values that it puts in the place of others.
+    pub(in crate::config) set: &'d [Entry],
+}
+
+/// Chooses the environment: the one asked for, the one marked `default`, or the only one.
+pub(in crate::config) fn environment<'d>(
+    environments: &Entries<'d>,
+    asked: Option<&Name>,
+    problems: &Problems,
+) -> Chosen<'d> {
+    let defaults: Vec<&&Entry> =
+        environments.values().filter(|entry| read(entry, problems).is_default).collect();
+    if let [first, second, ..] = defaults.as_slice() {
+        problems.push(
+            Diagnostic::error(codes::ENVIRONMENT_KEYS, "two environments are marked `default`")
+                .at(second.key_span, "also marked")
+                .at(first.key_span, "marked")
+                .help("keep one `default: true`"),
+        );
+    }
+    let found = match asked {
+        Some(name) if environments.is_empty() && name == "default" => None,
+        Some(name) => {
+            let Some(entry) = environments.get(name) else {
+                problems.push(unknown(name, environments));
+                return nothing(name.clone());
+            };
+            Some(*entry)
+        }
+        None => match (defaults.first(), environments.len()) {
+            (Some(entry), _) => Some(**entry),
+            (None, 0) => None,
+            (None, 1) => environments.values().next().copied(),
+            (None, _) => {
+                problems.push(which(environments));
+                return nothing(Name::default());
+            }
+        },
+    };
+    let Some(entry) = found else { return nothing(Name::new_static("default")) };
+    let block = read(entry, problems);
+    Chosen {
+        environment: Environment { name: entry.key.clone(), confirm: block.confirm },
+        vars: block.vars,
+        set: block.set,
+    }
+}
+
+/// Returns the environments whose applies somebody confirms by typing their name.
+pub(in crate::config) fn confirmed(environments: &Entries<'_>) -> BTreeSet<Name> {
+    let quiet = Problems::default();
+    let typed = environments.values().filter(|entry| read(entry, &quiet).confirm == Confirm::Typed);
+    typed.map(|entry| entry.key.clone()).collect()
+}
+
+/// Returns the values that the environments give to variables that are not chosen.
+pub(in crate::config) fn others<'d>(
+    environments: &Entries<'d>,
+    chosen: &Name,
+) -> Vec<(&'d Name, &'d [Entry])> {
+    let others = environments.values().filter(|entry| entry.key != *chosen);
+    let quiet = Problems::default();
+    others.map(|entry| (&entry.key, read(entry, &quiet).vars)).collect()
+}
+
+/// Returns the paths that the environments replace that are not chosen.
+pub(in crate::config) fn other_sets<'d>(
+    environments: &Entries<'d>,
+    chosen: &Name,
+) -> impl Iterator<Item = &'d Entry> {
+    let others = environments.values().filter(move |entry| entry.key != *chosen);
+    let quiet = Problems::default();
+    others.flat_map(move |entry| read(entry, &quiet).set)
+}
+
+/// Tells whether an environment says nothing that a resource could show.
+pub(in crate::config) fn is_plain(environment: &Entry) -> bool {
+    let block = read(environment, &Problems::default());
+    block.vars.is_empty() && block.set.is_empty()
+}
+
+fn nothing<'d>(name: Name) -> Chosen<'d> {
+    Chosen { environment: Environment { name, confirm: Confirm::Ask }, vars: &[], set: &[] }
+}
+
+fn unknown(name: &Name, environments: &Entries<'_>) -> Diagnostic {
+    let problem = Diagnostic::error(codes::UNKNOWN_ENVIRONMENT, "this environment is not declared")
+        .detail(format!("There is no environment `{name}`."));
+    let names: Vec<&str> = environments.keys().map(Name::as_str).collect();
+    let problem = match environments.values().next() {
+        Some(first) => problem.at(first.key_span, "environments are declared here"),
+        None => return problem.help("the stack declares no environments: leave `--env` out"),
+    };
+    let known = names.join(", ");
+    match nearest(name, names) {
+        Some(near) => problem.help(format!("did you mean `{near}`? Environments are: {known}")),
+        None => problem.help(format!("environments are: {known}")),
+    }
+}
+
+fn which(environments: &Entries<'_>) -> Diagnostic {
+    let names: Vec<&str> = environments.keys().map(Name::as_str).collect();
+    let problem = Diagnostic::error(codes::WHICH_ENVIRONMENT, "no environment is chosen")
+        .detail(format!("The stack has several: {}.", names.join(", ")))
+        .help("say one with `--env NAME` or STEAD_ENV, or mark one with `default: true`");
+    match environments.values().next() {
+        Some(first) => problem.at(first.key_span, "environments are declared here"),
+        None => problem,
+    }
+}
+
+struct Block<'d> {
+    is_default: bool,
+    confirm: Confirm,
+    vars: &'d [Entry],
+    set: &'d [Entry],
+}
+
+fn read<'d>(environment: &'d Entry, problems: &Problems) -> Block<'d> {
+    let mut block = Block { is_default: false, confirm: Confirm::Ask, vars: &[], set: &[] };
+    let Some(entries) = named_entries(&environment.value) else {
+        problems.push(not_a_block(&environment.key, &environment.value));
+        return block;
+    };
+    for entry in entries {
+        match entry.key.as_str() {
+            "default" => block.is_default = flag(&entry.value, problems),
+            "confirm" => match entry.value.scalar().map(|scalar| scalar.text.as_str()) {
+                Some("typed") => block.confirm = Confirm::Typed,
+                Some("ask") => {}
+                _ => problems.push(wrong(&entry.value, "`confirm` is `ask` or `typed`")),
+            },
+            "vars" => match named_entries(&entry.value) {
+                Some(vars) => block.vars = vars,
+                None => problems.push(not_a_block("vars", &entry.value)),
+            },
+            "set" => match named_entries(&entry.value) {
+                Some(set) => block.set = set,
+                None => problems.push(not_a_block("set", &entry.value)),
+            },
+            other => {
+                let known = keywords::names(keywords::ENVIRONMENT);
+                let problem =
+                    Diagnostic::error(codes::ENVIRONMENT_KEYS, "an environment does not have this key")
+                        .at(entry.key_span, "");
+                problems.push(match nearest(other, known) {
+                    Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
+                    None => problem.help("an environment has `default`, `confirm`, `set` and `vars`; its own values stand under `vars`"),
+                });
+            }
+        }
+    }
+    block
+}
+
+fn flag(node: &Node, problems: &Problems) -> bool {
+    match &node.value {
+        NodeValue::Bare => true,
+        NodeValue::Scalar(scalar) if scalar.text == "true" => true,
+        NodeValue::Scalar(scalar) if scalar.text == "false" => false,
+        _ => {
+            problems.push(wrong(node, "`default` is `true` or `false`"));
+            false
+        }
+    }
+}
+
+fn wrong(node: &Node, text: &str) -> Diagnostic {
+    Diagnostic::error(codes::ENVIRONMENT_KEYS, "an environment's block is wrong")
+        .at(node.span, "")
+        .detail(format!("{text}."))
+}

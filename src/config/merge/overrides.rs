@@ -1,0 +1,386 @@
+//! `environments.X.set`: values that replace those at exactly one path each.
+//!
+//! What stands in the stack's own files is replaced there, before anything looks into them. What is one
+//! instance's, or a module's, is written once for several resources: that is replaced while each of them
+//! is resolved.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::config::diagnostics::codes;
+use crate::config::diagnostics::collector::Problems;
+use crate::config::input::list_shorthand::{is_computed, write_out};
+use crate::config::resolve::block_index::{Block, State};
+use crate::config::resolve::evaluator::Resolver;
+use crate::config::syntax::document::{Document, Entry, Node, NodeValue};
+use crate::model::address::{Address, Name};
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::schema::Registry;
+use crate::model::source::Span;
+
+/// Where the body of each block stands: document, top-level entry, entry in it.
+type Blocks = HashMap<(Name, Name), (usize, usize, usize)>;
+
+/// Words that decide which instances there are: none of them can say another one.
+const OF_BLOCKS: [&str; 2] = ["for_each", "when"];
+
+/// Most addresses that a suggestion is looked for among.
+const MOST_CANDIDATES: usize = 1_000;
+
+/// What the environment's `set` did, and has left to do.
+#[derive(Debug, Default)]
+pub(in crate::config) struct Replaced {
+    /// The places of the values that came in, or will.
+    pub(in crate::config) spans: BTreeSet<Span>,
+    /// Those of instances and of modules.
+    pub(in crate::config) later: Vec<Entry>,
+}
+
+/// What a path names.
+enum Target<'d> {
+    /// A value in the stack's own files.
+    Here(&'d mut Node),
+    /// A value of an instance, or in a module.
+    Later,
+}
+
+/// Replaces values in the documents.
+pub(in crate::config) fn replace(
+    registry: &Registry,
+    documents: &mut [Document],
+    set: &[Entry],
+    problems: &Problems,
+) -> Replaced {
+    let mut replaced = Replaced::default();
+    if set.is_empty() {
+        return replaced;
+    }
+    let blocks = blocks(documents);
+    for entry in set {
+        match target(registry, documents, &blocks, entry) {
+            Ok(target) => {
+                match target {
+                    Target::Here(node) => *node = entry.value.clone(),
+                    Target::Later => replaced.later.push(entry.clone()),
+                }
+                replaced.spans.insert(entry.value.span);
+            }
+            Err(problem) => problems.push(*problem),
+        }
+    }
+    // A list that came in has entries of its own.
+    for document in documents {
+        write_out(document, registry);
+    }
+    replaced
+}
+
+/// Checks the paths of an environment that is not chosen, as far as the files alone tell.
+pub(in crate::config) fn check(
+    registry: &Registry,
+    documents: &mut [Document],
+    set: &[Entry],
+    problems: &Problems,
+) {
+    if set.is_empty() {
+        return;
+    }
+    let blocks = blocks(documents);
+    for entry in set {
+        if let Err(problem) = target(registry, documents, &blocks, entry) {
+            problems.push(*problem);
+        }
+    }
+}
+
+fn blocks(documents: &[Document]) -> Blocks {
+    let mut blocks = Blocks::new();
+    for (d, document) in documents.iter().enumerate() {
+        for (r, root) in document.root.iter().enumerate() {
+            for (b, block) in root.value.entries().unwrap_or_default().iter().enumerate() {
+                blocks.insert((root.key.clone(), block.key.clone()), (d, r, b));
+            }
+        }
+    }
+    blocks
+}
+
+/// Returns the value that a path names.
+fn target<'d>(
+    registry: &Registry,
+    documents: &'d mut [Document],
+    blocks: &Blocks,
+    entry: &Entry,
+) -> Result<Target<'d>, Box<Diagnostic>> {
+    let steps: Vec<&str> = entry.key.split('.').collect();
+    let [root, name, rest @ ..] = steps.as_slice() else { return Err(Box::new(incomplete(entry))) };
+    let is_kind = registry.top_level().any(|kind| kind.name == *root);
+    let uses = |name: &str| blocks.contains_key(&(Name::new_static("use"), Name::new(name)));
+    let is_input = *root == "use" && rest.first() == Some(&"with");
+    // `use.shop.vm.web.plan`, or as the address has it: `shop.vm.web.plan`.
+    if (*root == "use" && !is_input && uses(name) && rest.len() > 2)
+        || (!is_kind && uses(root) && rest.len() > 1)
+    {
+        return Ok(Target::Later);
+    }
+    let is_misspelt = *root == "use" && !uses(name);
+    if rest.is_empty() || !(is_kind || is_misspelt || is_input && rest.len() > 1) {
+        return Err(Box::new(incomplete(entry)));
+    }
+    let Some((d, r, b)) = blocks.get(&(Name::new(root), Name::new(name))) else {
+        let known = blocks.keys().filter(|(of, _)| of == root).map(|(_, name)| name.as_str());
+        return Err(Box::new(unknown(entry, root, name, known)));
+    };
+    let place = documents.get_mut(*d).and_then(|document| document.root.get_mut(*r));
+    let body = place.and_then(|root| match &mut root.value.value {
+        NodeValue::Mapping(blocks) => blocks.get_mut(*b),
+        _ => None,
+    });
+    let Some(Entry { value: body, .. }) = body else { return Err(Box::new(incomplete(entry))) };
+    walk(body, rest, format!("{root}.{name}"), entry)
+}
+
+/// Follows a path below a block.
+fn walk<'d>(
+    mut node: &'d mut Node,
+    rest: &[&str],
+    mut way: String,
+    entry: &Entry,
+) -> Result<Target<'d>, Box<Diagnostic>> {
+    for (n, step) in rest.iter().enumerate() {
+        let entries = match &mut node.value {
+            NodeValue::Mapping(entries) => entries.as_mut_slice(),
+            _ => &mut [],
+        };
+        let at = entries.iter().position(|entry| entry.key == *step);
+        let by_value = entries.iter().any(is_computed);
+        if by_value && at.is_none_or(|at| entries.get(at).is_some_and(is_computed)) {
+            // A plain entry of a list is called by its value, which is not known yet.
+            return Ok(Target::Later);
+        }
+        let Some(at) = at else {
+            // What is no key of the block may be one of its instances.
+            let keyed = entries.iter().any(|entry| entry.key == "for_each");
+            if keyed && n + 1 < rest.len() {
+                return Ok(Target::Later);
+            }
+            return Err(Box::new(unknown(
+                entry,
+                &way,
+                step,
+                entries.iter().map(|entry| entry.key.as_str()),
+            )));
+        };
+        node = &mut entries[at].value;
+        way = format!("{way}.{step}");
+    }
+    Ok(Target::Here(node))
+}
+
+/// The way to a resource, the step that leads nowhere from there, and what there is.
+type Missed = (String, String, Vec<String>);
+
+/// Values of instances and of modules, by the addresses that they may belong to.
+#[derive(Default)]
+pub(in crate::config) struct Overrides<'d> {
+    /// Each under every beginning of its path.
+    by_place: HashMap<&'d str, Vec<&'d Entry>>,
+    all: &'d [Entry],
+    used: RefCell<BTreeSet<Span>>,
+    /// What a path that led to a resource did not find there.
+    missed: RefCell<BTreeMap<Span, Missed>>,
+}
+
+/// Returns a path as an address begins: without the word `use`.
+fn path(entry: &Entry) -> &str {
+    entry.key.strip_prefix("use.").unwrap_or(&entry.key)
+}
+
+impl<'d> Overrides<'d> {
+    /// Lays entries out by the beginnings of their paths.
+    pub(in crate::config) fn new(all: &'d [Entry]) -> Self {
+        let mut by_place: HashMap<&str, Vec<&Entry>> = HashMap::new();
+        for entry in all {
+            let path = path(entry);
+            for (end, _) in path.match_indices('.') {
+                by_place.entry(&path[..end]).or_default().push(entry);
+            }
+        }
+        Self { by_place, all, ..Self::default() }
+    }
+
+    /// Returns how a module's instance may be spoken of: by its own name, or by that of all of them.
+    pub(in crate::config) fn spoken(&self, outer: &[Name], name: &str, key: Option<&Name>) -> Vec<Name> {
+        let mut found = Vec::new();
+        for before in outer.iter().filter(|_| !self.all.is_empty()) {
+            let whole =
+                if before.is_empty() { Name::new(name) } else { Name::new(format!("{before}.{name}")) };
+            found.extend(key.map(|key| Name::new(format!("{whole}.{key}"))));
+            found.push(whole);
+        }
+        found.retain(|place| self.by_place.contains_key(place.as_str()));
+        found
+    }
+}
+
+impl<'d> Resolver<'d> {
+    /// Returns the values that replace those of a resource: each with the steps to it, those of many
+    /// resources first.
+    pub(in crate::config) fn overridden(
+        &self,
+        block: &Block<'d>,
+        address: &Address,
+    ) -> Vec<(Vec<&'d str>, &'d Entry)> {
+        let mut found = Vec::new();
+        if self.overrides.all.is_empty() {
+            return found;
+        }
+        for place in self.scope.spoken.iter().rev() {
+            let whole = Some(&block.address).filter(|block| *block != address);
+            for (is_block, address) in
+                whole.map(|whole| (true, whole)).into_iter().chain([(false, address)])
+            {
+                let below = address.below(&self.scope.prefix).unwrap_or_default();
+                let whole = if place.is_empty() { below.to_owned() } else { format!("{place}.{below}") };
+                for entry in self.overrides.by_place.get(whole.as_str()).into_iter().flatten() {
+                    let rest = &path(entry)[whole.len() + 1..];
+                    let steps: Vec<&str> = rest.split('.').collect();
+                    // What is no word of a whole block may be one of its instances.
+                    if !is_block || block.get(steps[0]).is_some() {
+                        found.push((steps, *entry));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Returns an entry of a block with the values of a resource that replace its own; `None` where
+    /// none does.
+    pub(in crate::config) fn replaced_in(
+        &self,
+        entry: &Entry,
+        address: &Address,
+        overrides: &[(Vec<&'d str>, &'d Entry)],
+    ) -> Option<Entry> {
+        let mut new: Option<Entry> = None;
+        for (steps, by) in overrides.iter().filter(|(steps, _)| steps[0] == entry.key) {
+            if OF_BLOCKS.contains(&steps[0]) {
+                continue;
+            }
+            let changed = new.get_or_insert_with(|| entry.clone());
+            match walk(&mut changed.value, &steps[1..], entry.key.to_string(), by) {
+                Ok(Target::Here(node)) => {
+                    *node = by.value.clone();
+                    self.overrides.used.borrow_mut().insert(by.value.span);
+                }
+                Ok(Target::Later) => {}
+                Err(_) => {
+                    let known = entry.value.entries().unwrap_or_default();
+                    let known = known.iter().map(|entry| entry.key.to_string()).collect();
+                    let missed = (format!("{address}.{}", entry.key), steps[1..].join("."), known);
+                    self.overrides.missed.borrow_mut().insert(by.value.span, missed);
+                }
+            }
+        }
+        new
+    }
+
+    /// Remembers what a resource does not say that is to be replaced.
+    pub(in crate::config) fn not_written(
+        &self,
+        block: &Block<'d>,
+        address: &Address,
+        overrides: &[(Vec<&'d str>, &'d Entry)],
+    ) {
+        for (steps, by) in overrides {
+            let written = block.body().iter().any(|entry| entry.key == steps[0]);
+            if !written || OF_BLOCKS.contains(&steps[0]) {
+                let known = block.body().iter().map(|entry| entry.key.to_string()).collect();
+                let missed = (address.to_string(), steps[0].to_owned(), known);
+                self.overrides.missed.borrow_mut().entry(by.value.span).or_insert(missed);
+            }
+        }
+    }
+
+    /// Says which values replaced nothing.
+    pub(in crate::config) fn unused_overrides(&self) {
+        let used = self.overrides.used.borrow();
+        let missed = self.overrides.missed.borrow();
+        for entry in self.overrides.all.iter().filter(|entry| !used.contains(&entry.value.span)) {
+            if self.is_left_out(path(entry)) {
+                continue;
+            }
+            self.problems.push(match missed.get(&entry.value.span) {
+                Some((_, step, _)) if OF_BLOCKS.contains(&step.as_str()) => of_blocks(entry, step),
+                Some((way, step, known)) => unknown(entry, way, step, known.iter().map(String::as_str)),
+                None => self.nowhere(entry),
+            });
+        }
+    }
+
+    /// Tells whether a path leads into what this environment leaves out.
+    fn is_left_out(&self, path: &str) -> bool {
+        let within =
+            |place: &Name| path.strip_prefix(place.as_str()).is_some_and(|rest| rest.starts_with('.'));
+        if self.left_out.iter().any(within) {
+            return true;
+        }
+        path.match_indices('.').any(|(end, _)| {
+            let rest = &path[end + 1..];
+            self.index.get(&path[..end]).is_some_and(|block| match &block.state {
+                State::Absent => true,
+                State::Keyed(keys) => {
+                    matches!(keys.get(rest.split('.').next().unwrap_or_default()), Some(None))
+                }
+                _ => false,
+            })
+        })
+    }
+
+    fn nowhere(&self, entry: &Entry) -> Diagnostic {
+        let problem = Diagnostic::error(codes::SET, "there is nothing at this path")
+            .at(entry.key_span, "")
+            .detail("No resource of this environment stands there.");
+        let known = self.made.iter().take(MOST_CANDIDATES).flat_map(|resource| {
+            let names = resource.attributes.keys();
+            names.map(|name| format!("{}.{name}", resource.address)).collect::<Vec<_>>()
+        });
+        let known: Vec<String> = known.collect();
+        match nearest(path(entry), known.iter().map(String::as_str)) {
+            Some(near) => problem.help(format!("did you mean `{near}`?")),
+            None => problem.help("`stead render` shows every path of this environment"),
+        }
+    }
+}
+
+fn of_blocks(entry: &Entry, step: &str) -> Diagnostic {
+    Diagnostic::error(codes::SET, "this path cannot be replaced")
+        .at(entry.key_span, "")
+        .detail(format!("`{step}` decides which instances there are, and is the block's."))
+        .help("decide it by a variable, and give that another value")
+}
+
+fn incomplete(entry: &Entry) -> Diagnostic {
+    Diagnostic::error(codes::SET, "this path cannot be replaced")
+        .at(entry.key_span, "")
+        .detail("`set` replaces what a block or the `with` of a module says, and nothing else.")
+        .help("write the path of one value: `database.main.storage_gb`, `use.shop.with.size`, or `use.shop.vm.web.plan`")
+}
+
+fn unknown<'n>(entry: &Entry, way: &str, step: &str, known: impl Iterator<Item = &'n str>) -> Diagnostic {
+    let problem = Diagnostic::error(codes::SET, "there is nothing at this path")
+        .at(entry.key_span, "")
+        .detail(format!("{way} has no `{step}`, and `set` replaces what is written."));
+    match nearest(step, known) {
+        Some(near) => {
+            let path: Vec<String> = entry
+                .key
+                .split('.')
+                .map(|part| if part == step { near } else { part }.to_owned())
+                .collect();
+            problem.help(format!("did you mean `{}`?", path.join(".")))
+        }
+        None => problem.help(format!("write `{step}` there, with the value that other environments take")),
+    }
+}

@@ -1,0 +1,351 @@
+//! `Index`: every block that is declared, with its instances, and the way from a path to them.
+
+use std::collections::{BTreeMap, HashMap};
+
+use indexmap::IndexMap;
+
+use crate::config::diagnostics::codes;
+use crate::config::stack::model::LeftOut;
+use crate::config::syntax::document::{Entry, Node, named_entries};
+use crate::model::address::{Address, Name};
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::schema::{Kind, Registry};
+use crate::model::value::Value;
+
+/// How many names a suggestion is looked for among; more would cost more than it helps.
+const MOST_CANDIDATES: usize = 1000;
+
+/// What `each` is for one instance.
+#[derive(Debug, Clone)]
+pub(in crate::config) struct Each<'d> {
+    /// `each.key`.
+    pub(in crate::config) key: Name,
+    /// `each.value`.
+    pub(in crate::config) value: EachValue<'d>,
+}
+
+/// Where `each.value` comes from.
+#[derive(Debug, Clone)]
+pub(in crate::config) enum EachValue<'d> {
+    /// A value that is known.
+    Known(Value),
+    /// An instance of another block: `for_each: $vm.web`.
+    Instance(Address),
+    /// The value of an entry of a written map, resolved when it is used.
+    Written(&'d Node),
+}
+
+/// How many resources a block stands for.
+#[derive(Debug)]
+pub(in crate::config) enum State<'d> {
+    /// Nobody knows: a problem was reported.
+    Broken,
+    /// None: its `when` is false.
+    Absent,
+    /// One, with its parent's `each`, if that has one.
+    One,
+    /// One for each key; `None` where `when` is false.
+    Keyed(IndexMap<Name, Option<Each<'d>>>),
+}
+
+/// A declared block.
+#[derive(Debug)]
+pub(in crate::config) struct Block<'d> {
+    /// Its kind.
+    pub(in crate::config) kind: &'static Kind,
+    /// Its address without a key.
+    pub(in crate::config) address: Address,
+    /// Its key and body.
+    pub(in crate::config) entry: &'d Entry,
+    /// The instance that it stands in, for a child.
+    pub(in crate::config) parent: Option<Parent<'d>>,
+    /// How many resources it stands for.
+    pub(in crate::config) state: State<'d>,
+}
+
+/// The instance that a child stands in.
+#[derive(Debug, Clone)]
+pub(in crate::config) struct Parent<'d> {
+    /// Its address.
+    pub(in crate::config) address: Address,
+    /// Its `each`, which its children see.
+    pub(in crate::config) each: Option<Each<'d>>,
+}
+
+impl<'d> Block<'d> {
+    /// Returns the entries of its body.
+    pub(in crate::config) fn body(&self) -> &'d [Entry] {
+        named_entries(&self.entry.value).unwrap_or_default()
+    }
+
+    /// Returns an entry of its body.
+    pub(in crate::config) fn get(&self, key: &str) -> Option<&'d Entry> {
+        self.body().iter().find(|entry| entry.key == key)
+    }
+
+    /// Returns the addresses of all its instances, with their keys and their `each`.
+    pub(in crate::config) fn instances(&self) -> Vec<(Address, Option<Name>, Option<&Each<'d>>)> {
+        match &self.state {
+            State::Broken | State::Absent => Vec::new(),
+            State::One => {
+                let each = self.parent.as_ref().and_then(|parent| parent.each.as_ref());
+                vec![(self.address.clone(), None, each)]
+            }
+            State::Keyed(keys) => keys
+                .iter()
+                .filter_map(|(key, each)| {
+                    Some((self.address.join(key), Some(key.clone()), Some(each.as_ref()?)))
+                })
+                .collect(),
+        }
+    }
+}
+
+/// All declared blocks.
+#[derive(Debug, Default)]
+pub(in crate::config) struct Index<'d> {
+    blocks: IndexMap<Address, Block<'d>>,
+    names: Names,
+    prefix: Name,
+}
+
+/// The names of the blocks of each kind.
+type Names = HashMap<&'static str, BTreeMap<Name, Address>>;
+
+/// What names meant before a module was entered.
+pub(in crate::config) struct Outer(Names, Name);
+
+/// One step of a path; `None` is a computed key that is not known.
+pub(in crate::config) type Step = Option<Name>;
+
+/// Where a path leads.
+#[derive(Debug)]
+pub(in crate::config) enum Found {
+    /// To these objects; the steps from `rest` on lie inside them.
+    Objects {
+        /// The objects.
+        addresses: Vec<Address>,
+        /// The path names a block with `for_each`, not one of its instances.
+        all: bool,
+        /// Their kind.
+        kind: &'static Kind,
+        /// How many steps were used.
+        rest: usize,
+    },
+    /// To a resource that this environment leaves out.
+    Absent(Address),
+    /// To a block with a problem of its own.
+    Broken,
+    /// Nowhere.
+    Nowhere(Box<Diagnostic>),
+}
+
+impl<'d> Index<'d> {
+    /// Lets names mean the blocks of an instance of a module, from here on.
+    pub(in crate::config) fn enter(&mut self, prefix: Name) -> Outer {
+        Outer(std::mem::take(&mut self.names), std::mem::replace(&mut self.prefix, prefix))
+    }
+
+    /// Lets names mean what they meant before.
+    pub(in crate::config) fn leave(&mut self, outer: Outer) {
+        Outer(self.names, self.prefix) = outer;
+    }
+
+    fn address(&self, kind: &str, name: &str) -> Address {
+        Address::new(kind, name).within(&self.prefix)
+    }
+
+    /// Declares a block.
+    pub(in crate::config) fn insert(&mut self, block: Block<'d>) {
+        if block.parent.is_none() {
+            let names = self.names.entry(block.kind.name).or_default();
+            names.insert(block.entry.key.clone(), block.address.clone());
+        }
+        self.blocks.insert(block.address.clone(), block);
+    }
+
+    /// Returns a block by its address without a key.
+    pub(in crate::config) fn get(&self, address: &str) -> Option<&Block<'d>> {
+        self.blocks.get(address)
+    }
+
+    /// Returns all blocks in the order in which they were declared.
+    pub(in crate::config) fn blocks(&self) -> impl ExactSizeIterator<Item = &Block<'d>> {
+        self.blocks.values()
+    }
+
+    /// Returns the block number `n`.
+    pub(in crate::config) fn nth(&self, n: usize) -> Option<&Block<'d>> {
+        self.blocks.get_index(n).map(|(_, block)| block)
+    }
+
+    /// Returns the block that an instance's address belongs to.
+    pub(in crate::config) fn of_instance(&self, address: &Address) -> Option<&Block<'d>> {
+        self.get(address.as_str())
+            .or_else(|| self.get(address.as_str().rsplit_once('.').map(|(block, _)| block)?))
+    }
+
+    /// Returns what decides that blocks and their instances are there, where they may be fewer than written.
+    pub(in crate::config) fn left_out(&self) -> BTreeMap<Address, LeftOut> {
+        let mut found = BTreeMap::new();
+        for block in self.blocks() {
+            let span = |word| block.get(word).map_or(block.entry.key_span, |entry| entry.value.span);
+            let absent = LeftOut { keyed: false, span: span("when") };
+            match &block.state {
+                State::Absent => drop(found.insert(block.address.clone(), absent)),
+                State::Keyed(keys) => {
+                    let keyed = LeftOut { keyed: true, span: span("for_each") };
+                    found.insert(block.address.clone(), keyed);
+                    let gone = keys.iter().filter(|(_, each)| each.is_none());
+                    found.extend(gone.map(|(key, _)| (block.address.join(key), absent)));
+                }
+                State::One | State::Broken => {}
+            }
+        }
+        found
+    }
+
+    /// Follows a path from a kind on. The diagnostic of a dead end has no place yet.
+    pub(in crate::config) fn find(
+        &self,
+        registry: &Registry,
+        kind: &'static Kind,
+        steps: &[Step],
+    ) -> Found {
+        let Some(Some(name)) = steps.first() else {
+            return Found::Nowhere(Box::new(
+                Diagnostic::error(codes::UNKNOWN_RESOURCE, "a reference names no resource")
+                    .help(format!("write `{}.NAME`", kind.name)),
+            ));
+        };
+        let Some(mut block) = self.get(self.address(kind.name, name).as_str()) else {
+            return Found::Nowhere(Box::new(self.unknown(kind, name)));
+        };
+        let mut used = 1;
+        loop {
+            let address = match (&block.state, steps.get(used)) {
+                (State::Broken, _) => return Found::Broken,
+                (State::Absent, _) => return Found::Absent(block.address.clone()),
+                (State::One, _) => block.address.clone(),
+                (State::Keyed(keys), Some(Some(key))) => {
+                    used += 1;
+                    match keys.get(key) {
+                        Some(Some(_)) => block.address.join(key),
+                        Some(None) => return Found::Absent(block.address.join(key)),
+                        None => return Found::Nowhere(Box::new(self.which_instance(block, Some(key)))),
+                    }
+                }
+                (State::Keyed(_), step) => {
+                    let addresses = block.instances().into_iter().map(|(address, ..)| address).collect();
+                    let rest = used + usize::from(step.is_some());
+                    return Found::Objects { addresses, all: step.is_none(), kind: block.kind, rest };
+                }
+            };
+            let child = match (steps.get(used), steps.get(used + 1)) {
+                (Some(Some(collection)), Some(Some(name))) => registry
+                    .child(block.kind.name, collection)
+                    .map(|kind| (kind, name, address.join(collection).join(name))),
+                _ => None,
+            };
+            let Some((kind, name, child)) = child else {
+                return Found::Objects {
+                    addresses: vec![address],
+                    all: false,
+                    kind: block.kind,
+                    rest: used,
+                };
+            };
+            match self.get(child.as_str()) {
+                Some(found) => block = found,
+                None => {
+                    return Found::Nowhere(Box::new(
+                        Diagnostic::error(codes::UNKNOWN_RESOURCE, "there is no resource of this name")
+                            .detail(format!("{address} has no {} `{name}`.", kind.name)),
+                    ));
+                }
+            }
+            used += 2;
+        }
+    }
+
+    fn unknown(&self, kind: &Kind, name: &str) -> Diagnostic {
+        let problem = Diagnostic::error(codes::UNKNOWN_RESOURCE, "there is no resource of this name")
+            .detail(format!("No block declares {}.{name}.", kind.name));
+        let names = self.names.get(kind.name);
+        let candidates = names.into_iter().flat_map(BTreeMap::keys).map(Name::as_str).take(MOST_CANDIDATES);
+        let Some(near) = nearest(name, candidates) else {
+            return match names.and_then(|names| names.keys().next()) {
+                Some(first) => problem.help(format!("{0}.{first} is declared, for example", kind.name)),
+                None => problem.help(format!("the stack declares no {}", kind.name)),
+            };
+        };
+        let problem = problem.help(format!("did you mean `${}.{near}`?", kind.name));
+        match self.get(self.address(kind.name, near).as_str()) {
+            Some(block) => problem.at(block.entry.key_span, format!("{} is declared here", block.address)),
+            None => problem,
+        }
+    }
+
+    /// Returns the problem of a path that must name an instance and does not.
+    pub(in crate::config) fn which_instance(&self, block: &Block<'_>, key: Option<&Name>) -> Diagnostic {
+        let keys: Vec<&str> = match &block.state {
+            State::Keyed(keys) => keys.keys().map(Name::as_str).collect(),
+            _ => Vec::new(),
+        };
+        let summary = match key {
+            Some(_) => "there is no instance with this key",
+            None => "a reference must name one instance",
+        };
+        let known = match keys.len() {
+            0 => "it has no instances".to_owned(),
+            n if n <= 20 => format!("its keys are {}", keys.join(", ")),
+            n => format!("its {n} keys begin with {}", keys[..20].join(", ")),
+        };
+        let what = key.map(|key| format!(" has no key `{key}`")).unwrap_or_default();
+        let problem = Diagnostic::error(codes::WHICH_INSTANCE, summary)
+            .detail(
+                format!("{}{what} has `for_each`: {known}.", block.address)
+                    .replace("` has `for_each`", "`; it has `for_each`"),
+            )
+            .at(block.entry.key_span, format!("{} is declared here", block.address));
+        let near = key.and_then(|key| nearest(key, keys.iter().copied()));
+        let is_attribute = |name: &Name| name == "id" || block.kind.attribute(name).is_some();
+        let attribute = key.filter(|key| near.is_none() && is_attribute(key));
+        // A module's files say nothing of where it stands.
+        let own = block.address.below(&self.prefix).unwrap_or(block.address.as_str());
+        match near.or_else(|| keys.first().copied()) {
+            Some(first) if let Some(name) = attribute => problem.help(format!(
+                "write `${own}.{first}.{name}` for one of them, or `${{values({own}).map(x, x.{name})}}` for all"
+            )),
+            Some(near) => problem.help(format!("write `${own}.{near}`")),
+            None => problem,
+        }
+    }
+}
+
+/// How many instances a block of `use` stands for.
+#[derive(Debug)]
+pub(in crate::config) enum Used {
+    /// Nobody knows: a problem was reported.
+    Broken,
+    /// None: its `when` is false.
+    Absent,
+    /// One.
+    One,
+    /// One for each key; `false` where `when` is.
+    Keyed(BTreeMap<Name, bool>),
+}
+
+impl Used {
+    /// Returns what the expansion of a call says.
+    pub(in crate::config) fn of(state: Option<&State<'_>>) -> Self {
+        match state {
+            None | Some(State::Broken) => Self::Broken,
+            Some(State::Absent) => Self::Absent,
+            Some(State::One) => Self::One,
+            Some(State::Keyed(keys)) => {
+                Self::Keyed(keys.iter().map(|(key, each)| (key.clone(), each.is_some())).collect())
+            }
+        }
+    }
+}

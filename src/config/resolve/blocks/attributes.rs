@@ -1,0 +1,580 @@
+//! Values from nodes: as the schema types them, or as they are written where no schema says.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use crate::config::diagnostics::codes;
+use crate::config::diagnostics::hints::other_tools;
+use crate::config::diagnostics::messages::mismatch;
+use crate::config::resolve::evaluator::Resolver;
+use crate::config::resolve::scope::{Frame, Resolved};
+use crate::config::resolve::template;
+use crate::config::stack::model::{Part, Parts};
+use crate::config::syntax::document::{Entry, Form, Node, NodeValue};
+use crate::config::syntax::quoting;
+use crate::config::types::scalar::{self, Mismatch, type_name};
+use crate::model::address::Name;
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::expression::{Expression, Reference};
+use crate::model::schema::{Attribute, Presence, Type};
+use crate::model::secret::Secret;
+use crate::model::source::Span;
+use crate::model::value::Value;
+
+impl<'d> Resolver<'d> {
+    /// Resolves an attribute's value. `None` when there was a problem.
+    pub(in crate::config) fn attribute(
+        &self,
+        attribute: &Attribute,
+        node: &Node,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Resolved> {
+        let resolved = self.typed(&attribute.ty, node, frame)?;
+        let null = matches!(resolved.expression, Expression::Value(Value::Null));
+        if null && !matches!(attribute.presence, Presence::Optional | Presence::Default(_)) {
+            self.problem(
+                frame,
+                Diagnostic::error(codes::NO_NULL, "`null` has nothing to go back to")
+                    .at(node.span, "")
+                    .detail(format!("`{}` has no default: it must have a value.", attribute.name)),
+            );
+            return None;
+        }
+        if attribute.name == "name" && resolved.expression.is_secret() {
+            let slip = Mismatch::wrong_type("a text that lists and messages may show", "a secret");
+            return self.mismatch(&slip.help("make the name of what is no secret"), node.span, frame);
+        }
+        Some(resolved)
+    }
+
+    /// Resolves a node to a value of a type. `null` is always let through.
+    pub(in crate::config) fn typed(
+        &self,
+        ty: &Type,
+        node: &Node,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Resolved> {
+        self.charge_node(node, frame)?;
+        match (&node.value, ty) {
+            (NodeValue::Null, _) => Some(Value::Null.into()),
+            (NodeValue::Scalar(scalar), Type::Text { .. } | Type::Catalog(_))
+                if self.unmarked(&scalar.text, frame).is_some() =>
+            {
+                let right = self.unmarked(&scalar.text, frame)?;
+                self.mismatch(&written_as_text(&scalar.text, &right), node.span, frame)
+            }
+            (NodeValue::Scalar(scalar), _) if scalar.text.contains('$') => {
+                let resolved = self.text(&scalar.text, node.span, frame)?;
+                let resolved = if scalar.sole_argument { listed(ty, resolved) } else { resolved };
+                self.conform(ty, resolved, node.span, frame)
+            }
+            (NodeValue::Scalar(scalar), Type::List(of) | Type::Set { of, .. }) if scalar.sole_argument => {
+                let mut item = node.clone();
+                if let NodeValue::Scalar(scalar) = &mut item.value {
+                    scalar.sole_argument = false;
+                }
+                self.list(ty, of, std::slice::from_ref(&item), node.span, frame)
+            }
+            (NodeValue::Scalar(_), Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_)) => {
+                let slip = single(ty, node);
+                self.mismatch(&slip, node.span, frame)
+            }
+            (NodeValue::Scalar(scalar), ty) => match scalar::typed(scalar, ty) {
+                Ok(value) => Some(value.into()),
+                Err(slip) => self.mismatch(&self.meant(slip, &scalar.text, ty), node.span, frame),
+            },
+            (NodeValue::Sequence(items), Type::List(of) | Type::Set { of, .. }) => {
+                self.list(ty, of, items, node.span, frame)
+            }
+            (NodeValue::Bare, Type::List(of) | Type::Set { of, .. }) => {
+                self.list(ty, of, &[], node.span, frame)
+            }
+            (NodeValue::Bare | NodeValue::Mapping(_), Type::Map(_) | Type::Record(_)) => {
+                self.map(ty, node.entries().unwrap_or_default(), frame)
+            }
+            (NodeValue::Sequence(items), ty) => {
+                let slip = Mismatch::wrong_type(&type_name(ty), "a list");
+                let pairs = other_tools::pairs(items).filter(|_| matches!(ty, Type::Map(_)));
+                let slip = pairs.into_iter().fold(slip, Mismatch::help);
+                self.mismatch(&slip, node.span, frame)
+            }
+            (NodeValue::Mapping(_), ty) => {
+                self.mismatch(&Mismatch::wrong_type(&type_name(ty), "a map"), node.span, frame)
+            }
+            (NodeValue::Bare, ty) => {
+                self.mismatch(&Mismatch::wrong_type(&type_name(ty), "nothing"), node.span, frame)
+            }
+        }
+    }
+
+    fn list(
+        &self,
+        ty: &Type,
+        of: &Type,
+        items: &[Node],
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Resolved> {
+        let mut origin = None;
+        let mut parts = Vec::with_capacity(items.len());
+        let mut good = true;
+        for item in items {
+            match self.typed(of, item, frame) {
+                Some(Resolved { expression: Expression::Value(Value::Null), .. }) => {
+                    let slip = Mismatch::wrong_type(&type_name(of), "null");
+                    return self.mismatch(&slip, item.span, frame);
+                }
+                Some(resolved) => {
+                    origin = origin.or(resolved.origin);
+                    parts.push(resolved.expression);
+                }
+                None => good = false,
+            }
+        }
+        if !good {
+            return None;
+        }
+        let expression = self.gathered(ty, parts, span, frame)?;
+        Some(Resolved::new(expression, origin))
+    }
+
+    /// Makes a list or set of its parts: known when they are, a set sorted and without repetition.
+    fn gathered(
+        &self,
+        ty: &Type,
+        mut parts: Vec<Expression>,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Expression> {
+        if let Type::Set { max, .. } = ty {
+            parts.sort_by_cached_key(sort_key);
+            parts.dedup();
+            if parts.len() > *max {
+                self.problem(
+                    frame,
+                    Diagnostic::error(codes::TOO_MANY, "there are too many entries")
+                        .at(span, "")
+                        .detail(format!("It takes at most {max}, and these are {}.", parts.len())),
+                );
+                return None;
+            }
+        }
+        Some(listed_whole(parts))
+    }
+
+    fn map(&self, ty: &Type, entries: &[Entry], frame: Frame<'_, 'd>) -> Option<Resolved> {
+        let mut places = Parts::new();
+        let mut parts = BTreeMap::new();
+        let mut good = true;
+        for entry in entries {
+            if entry.key.contains("${") {
+                self.problem(frame, computed_key(entry));
+                good = false;
+                continue;
+            }
+            let of = match ty {
+                Type::Map(of) => Some(*of),
+                Type::Record(fields) => {
+                    fields.iter().find(|(name, _)| *name == entry.key).map(|(_, ty)| ty)
+                }
+                _ => None,
+            };
+            let Some(of) = of else {
+                let known: Vec<&str> = match ty {
+                    Type::Record(fields) => fields.iter().map(|(name, _)| *name).collect(),
+                    _ => Vec::new(),
+                };
+                self.problem(frame, unknown_key(entry, &known));
+                good = false;
+                continue;
+            };
+            match self.typed(of, &entry.value, frame) {
+                Some(resolved) => {
+                    let set_by = resolved.origin.or_else(|| self.replaced_by(entry.value.span));
+                    places.insert(entry.key.clone(), Part { span: entry.value.span, set_by });
+                    for (inner, part) in resolved.parts.into_iter().flat_map(|parts| *parts) {
+                        places.insert(Name::new(format!("{}.{inner}", entry.key)), part);
+                    }
+                    parts.insert(entry.key.clone(), resolved.expression);
+                }
+                None => good = false,
+            }
+        }
+        good.then(|| Resolved { parts: Some(Box::new(places)), ..mapped(parts).into() })
+    }
+
+    /// Checks what a reference or an expression gave against the type that its place takes.
+    fn conform(&self, ty: &Type, resolved: Resolved, span: Span, frame: Frame<'_, 'd>) -> Option<Resolved> {
+        let origin = resolved.origin;
+        let expression = match resolved.expression {
+            Expression::Value(value) => match conformed(ty, value) {
+                Ok(Value::List(items)) => {
+                    self.gathered(ty, items.into_iter().map(Expression::Value).collect(), span, frame)?
+                }
+                Ok(value) => Expression::Value(value),
+                Err(slip) => return self.mismatch(&slip, span, frame),
+            },
+            Expression::Reference(reference) => {
+                self.fits(ty, &reference, span, frame)?;
+                match ty {
+                    Type::List(_) | Type::Set { .. } if reference.attribute.is_none() => {
+                        Expression::List(vec![Expression::Reference(reference)])
+                    }
+                    _ => Expression::Reference(reference),
+                }
+            }
+            Expression::List(parts) => match ty {
+                Type::List(of) | Type::Set { of, .. } => {
+                    let parts: Option<Vec<_>> = parts
+                        .into_iter()
+                        .map(|part| {
+                            let part = self.conform(of, part.into(), span, frame)?;
+                            Some(part.expression)
+                        })
+                        .collect();
+                    self.gathered(ty, parts?, span, frame)?
+                }
+                // The whole of a block with `for_each`, where one resource is taken.
+                Type::Reference(_) => {
+                    let first = parts.first().and_then(|part| part.addresses().into_iter().next());
+                    let block = first.and_then(|address| self.index.of_instance(address));
+                    self.problem(
+                        frame,
+                        match block {
+                            Some(block) => self.index.which_instance(block, None).first_at(span),
+                            None => mismatch(&Mismatch::wrong_type(&type_name(ty), "a list"), span),
+                        },
+                    );
+                    return None;
+                }
+                ty => return self.mismatch(&Mismatch::wrong_type(&type_name(ty), "a list"), span, frame),
+            },
+            Expression::Text(_) if matches!(ty, Type::Boolean | Type::Integer { .. } | Type::Decimal) => {
+                return self.mismatch(&Mismatch::wrong_type(&type_name(ty), "a text"), span, frame);
+            }
+            other => other,
+        };
+        Some(Resolved::new(expression, origin))
+    }
+
+    /// Checks that a reference leads to what the type takes.
+    fn fits(&self, ty: &Type, reference: &Reference, span: Span, frame: Frame<'_, 'd>) -> Option<()> {
+        // What another stack gives is known, and checked, when its ledger was read.
+        if reference.address.root() == "stacks" {
+            return Some(());
+        }
+        let kind = self.kind_of(&reference.address)?;
+        let (of, inside) = match ty {
+            Type::List(of) | Type::Set { of, .. } if reference.attribute.is_none() => (**of, true),
+            ty => (*ty, false),
+        };
+        let found = match reference.attribute.as_deref() {
+            None | Some("id") => Type::Reference(kind.name),
+            Some(name) => kind.attribute(name)?.ty,
+        };
+        let whole = reference.attribute.is_none();
+        let fits = match (&of, &found) {
+            (Type::Reference(wanted), Type::Reference(found)) => wanted == found,
+            (Type::Catalog(table), Type::Reference(found)) if whole => {
+                self.registry.catalog(table).is_some_and(|table| table.of_kind == Some(found))
+            }
+            (Type::Boolean, found) => matches!(found, Type::Boolean),
+            (Type::Integer { .. }, found) => matches!(found, Type::Integer { .. }),
+            (Type::Decimal, found) => matches!(found, Type::Integer { .. } | Type::Decimal),
+            (Type::List(_) | Type::Set { .. }, found) => {
+                !inside && matches!(found, Type::List(_) | Type::Set { .. })
+            }
+            (Type::Map(_) | Type::Record(_), found) => matches!(found, Type::Map(_) | Type::Record(_)),
+            (_, Type::Reference(_)) => !whole,
+            (_, Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_)) => false,
+            _ => true,
+        };
+        if fits {
+            return Some(());
+        }
+        let what = match reference.attribute.as_deref() {
+            None => format!("{} is a {}", reference.address, kind.name),
+            Some(name) => format!("{}.{name} is {}", reference.address, type_name(&found)),
+        };
+        let code = if whole { codes::WRONG_KIND } else { codes::WRONG_TYPE };
+        let problem = Diagnostic::error(code, "a reference leads to the wrong thing")
+            .at(span, "")
+            .detail(format!("It takes {}, and {what}.", type_name(&of)));
+        let problem = match self.index.of_instance(&reference.address) {
+            Some(block) => problem.at(block.entry.key_span, format!("{} is declared here", block.address)),
+            None => problem,
+        };
+        let problem = if whole && matches!(of, Type::Text { .. }) {
+            problem.help(format!("name one of its attributes: `${}.ATTRIBUTE`", reference.address))
+        } else {
+            problem
+        };
+        self.problem(frame, problem);
+        None
+    }
+
+    /// Returns how a reference is written that stands without its `$`, or a file that is not read.
+    fn unmarked(&self, text: &str, frame: Frame<'_, 'd>) -> Option<String> {
+        if let Some(path) = text.strip_prefix('$').unwrap_or(text).strip_prefix("file(") {
+            let path = path.strip_suffix(')')?.trim_matches(['"', '\'']);
+            // What is filled in is the path.
+            let inner = path.strip_prefix("${").and_then(|path| path.strip_suffix('}'));
+            if let Some(inner) = inner.filter(|inner| !inner.contains(['{', '}', '(', ')'])) {
+                return Some(format!("\"${{file({inner})}}\""));
+            }
+            return (!path.contains(['(', ')', '\n', '\'', '"']))
+                .then(|| format!("\"${{file('{path}')}}\""));
+        }
+        let (root, rest) = text.split_once('.')?;
+        let name = rest.split('.').next()?;
+        let right = match root {
+            "vars" | "var" if self.scope.vars.contains_key(name) => "vars",
+            "locals" | "local" if self.scope.locals.contains_key(name) => "locals",
+            "each" if frame.each.is_some() && matches!(name, "key" | "value") => "each",
+            _ => return None,
+        };
+        let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        rest.chars().all(is_path).then(|| format!("${right}.{rest}"))
+    }
+
+    /// Names the reference that is meant by a declared block's name or address.
+    fn meant(&self, slip: Mismatch, text: &str, ty: &Type) -> Mismatch {
+        let Type::Reference(kind) = ty else { return slip };
+        let name = text.strip_prefix(kind).and_then(|rest| rest.strip_prefix('.')).unwrap_or(text);
+        let name = name.strip_suffix(".id").unwrap_or(name);
+        if self.index.get(self.address(kind, name).as_str()).is_none() {
+            return slip;
+        }
+        let right = format!("${kind}.{name}");
+        slip.help(format!("write `{right}`")).fix(right)
+    }
+
+    /// Reports a mismatch.
+    pub(in crate::config) fn mismatch<T>(
+        &self,
+        slip: &Mismatch,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<T> {
+        self.problem(frame, mismatch(slip, span));
+        None
+    }
+
+    /// Charges a node itself, whose parts are charged when they are resolved.
+    pub(in crate::config) fn charge_node(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<()> {
+        if self.problems.are_closed() {
+            return None;
+        }
+        let charged = match &node.value {
+            // A map of an attribute keeps the place of each entry.
+            NodeValue::Mapping(entries) => self
+                .budget
+                .charge_map(entries.len())
+                .and_then(|()| self.budget.charge_nodes(2 * entries.len())),
+            NodeValue::Scalar(scalar) if !scalar.text.contains('$') => {
+                self.budget.charge_nodes(1).and_then(|()| self.budget.charge_text(scalar.text.len()))
+            }
+            _ => self.budget.charge_nodes(1),
+        };
+        self.charged(charged, node.span, frame)
+    }
+
+    /// Resolves a node where no schema says its type.
+    pub(in crate::config) fn untyped(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<Resolved> {
+        self.charge_node(node, frame)?;
+        match &node.value {
+            NodeValue::Null => Some(Value::Null.into()),
+            NodeValue::Bare => Some(Value::Map(BTreeMap::new()).into()),
+            NodeValue::Scalar(scalar) if scalar.text.contains('$') => {
+                self.text(&scalar.text, node.span, frame)
+            }
+            NodeValue::Scalar(scalar) => Some(scalar::untyped(scalar).into()),
+            NodeValue::Sequence(items) => {
+                let items: Option<Vec<_>> =
+                    items.iter().map(|item| Some(self.untyped(item, frame)?.expression)).collect();
+                let items = items?;
+                Some(listed_whole(items).into())
+            }
+            NodeValue::Mapping(entries) => {
+                let computed: Vec<_> = entries.iter().filter(|entry| entry.key.contains("${")).collect();
+                for entry in &computed {
+                    self.problem(frame, computed_key(entry));
+                }
+                if !computed.is_empty() {
+                    return None;
+                }
+                let parts: Option<BTreeMap<_, _>> = entries
+                    .iter()
+                    .map(|entry| Some((entry.key.clone(), self.untyped(&entry.value, frame)?.expression)))
+                    .collect();
+                Some(mapped(parts?).into())
+            }
+        }
+    }
+}
+
+/// Says that one value stands where several do.
+fn single(ty: &Type, node: &Node) -> Mismatch {
+    let slip = Mismatch::wrong_type(&type_name(ty), "a single value");
+    match (ty, node.scalar()) {
+        (Type::List(_) | Type::Set { .. }, Some(scalar)) => {
+            let right = format!("[{}]", quoting::yaml(&scalar.text, true));
+            match scalar.form {
+                // YAML only.
+                Form::Plain => slip.help(format!("write `{right}`")).fix(right),
+                _ => slip.help(format!(
+                    "write `{right}` (KDL: on a line of its own inside the block, `NAME {}`)",
+                    quoting::kdl(&scalar.text)
+                )),
+            }
+        }
+        _ => slip,
+    }
+}
+
+/// Says that an expression stands without what makes it one.
+fn written_as_text(text: &str, right: &str) -> Mismatch {
+    let detail = format!("`{}` would be the text itself.", quoting::shown(text));
+    Mismatch::new(codes::WRONG_TYPE, "an expression is written as a text", detail)
+        .help(format!("write `{right}`; for the text itself, write `{}`", quoted(&as_it_is(text))))
+}
+
+/// Returns how a text is written that is no expression; what is filled into it stays.
+fn as_it_is(text: &str) -> String {
+    if text.contains("${") { template::marked_as_text(text.to_owned()) } else { template::literal(text) }
+}
+
+/// Returns a text in quotes, unless that is left to whoever writes it: it has some itself.
+fn quoted(text: &str) -> Cow<'_, str> {
+    if text.contains('"') { text.into() } else { format!("\"{text}\"").into() }
+}
+
+/// Says that an expression stands where a key is text.
+fn computed_key(entry: &Entry) -> Diagnostic {
+    Diagnostic::error(codes::SYNTAX, "a key is not computed")
+        .at(entry.key_span, "")
+        .detail(format!(
+            "`{}` would be the key itself: only values hold expressions.",
+            quoting::shown(&entry.key)
+        ))
+        .help("write the key out, or make the whole map by one expression: `\"${{vars.key: 'value'}}\"`")
+}
+
+/// Makes a list of one of a KDL node's only argument, where a list is wanted and it is none itself.
+fn listed(ty: &Type, resolved: Resolved) -> Resolved {
+    let wants_list = matches!(ty, Type::List(_) | Type::Set { .. });
+    match resolved.expression {
+        Expression::Value(value) if wants_list && !matches!(value, Value::List(_) | Value::Null) => {
+            let unknown = value.is_unknown();
+            let expression = if unknown { value } else { Value::List(vec![value]) };
+            Resolved { expression: Expression::Value(expression), ..resolved }
+        }
+        Expression::Text(parts) if wants_list => {
+            Resolved { expression: Expression::List(vec![Expression::Text(parts)]), ..resolved }
+        }
+        _ => resolved,
+    }
+}
+
+/// Makes a list of its parts, known when they are.
+fn listed_whole(parts: Vec<Expression>) -> Expression {
+    if parts.iter().any(|part| part.known().is_none()) {
+        return Expression::List(parts);
+    }
+    let known = |part| match part {
+        Expression::Value(value) => value,
+        _ => Value::Null,
+    };
+    Expression::Value(Value::List(parts.into_iter().map(known).collect()))
+}
+
+/// Makes a map of its parts, known when they are.
+pub(in crate::config) fn mapped(parts: BTreeMap<Name, Expression>) -> Expression {
+    if parts.values().all(|part| part.known().is_some()) {
+        let known = |(key, part)| match part {
+            Expression::Value(value) => (key, value),
+            _ => (key, Value::Null),
+        };
+        return Expression::Value(Value::Map(parts.into_iter().map(known).collect()));
+    }
+    Expression::Map(parts)
+}
+
+/// Returns an order for the entries of a set. Secrets have none and stay where they are.
+fn sort_key(part: &Expression) -> String {
+    match part {
+        Expression::Value(value) => value.to_string(),
+        Expression::Reference(reference) => {
+            format!("${}.{}", reference.address, reference.attribute.as_deref().unwrap_or_default())
+        }
+        _ => String::from("~"),
+    }
+}
+
+/// Checks a computed value against a type, and gives it the type's form.
+pub(in crate::config) fn conformed(ty: &Type, value: Value) -> Result<Value, Mismatch> {
+    match (ty, value) {
+        (_, Value::Null) => Ok(Value::Null),
+        (Type::List(of) | Type::Set { of, .. }, Value::List(items)) => {
+            items.into_iter().map(|item| conformed(of, item)).collect::<Result<_, _>>().map(Value::List)
+        }
+        (Type::Map(of), Value::Map(map)) => map
+            .into_iter()
+            .map(|(key, value)| Ok((key, conformed(of, value)?)))
+            .collect::<Result<_, _>>()
+            .map(Value::Map),
+        (Type::Record(fields), Value::Map(map)) => {
+            map.into_iter()
+                .map(|(key, value)| {
+                    let (_, of) = fields.iter().find(|(name, _)| *name == key).ok_or_else(|| {
+                        Mismatch::wrong_type(&type_name(ty), &format!("a map with `{key}`"))
+                    })?;
+                    let value = conformed(of, value)?;
+                    Ok((key, value))
+                })
+                .collect::<Result<_, _>>()
+                .map(Value::Map)
+        }
+        (Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_), Value::Secret(secret))
+            if secret.is_undecided() =>
+        {
+            Ok(Value::Secret(secret))
+        }
+        (
+            Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_) | Type::Text { .. },
+            Value::Secret(Secret::Derived(derived)),
+        ) if derived.is_awaited() => Ok(Value::Secret(Secret::Derived(derived))),
+        (
+            Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_) | Type::Text { .. },
+            Value::Secret(Secret::Derived(derived)),
+        ) => {
+            let derived =
+                derived.try_map(|value| scalar::shaped(ty, value).ok_or_else(Mismatch::sensitive))?;
+            Ok(Value::Secret(Secret::Derived(Box::new(derived))))
+        }
+        (Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_), value) => {
+            Err(Mismatch::wrong_type(&type_name(ty), value.type_name()))
+        }
+        (ty, value) => {
+            let was_text = matches!(value, Value::Text(_));
+            scalar::checked(value, ty).map_err(|slip| match ty {
+                Type::Integer { .. } if was_text => slip.help("write `${int(…)}` around the expression"),
+                _ => slip,
+            })
+        }
+    }
+}
+
+/// Returns the problem of a key that is not known.
+pub(in crate::config) fn unknown_key(entry: &Entry, known: &[&str]) -> Diagnostic {
+    let problem = Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known").at(entry.key_span, "");
+    match nearest(&entry.key, known.iter().copied()) {
+        Some(near) => problem
+            .detail(format!("There is no `{}` here.", entry.key))
+            .help(format!("did you mean `{near}`?"))
+            .fix(entry.key_span, near),
+        None => problem
+            .detail(format!("There is no `{}` here.", entry.key))
+            .help(format!("keys are: {}", known.join(", "))),
+    }
+}

@@ -1,0 +1,481 @@
+//! `for_each` and `when`: how many resources a block stands for.
+
+use std::collections::{HashMap, HashSet};
+
+use indexmap::IndexMap;
+
+use crate::config::diagnostics::codes;
+use crate::config::diagnostics::collector::Instance;
+use crate::config::merge::blocks::{Merged, illegal_name, no_names, not_a_block};
+use crate::config::resolve::block_index::{Block, Each, EachValue, Parent, State};
+use crate::config::resolve::evaluator::Resolver;
+use crate::config::resolve::scope::Frame;
+use crate::config::syntax::document::{Entry, Node, NodeValue, named_entries};
+use crate::model::address::{Address, Name, is_legal_segment};
+use crate::model::diagnostic::Diagnostic;
+use crate::model::expression::Expression;
+use crate::model::schema::{Kind, Presence};
+use crate::model::source::Span;
+use crate::model::value::Value;
+
+/// What a block is charged, and each instance of one.
+const BLOCK_NODES: usize = 4;
+const INSTANCE_NODES: usize = 2;
+
+/// A block on its way into the index.
+pub(in crate::config) struct Pending<'d> {
+    pub(in crate::config) kind: &'static Kind,
+    pub(in crate::config) address: Address,
+    pub(in crate::config) entry: &'d Entry,
+    pub(in crate::config) parent: Option<Parent<'d>>,
+}
+
+impl<'d> Resolver<'d> {
+    /// Declares every block and child of the configuration. Returns the children that are named by what is
+    /// known only when all of these are there.
+    pub(in crate::config) fn declare(&mut self, merged: &Merged<'d>) -> Vec<Pending<'d>> {
+        let blocks = merged.blocks.values().flat_map(|(kind, entries)| {
+            entries.values().map(|entry| Pending {
+                kind,
+                address: self.address(kind.name, &entry.key),
+                entry,
+                parent: None,
+            })
+        });
+        self.declare_in_turn(blocks.collect());
+        let mut next = self.scope.first_block;
+        let mut waiting = Vec::new();
+        while next < self.index.blocks().len() {
+            let children = self.children(next);
+            next += 1;
+            for child in children {
+                match self.by_value(&child) {
+                    Some(address) => self.declare_child(Pending { address, ..child }),
+                    None => waiting.push(child),
+                }
+            }
+        }
+        waiting
+    }
+
+    /// Declares the children that waited for all others.
+    pub(in crate::config) fn declare_waiting(&mut self, waiting: Vec<Pending<'d>>) {
+        for child in waiting {
+            let address = self.by_value(&child).unwrap_or_else(|| child.address.clone());
+            self.declare_child(Pending { address, ..child });
+        }
+    }
+
+    fn declare_child(&mut self, child: Pending<'d>) {
+        if self.is_new(&child) {
+            self.declare_block(child);
+        }
+    }
+
+    /// Declares top-level blocks, each after the one whose instances it goes through.
+    fn declare_in_turn(&mut self, blocks: Vec<Pending<'d>>) {
+        let mut waiting: HashMap<Address, Vec<Pending<'d>>> = HashMap::new();
+        let mut ready = Vec::new();
+        let declared: HashSet<Address> = blocks.iter().map(|block| block.address.clone()).collect();
+        for block in blocks {
+            if let Some(other) = self.goes_through(&block).filter(|other| declared.contains(other)) {
+                waiting.entry(other).or_default().push(block);
+            } else {
+                ready.push(block);
+            }
+        }
+        while let Some(block) = ready.pop() {
+            let address = block.address.clone();
+            self.declare_block(block);
+            ready.extend(waiting.remove(&address).unwrap_or_default());
+        }
+        // What still waits goes round in a circle, or hangs on one.
+        for block in waiting.into_values().flatten() {
+            self.problems.push(
+                Diagnostic::error(codes::DEPENDENCY_CYCLE, "blocks go through each other's instances")
+                    .at(
+                        block.entry.key_span,
+                        format!("the `for_each` of {} leads back here", block.address),
+                    )
+                    .help("give one of the blocks keys of its own"),
+            );
+            self.insert(block, State::Broken);
+        }
+    }
+
+    /// Returns the block whose instances a block goes through: `for_each: $vm.web`.
+    fn goes_through(&self, block: &Pending<'d>) -> Option<Address> {
+        let node = named_entries(&block.entry.value)?.iter().find(|entry| entry.key == "for_each")?;
+        let path = node.value.scalar()?.text.strip_prefix('$')?;
+        let (root, name) = path.split_once('.')?;
+        let known = self.registry.top_level().any(|kind| kind.name == root);
+        (known && is_legal_segment(name)).then(|| self.address(root, name))
+    }
+
+    fn insert(&mut self, block: Pending<'d>, state: State<'d>) {
+        let Pending { kind, address, entry, parent } = block;
+        // It is known to be broken where the budget ends.
+        let charged = self
+            .budget
+            .charge_nodes(BLOCK_NODES)
+            .and_then(|()| self.budget.charge_text(address.as_str().len()));
+        let state =
+            self.charged(charged, entry.key_span, Frame::top(None)).map_or(State::Broken, |()| state);
+        self.index.insert(Block { kind, address, entry, parent, state });
+    }
+
+    fn declare_block(&mut self, block: Pending<'d>) {
+        let state = if let Some(body) = named_entries(&block.entry.value) {
+            {
+                let each = block.parent.as_ref().and_then(|parent| parent.each.as_ref());
+                self.expand(&block.address, each, body).unwrap_or(State::Broken)
+            }
+        } else {
+            self.problems.push(no_body(&block));
+            State::Broken
+        };
+        self.insert(block, state);
+    }
+
+    /// Returns the children that stand in the instances of block number `n`.
+    fn children(&self, n: usize) -> Vec<Pending<'d>> {
+        let Some(block) = self.index.nth(n) else { return Vec::new() };
+        let mut children = Vec::new();
+        for kind in self.registry.children(block.kind.name) {
+            let Some((_, collection)) = kind.child_of() else { continue };
+            let Some(entry) = block.get(collection) else { continue };
+            let Some(entries) = named_entries(&entry.value) else {
+                self.problems.push(match kind.plain_entry {
+                    Some(_) => not_a_list(&entry.key, &entry.value),
+                    None => no_names(&entry.key, &entry.value),
+                });
+                continue;
+            };
+            let (good, bad): (Vec<_>, Vec<_>) =
+                entries.iter().partition(|entry| is_legal_segment(&entry.key));
+            for entry in bad {
+                let problem = illegal_name(entry);
+                self.problems.push(match kind.plain_entry {
+                    Some(attribute) => not_plain(problem, entry, collection, attribute),
+                    None => problem,
+                });
+            }
+            for (address, _, each) in block.instances() {
+                let each_value = each.map(|each| &each.value);
+                let charged = good.iter().try_for_each(|_| match each_value {
+                    Some(EachValue::Known(value)) => self.budget.charge_value(value),
+                    _ => Ok(()),
+                });
+                if self.charged(charged, entry.key_span, Frame::top(None)).is_none() {
+                    return children;
+                }
+                children.extend(good.iter().map(|entry| Pending {
+                    kind,
+                    address: address.join(collection).join(&entry.key),
+                    entry,
+                    parent: Some(Parent { address: address.clone(), each: each.cloned() }),
+                }));
+            }
+        }
+        children
+    }
+
+    /// Returns how many resources, or instances of a module, a block stands for; `None` when that has a
+    /// problem.
+    pub(in crate::config) fn expand(
+        &self,
+        address: &Address,
+        outer: Option<&Each<'d>>,
+        body: &'d [Entry],
+    ) -> Option<State<'d>> {
+        let find = |key: &str| body.iter().find(|entry| entry.key == key);
+        let instance = Instance { address, key: None };
+        let frame = Frame { each: outer, instance: Some(instance), early: Some("`for_each`") };
+        let Some(for_each) = find("for_each") else {
+            let when = match find("when") {
+                Some(when) => self.when(&when.value, Frame { early: Some("`when`"), ..frame })?,
+                None => true,
+            };
+            return Some(if when { State::One } else { State::Absent });
+        };
+        let keys = self.for_each(&for_each.value, frame)?;
+        self.charged(self.budget.charge_nodes(INSTANCE_NODES * keys.len()), for_each.value.span, frame)?;
+        let mut members = IndexMap::with_capacity(keys.len());
+        let mut good = true;
+        for (each, span) in keys {
+            if !is_legal_segment(&each.key) {
+                self.problems.push(illegal_key(&each.key, span));
+                good = false;
+                continue;
+            }
+            let key = each.key.clone();
+            let present = match find("when") {
+                Some(when) => {
+                    let address = address.join(&key);
+                    let instance = Instance { address: &address, key: Some(&key) };
+                    let frame =
+                        Frame { each: Some(&each), instance: Some(instance), early: Some("`when`") };
+                    let Some(present) = self.when(&when.value, frame) else {
+                        good = false;
+                        continue;
+                    };
+                    present
+                }
+                None => true,
+            };
+            if members.insert(key.clone(), present.then_some(each)).is_some() {
+                self.problems.push(
+                    Diagnostic::error(codes::INSTANCE_KEY, "a key stands twice in `for_each`")
+                        .at(span, "")
+                        .detail(format!("The key `{key}` names two instances of {address}.")),
+                );
+                good = false;
+            }
+        }
+        good.then_some(State::Keyed(members))
+    }
+
+    /// Returns the keys of a `for_each` with their values and places.
+    fn for_each(&self, node: &'d Node, frame: Frame<'_, 'd>) -> Option<Vec<(Each<'d>, Span)>> {
+        if node.value == NodeValue::Bare {
+            self.problem(frame, for_each_problem(&Value::Null, node.span));
+            return None;
+        }
+        if let NodeValue::Mapping(entries) = &node.value {
+            let each = |entry: &'d Entry| {
+                (Each { key: entry.key.clone(), value: EachValue::Written(&entry.value) }, entry.key_span)
+            };
+            return Some(entries.iter().map(each).collect());
+        }
+        if let Some(path) = node.scalar().and_then(|scalar| scalar.text.strip_prefix('$')) {
+            let root = path.split('.').next().unwrap_or_default();
+            if self.registry.top_level().any(|kind| kind.name == root) {
+                let frame = Frame { early: None, ..frame };
+                return self.each_instance(path, node, frame);
+            }
+        }
+        if let NodeValue::Sequence(items) = &node.value {
+            let mut keys = Vec::with_capacity(items.len());
+            for item in items {
+                let value = self.known(item, frame)?;
+                keys.push((self.each_text(value, item.span, frame)?, item.span));
+            }
+            return Some(keys);
+        }
+        match self.known(node, frame)? {
+            Value::Map(map) => Some(
+                map.into_iter()
+                    .map(|(key, value)| (Each { key, value: EachValue::Known(value) }, node.span))
+                    .collect(),
+            ),
+            Value::List(items) => items
+                .into_iter()
+                .map(|item| Some((self.each_text(item, node.span, frame)?, node.span)))
+                .collect(),
+            Value::Text(text) if node.scalar().is_some_and(|scalar| scalar.sole_argument) => {
+                Some(vec![(self.each_text(Value::Text(text), node.span, frame)?, node.span)])
+            }
+            other => {
+                self.problem(frame, for_each_problem(&other, node.span));
+                None
+            }
+        }
+    }
+
+    fn each_text(&self, value: Value, span: Span, frame: Frame<'_, 'd>) -> Option<Each<'d>> {
+        match value {
+            Value::Text(_) | Value::Integer(_) => {
+                let key = Name::new(value.to_string());
+                Some(Each { value: EachValue::Known(Value::Text(key.clone())), key })
+            }
+            other => {
+                self.problem(frame, for_each_problem(&other, span));
+                None
+            }
+        }
+    }
+
+    /// Returns the keys of another block's instances; each value is the instance.
+    fn each_instance(
+        &self,
+        path: &str,
+        node: &'d Node,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Vec<(Each<'d>, Span)>> {
+        let names: Vec<Name> = path.split('.').map(Name::new).collect();
+        let Expression::List(parts) = self.path(&names, node.span, frame)?.expression else {
+            self.problem(
+                frame,
+                Diagnostic::error(codes::FOR_EACH, "`for_each` needs several things to go through")
+                    .at(node.span, "")
+                    .detail(format!("`${path}` is one resource, or an attribute that is not known yet."))
+                    .help("name a block that has `for_each` itself, or a variable or local"),
+            );
+            return None;
+        };
+        let each = |part| match part {
+            Expression::Reference(reference) => {
+                let key = Name::new(reference.address.last());
+                Some((Each { key, value: EachValue::Instance(reference.address) }, node.span))
+            }
+            _ => None,
+        };
+        Some(parts.into_iter().filter_map(each).collect())
+    }
+
+    /// Resolves a node that must be known now.
+    pub(in crate::config) fn known(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<Value> {
+        let expression = self.untyped(node, frame)?.expression;
+        match expression {
+            Expression::Value(value) if value.is_secret() && !value.is_unknown() => {
+                self.problem(
+                    frame,
+                    Diagnostic::error(codes::SECRET_DECIDES, "a secret decides what exists")
+                        .at(node.span, "")
+                        .detail("Addresses and plans would show it.")
+                        .help("decide it by a value that is no secret"),
+                );
+                None
+            }
+            Expression::Value(value) if !value.is_unknown() => Some(value),
+            expression => {
+                self.problem(
+                    frame,
+                    Diagnostic::error(
+                        codes::NOT_KNOWN_YET,
+                        "this must be known before any resource exists",
+                    )
+                    .at(node.span, "")
+                    .detail(waits(&expression))
+                    .help("decide it by a variable or a local that names no resource"),
+                );
+                None
+            }
+        }
+    }
+
+    pub(in crate::config) fn when(&self, node: &'d Node, frame: Frame<'_, 'd>) -> Option<bool> {
+        let value = self.known(node, frame)?;
+        if let Value::Bool(when) = value {
+            return Some(when);
+        }
+        let problem = Diagnostic::error(codes::WHEN, "`when` is true or false").at(node.span, "");
+        let problem = problem.detail(format!("This is {}.", value.type_name()));
+        let condition = match &value {
+            Value::Text(text) if !text.contains(['\\', '$']) && text.contains([' ', '=']) => {
+                let text = text.replace('"', "'");
+                self.program(&text).is_ok().then(|| format!("\"${{{text}}}\""))
+            }
+            Value::Text(text) if matches!(text.as_str(), "true" | "false") => Some(text.to_string()),
+            _ => None,
+        };
+        self.problem(
+            frame,
+            match condition {
+                Some(right) => problem.help(format!("write `{right}`")).fix(node.span, right),
+                None => problem.help("write an expression such as `${env == 'prod'}`"),
+            },
+        );
+        None
+    }
+}
+
+/// Returns the problem of a block that is no map: often an attribute that stands too far to the left.
+fn no_body(block: &Pending<'_>) -> Diagnostic {
+    let (key, kind) = (&block.entry.key, block.kind);
+    let scalar = block.entry.value.scalar();
+    let problem = not_a_block(key, &block.entry.value);
+    match (scalar, kind.attribute(key)) {
+        (Some(scalar), Some(attribute)) if attribute.is_writable() && block.parent.is_none() => problem
+            .detail(format!(
+                "`{key}` is an attribute of a {}, and stands where a name is expected.",
+                kind.name
+            ))
+            .help(format!(
+                "indent it below the name of its block: `{}: {{ NAME: {{ {key}: {} }} }}`",
+                kind.name,
+                crate::config::syntax::quoting::yaml(&scalar.text, true)
+            )),
+        _ if problem.help.as_ref().is_some_and(|help| help.contains("NAME: …")) => {
+            let first = kind.attributes.iter().find(|one| one.presence == Presence::Required);
+            let first = first.map_or("ATTRIBUTE", |attribute| attribute.name);
+            problem
+                .detail(format!(
+                    "{} holds attributes, each with its value.",
+                    crate::config::types::scalar::one(kind.name)
+                ))
+                .help(format!("write `{key}: {{ {first}: … }}`"))
+        }
+        _ => problem,
+    }
+}
+
+/// Returns the problem of a single value where a collection lists plain ones.
+fn not_a_list(name: &str, node: &Node) -> Diagnostic {
+    let problem = Diagnostic::error(codes::NOT_A_BLOCK, "a list was expected")
+        .at(node.span, "")
+        .detail(format!("Each entry of `{name}` is a resource with an address of its own."));
+    match node.scalar().map(|scalar| scalar.text.as_str()) {
+        Some(text) if text.starts_with('$') => problem.help(format!(
+            "list the entries here; each may be taken from elsewhere: `{name}: [$vars.one, $vars.two]`"
+        )),
+        Some(text) => {
+            let right = format!("[{}]", crate::config::syntax::quoting::yaml(text, true));
+            problem.help(format!("write `{name}: {right}`")).fix(node.span, right)
+        }
+        None => problem.help(format!("write `{name}: [ … ]`")),
+    }
+}
+
+/// Says how an entry of a list, or a name of one's own for it, is written.
+fn not_plain(problem: Diagnostic, entry: &Entry, collection: &str, attribute: &str) -> Diagnostic {
+    let said = entry.value.entries().and_then(|inner| inner.iter().find(|inner| inner.key == attribute));
+    let text = said.and_then(|said| said.value.scalar()).map_or(&entry.key, |scalar| &scalar.text);
+    let text =
+        if text.is_empty() { "…".to_owned() } else { crate::config::syntax::quoting::yaml(text, true) };
+    let problem = Diagnostic { fix: None, ..problem };
+    problem.help(format!(
+        "list the values, `{collection}: [{text}]`, or give them names: `{collection}: {{ NAME: {{ {attribute}: {text} }} }}`"
+    ))
+}
+
+/// Says what an expression waits for.
+fn waits(expression: &Expression) -> String {
+    let names: Vec<&str> = expression.addresses().into_iter().take(5).map(Address::as_str).collect();
+    match names.as_slice() {
+        [] => "It depends on what is known later.".to_owned(),
+        names => format!("It waits for {}.", names.join(", ")),
+    }
+}
+
+fn illegal_key(key: &str, span: Span) -> Diagnostic {
+    let lower = key.to_lowercase().replace([' ', '.'], "-");
+    let problem = Diagnostic::error(codes::INSTANCE_KEY, "this key cannot be part of an address")
+        .at(span, "")
+        .detail(format!(
+            "`{}` has characters other than a-z, 0-9, _ and -.",
+            crate::config::syntax::quoting::shown(key)
+        ));
+    if is_legal_segment(&lower) {
+        problem.help(format!(
+            "write `{lower}`; a text that must stay as it is goes into the values of a map: `for_each: {{ {lower}: … }}`"
+        ))
+    } else {
+        problem.help("use short keys, and put the text into the values of a map: `for_each: { KEY: … }`")
+    }
+}
+
+fn for_each_problem(value: &Value, span: Span) -> Diagnostic {
+    let problem = Diagnostic::error(codes::FOR_EACH, "`for_each` needs several things to go through");
+    let problem = problem.at(span, "").detail(format!(
+        "It takes a set, a list of texts, a map or a block, and this is {}.",
+        value.type_name()
+    ));
+    match value {
+        Value::Integer(_) => problem.help("name each of them: `for_each: [a, b]`"),
+        Value::Map(_) => problem.help(
+            "make the list a map with a key for each: `for_each: { a: { … }, b: { … } }`, then `$each.value.…`",
+        ),
+        _ => problem,
+    }
+}

@@ -1,0 +1,354 @@
+//! The words of a block that are no attributes: `lifecycle`, `depends_on`, `project`,
+//! `deliver_secret`.
+
+use std::time::Duration;
+
+use crate::config::check::secret_sinks;
+use crate::config::diagnostics::codes;
+use crate::config::diagnostics::hints::other_tools;
+use crate::config::diagnostics::messages::unknown_word;
+use crate::config::input::files;
+use crate::config::keywords;
+use crate::config::resolve::block_index::Block;
+use crate::config::resolve::evaluator::Resolver;
+use crate::config::resolve::scope::Frame;
+use crate::config::resolve::values::deferred_secrets::is_program_name;
+use crate::config::stack::model::{Lifecycle, OnRemove, SecretSink, Timeouts};
+use crate::config::syntax::document::{Entry, Node, Scalar, named_entries};
+use crate::model::address::Name;
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::expression::{Expression, Reference};
+use crate::model::schema::{Kind, ReplaceOrder, Scope};
+use crate::model::source::Span;
+use crate::model::value::Value;
+
+/// Returns the problem of a word that `lifecycle` does not have.
+fn no_lifecycle_word(entry: &Entry) -> Diagnostic {
+    let problem = Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known")
+        .at(entry.key_span, "")
+        .detail(format!("`lifecycle` has no `{}`.", entry.key));
+    if let Some(help) = other_tools::beside_lifecycle(&entry.key) {
+        return problem.help(help);
+    }
+    match other_tools::lifecycle(&entry.key) {
+        Some(words) => problem.help(format!("write `{words}`")),
+        None => unknown_word(entry, keywords::LIFECYCLE),
+    }
+}
+
+impl<'d> Resolver<'d> {
+    /// Reads a `lifecycle` block.
+    pub(in crate::config) fn lifecycle(
+        &self,
+        kind: &'static Kind,
+        node: &Node,
+        frame: Frame<'_, 'd>,
+    ) -> Lifecycle {
+        let mut lifecycle = Lifecycle::default();
+        let Some(entries) = named_entries(node) else {
+            self.lifecycle_problem(
+                node.span,
+                "`lifecycle` is a map.",
+                "write `lifecycle: { protect: true }`",
+                frame,
+            );
+            return lifecycle;
+        };
+        for entry in entries {
+            let value = &entry.value;
+            match entry.key.as_str() {
+                "protect" => {
+                    lifecycle.protect = self.condition(&entry.key, value, frame);
+                    lifecycle.protect_span = Some(entry.key_span);
+                }
+                "on_remove" => {
+                    let words = [("delete", OnRemove::Delete), ("keep", OnRemove::Keep)];
+                    lifecycle.on_remove = self.word(value, &words, frame).unwrap_or_default();
+                }
+                "replace" => {
+                    let words = [
+                        ("create_first", ReplaceOrder::CreateFirst),
+                        ("delete_first", ReplaceOrder::DeleteFirst),
+                        ("never", ReplaceOrder::Never),
+                    ];
+                    lifecycle.replace = self.word(value, &words, frame);
+                }
+                "ignore_drift" => lifecycle.ignore_drift = self.ignored(kind, value, frame),
+                "timeouts" => lifecycle.timeouts = self.timeouts(value, frame),
+                "final_snapshot" if kind.final_copy.is_none() => {
+                    let detail = format!("Nothing can copy the data of a {} before it goes.", kind.name);
+                    self.lifecycle_problem(entry.key_span, &detail, "remove the word", frame);
+                }
+                "final_snapshot" => lifecycle.final_snapshot = self.condition(&entry.key, value, frame),
+                _ => self.problem(frame, no_lifecycle_word(entry)),
+            }
+        }
+        lifecycle
+    }
+
+    pub(in crate::config) fn lifecycle_problem(
+        &self,
+        span: Span,
+        detail: &str,
+        help: &str,
+        frame: Frame<'_, 'd>,
+    ) {
+        self.problem(
+            frame,
+            Diagnostic::error(codes::LIFECYCLE, "a `lifecycle` block is wrong")
+                .at(span, "")
+                .detail(detail)
+                .help(help),
+        );
+    }
+
+    /// Reads a word that is true or false, or an expression; one that is wrong counts as true.
+    fn condition(&self, word: &str, node: &Node, frame: Frame<'_, 'd>) -> bool {
+        let why = if word == "protect" { "`protect`" } else { "`final_snapshot`" };
+        let early = Frame { early: Some(why), ..frame };
+        let Some(resolved) = self.untyped(node, early) else { return true };
+        if let Some(Value::Bool(holds)) = resolved.expression.known() {
+            return *holds;
+        }
+        let help = format!("write `{word}: true`, or an expression such as `${{env == 'prod'}}`");
+        self.lifecycle_problem(node.span, &format!("`{word}` is true or false."), &help, frame);
+        true
+    }
+
+    fn word<T: Copy>(&self, node: &Node, words: &[(&str, T)], frame: Frame<'_, 'd>) -> Option<T> {
+        let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+        if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
+            return Some(*value);
+        }
+        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let help = match nearest(text, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("write one of {}", known.join(", ")),
+        };
+        self.lifecycle_problem(node.span, &format!("It takes one of {}.", known.join(", ")), &help, frame);
+        None
+    }
+
+    fn timeouts(&self, node: &Node, frame: Frame<'_, 'd>) -> Timeouts {
+        let mut timeouts = Timeouts::default();
+        let Some(entries) = named_entries(node) else {
+            self.lifecycle_problem(
+                node.span,
+                "`timeouts` is a map.",
+                "write `timeouts: { create: 30m }`",
+                frame,
+            );
+            return timeouts;
+        };
+        for entry in entries {
+            let place = match entry.key.as_str() {
+                "create" => &mut timeouts.create,
+                "update" => &mut timeouts.update,
+                "delete" => &mut timeouts.delete,
+                _ => {
+                    self.problem(frame, unknown_word(entry, keywords::TIMEOUTS));
+                    continue;
+                }
+            };
+            *place = entry.value.scalar().and_then(|scalar| duration(&scalar.text));
+            if place.is_none() {
+                self.problem(frame, no_duration(&entry.value));
+            }
+        }
+        timeouts
+    }
+
+    /// Reads `project`: a reference to a project of this stack, or the name or id of another.
+    pub(in crate::config) fn project_of(
+        &self,
+        block: &Block<'_>,
+        entry: &Entry,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Expression> {
+        let wrong = |detail: String| {
+            self.problem(
+                frame,
+                Diagnostic::error(codes::PROJECT, "this is no project")
+                    .at(entry.value.span, "")
+                    .detail(detail)
+                    .help("write `project: $project.NAME`, or a project's name or id"),
+            );
+            None
+        };
+        if block.kind.scope != Scope::Project {
+            return wrong(format!("A {} belongs to no project, or to its parent's.", block.kind.name));
+        }
+        let expression = self.untyped(&entry.value, frame)?.expression;
+        match &expression {
+            Expression::Reference(Reference { address, attribute: None })
+                if self.kind_of(address).is_some_and(|kind| kind.name == PROJECT) =>
+            {
+                Some(expression)
+            }
+            Expression::Reference(Reference { address, attribute: Some(attribute) })
+                if address.root() == "stacks"
+                    || attribute == "id"
+                        && self.kind_of(address).is_some_and(|kind| kind.name == PROJECT) =>
+            {
+                Some(expression)
+            }
+            Expression::Value(Value::Text(text)) if !text.is_empty() => Some(expression),
+            Expression::Cel(_) | Expression::Text(_) => Some(expression),
+            _ => wrong("It takes a reference to a project, or a text.".into()),
+        }
+    }
+
+    /// Reads `deliver_secret`.
+    pub(in crate::config) fn deliver_secret(
+        &self,
+        kind: &Kind,
+        entry: &Entry,
+        frame: Frame<'_, 'd>,
+    ) -> Option<SecretSink> {
+        if kind.shown_once.is_none() {
+            return self.no_sink(entry.key_span, format!("A {} shows no secret.", kind.name), frame);
+        }
+        self.sink(entry, frame)
+    }
+
+    /// Refuses a resource whose secret would be lost: it is shown once, and nothing says where it goes.
+    pub(in crate::config) fn secret_has_a_place(&self, block: &Block<'d>, frame: Frame<'_, 'd>) {
+        let kind = block.kind;
+        if kind.shown_once.is_none() || kind.reveal().is_some() || self.keeps_secrets {
+            return;
+        }
+        let detail = format!("The service shows the secret of an {} once, when it makes it.", kind.name);
+        self.problem(
+            frame,
+            Diagnostic::error(codes::DELIVER_SECRET, "nothing says where its secret goes")
+                .at(block.entry.key_span, "")
+                .detail(detail)
+                .help("write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program of your own settings; or let the ledger keep it, encrypted: `secrets: { recipients: [age1…] }` at the top"),
+        );
+    }
+
+    fn no_sink<T>(&self, span: Span, detail: String, frame: Frame<'_, 'd>) -> Option<T> {
+        self.problem(
+            frame,
+            Diagnostic::error(codes::DELIVER_SECRET, "`deliver_secret` is wrong")
+                .at(span, "")
+                .detail(detail)
+                .help("write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program of your own settings"),
+        );
+        None
+    }
+
+    /// Reads where a secret goes.
+    pub(in crate::config) fn sink(&self, entry: &Entry, frame: Frame<'_, 'd>) -> Option<SecretSink> {
+        // `Err`: what is wrong with it was told.
+        let text = |entry: &Entry| -> Result<Option<Name>, ()> {
+            let Some(Scalar { text, .. }) = entry.value.scalar() else { return Ok(None) };
+            let resolved = self.text(text, entry.value.span, frame).ok_or(())?;
+            Ok(resolved.expression.known().and_then(Value::as_text).map(Name::new))
+        };
+        let (mut file, mut env_file, mut variable, mut sink) = (None, None, None, None);
+        for entry in entry.value.entries().unwrap_or_default() {
+            let place = match entry.key.as_str() {
+                "file" => &mut file,
+                "env_file" => &mut env_file,
+                "variable" => &mut variable,
+                "sink" => &mut sink,
+                _ => {
+                    self.problem(frame, unknown_word(entry, keywords::DELIVER));
+                    return None;
+                }
+            };
+            *place = text(entry).ok()?;
+            let path = place.as_deref().filter(|_| entry.key.ends_with("file"));
+            let why = path.and_then(|path| {
+                files::refused(path).map(str::to_owned).or_else(|| secret_sinks::refused(path))
+            });
+            if let Some(why) = why {
+                self.problem(
+                    frame,
+                    Diagnostic::error(codes::CONFINED_PATH, "this path cannot be used")
+                        .at(entry.value.span, "")
+                        .detail(format!("{why}.")),
+                );
+                return None;
+            }
+        }
+        match (file, env_file, variable, sink) {
+            (Some(file), None, None, None) => Some(SecretSink::File(file.to_string())),
+            (None, Some(path), Some(variable), None) if is_variable(&variable) => {
+                Some(SecretSink::EnvFile { path: path.to_string(), variable })
+            }
+            (None, None, None, Some(name)) if is_program_name(&name) => Some(SecretSink::Program(name)),
+            _ => self.no_sink(
+                entry.value.span,
+                "It takes `file` alone, `env_file` with a `variable`, or `sink` alone.".into(),
+                frame,
+            ),
+        }
+    }
+}
+
+/// The kind whose one block other resources belong to.
+pub(in crate::config) const PROJECT: &str = "project";
+
+fn is_variable(text: &str) -> bool {
+    !text.is_empty()
+        && !text.starts_with(|c: char| c.is_ascii_digit())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// Reads `90s`, `30m`, `1h`, at most a week.
+fn no_duration(node: &Node) -> Diagnostic {
+    let problem = Diagnostic::error(codes::DURATION, "this is no duration")
+        .at(node.span, "")
+        .detail("A duration is a whole number and a unit: s, m or h, at most a week.");
+    let text = node.scalar().map_or("", |scalar| scalar.text.as_str());
+    if let Some(right) = other_tools::duration(text).filter(|right| duration(right).is_some()) {
+        return problem.help(format!("write `{right}`")).fix(node.span, right);
+    }
+    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
+        return problem.help(format!("add the unit: `{text}s`, `{text}m` or `{text}h`"));
+    }
+    problem.help("write `90s`, `30m` or `1h`")
+}
+
+fn duration(text: &str) -> Option<Duration> {
+    let (number, seconds) = match text.strip_suffix('s') {
+        Some(number) => (number, 1),
+        None => match text.strip_suffix('m') {
+            Some(number) => (number, 60),
+            None => (text.strip_suffix('h')?, 3600),
+        },
+    };
+    let number: u64 = number.bytes().all(|b| b.is_ascii_digit()).then(|| number.parse().ok())??;
+    let total = number.checked_mul(seconds)?;
+    (1..=7 * 24 * 3600).contains(&total).then(|| Duration::from_secs(total))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        for (text, seconds) in
+            [("90s", Some(90)), ("30m", Some(1800)), ("1h", Some(3600)), ("168h", Some(604_800))]
+        {
+            assert_eq!(duration(text).map(|d| d.as_secs()), seconds, "{text}");
+        }
+        for text in [
+            "",
+            "m",
+            "0s",
+            "30",
+            "1d",
+            "-5m",
+            "1.5h",
+            "169h",
+            "99999999999999999999h",
+            "18446744073709551615h",
+        ] {
+            assert_eq!(duration(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The words of a block that take lists: `lifecycle.ignore_drift` and `depends_on`. Each entry is named
+//! once, leads somewhere, and has an effect.
+
+use crate::config::diagnostics::codes;
+use crate::config::diagnostics::messages::unknown_word;
+use crate::config::keywords;
+use crate::config::resolve::block_index::{Found, Step};
+use crate::config::resolve::evaluator::Resolver;
+use crate::config::resolve::scope::Frame;
+use crate::config::stack::model::{IgnoreDrift, Resource};
+use crate::config::syntax::document::{Node, NodeValue};
+use crate::model::address::{Address, Name};
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::schema::Kind;
+use crate::model::source::Span;
+
+/// Returns the entries of a list; `None` for what is none. A KDL node with one argument is a list of one.
+fn items(node: &Node) -> Option<&[Node]> {
+    match &node.value {
+        NodeValue::Sequence(items) => Some(items),
+        NodeValue::Scalar(scalar) if scalar.sole_argument => Some(std::slice::from_ref(node)),
+        _ => None,
+    }
+}
+
+impl<'d> Resolver<'d> {
+    /// Reads `ignore_drift`.
+    pub(in crate::config) fn ignored(
+        &self,
+        kind: &'static Kind,
+        node: &Node,
+        frame: Frame<'_, 'd>,
+    ) -> Vec<IgnoreDrift> {
+        // KDL writes an entry that says more than its name as a block.
+        let one = matches!(node.value, NodeValue::Mapping(_)).then(|| std::slice::from_ref(node));
+        let Some(items) = items(node).or(one) else {
+            let name = node.scalar().map_or("ATTRIBUTE", |scalar| scalar.text.as_str());
+            let name = if kind.attribute(name).is_some() { name } else { "ATTRIBUTE" };
+            let help = format!("write `ignore_drift: [{name}]`");
+            self.lifecycle_problem(node.span, "`ignore_drift` is a list of attributes.", &help, frame);
+            return Vec::new();
+        };
+        let mut found: Vec<IgnoreDrift> = Vec::with_capacity(items.len());
+        for item in items {
+            let Some(one) = self.ignored_one(kind, item, frame) else { continue };
+            if found.iter().any(|before| before.attribute == one.attribute) {
+                let detail = format!("`ignore_drift` names `{}` twice.", one.attribute);
+                self.lifecycle_problem(item.span, &detail, "name each attribute once", frame);
+                continue;
+            }
+            found.push(one);
+        }
+        found
+    }
+
+    fn ignored_one(&self, kind: &'static Kind, node: &Node, frame: Frame<'_, 'd>) -> Option<IgnoreDrift> {
+        let mut ignored =
+            IgnoreDrift { attribute: Name::default(), reason: None, until: None, span: node.span };
+        let mut field = Some(node).filter(|node| node.scalar().is_some());
+        let wrong = |span: Span, detail: &str, help: &str| {
+            self.lifecycle_problem(span, detail, help, frame);
+            None
+        };
+        for entry in node.entries().unwrap_or_default() {
+            let text = entry.value.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+            match entry.key.as_str() {
+                "field" => field = Some(&entry.value),
+                "reason" if text.trim().is_empty() => {
+                    return wrong(entry.value.span, "A `reason` is a text.", "say why, or remove the line");
+                }
+                "reason" => ignored.reason = Some(text.to_owned()),
+                "until" => {
+                    let Ok(date) = text.parse() else {
+                        let help = "write the last day as YYYY-MM-DD";
+                        return wrong(entry.value.span, "`until` is a date.", help);
+                    };
+                    ignored.until = Some(date);
+                }
+                _ => {
+                    self.problem(frame, unknown_word(entry, keywords::IGNORED));
+                    return None;
+                }
+            }
+        }
+        let Some(field) = field else {
+            let help = "write the attribute, or `{ field: ATTRIBUTE, reason: … }`";
+            return wrong(node.span, "An entry of `ignore_drift` names an attribute.", help);
+        };
+        ignored.attribute = field.scalar().map(|scalar| scalar.text.clone()).unwrap_or_default();
+        let known = || kind.attributes.iter().filter(|a| a.is_writable()).map(|a| a.name);
+        if known().any(|name| name == ignored.attribute) {
+            return Some(ignored);
+        }
+        let help = match nearest(&ignored.attribute, known()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("attributes are: {}", known().collect::<Vec<_>>().join(", ")),
+        };
+        let name = crate::config::syntax::quoting::shown(&ignored.attribute);
+        let detail = format!(
+            "{} has no attribute `{name}` that can be set.",
+            crate::config::types::scalar::one(kind.name)
+        );
+        wrong(field.span, &detail, &help)
+    }
+
+    /// Says which entries of `ignore_drift` have no effect: what no block writes is nobody's to drift.
+    pub(in crate::config) fn ignored_for_nothing(&self, resource: &Resource, frame: Frame<'_, 'd>) {
+        let written = |one: &&IgnoreDrift| !resource.attributes.contains_key(&one.attribute);
+        for one in resource.lifecycle.ignore_drift.iter().filter(written) {
+            let name = &one.attribute;
+            self.problem(
+                frame,
+                Diagnostic::warning(codes::LIFECYCLE, "`ignore_drift` names what is not managed")
+                    .at(one.span, "")
+                    .detail(format!(
+                        "The block does not write `{name}`: its live value is left alone anyway."
+                    ))
+                    .help(format!("remove `{name}` from `ignore_drift`, or write the attribute")),
+            );
+        }
+    }
+
+    /// Reads `depends_on`: every instance of the named blocks; those left out here are no matter.
+    pub(in crate::config) fn depends_on(&self, node: &Node, frame: Frame<'_, 'd>) -> Vec<Address> {
+        let Some(items) = items(node) else {
+            let text = node.scalar().map(|scalar| scalar.text.trim_start_matches('$'));
+            let named = text.filter(|text| Address::parse(text).is_ok()).unwrap_or("KIND.NAME");
+            let help = format!("write `depends_on: [{named}]`");
+            let problem = Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names no resource");
+            let problem = problem.at(node.span, "").detail("`depends_on` is a list of addresses.");
+            self.problem(frame, problem.help(help));
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        let mut named: Vec<&str> = Vec::with_capacity(items.len());
+        for item in items {
+            let Some(text) = item.scalar().map(|scalar| scalar.text.as_str()) else {
+                self.depends_problem(item.span, None, frame);
+                continue;
+            };
+            let text = text.strip_prefix('$').unwrap_or(text);
+            if named.contains(&text) {
+                let problem = Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names a resource twice")
+                    .at(item.span, "")
+                    .detail(format!(
+                        "`{}` stands in the list already.",
+                        crate::config::syntax::quoting::shown(text)
+                    ));
+                self.problem(frame, problem.help("name each block once"));
+                continue;
+            }
+            named.push(text);
+            found.extend(self.depended(text, item.span, frame));
+        }
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    /// Returns the resources at an address of this stack or module.
+    fn depended(&self, text: &str, span: Span, frame: Frame<'_, 'd>) -> Vec<Address> {
+        let mut steps = text.split('.').map(|step| Some(Name::new(step)));
+        let root = steps.next().flatten().unwrap_or_default();
+        let kinds = || self.registry.top_level();
+        let Some(kind) = kinds().find(|kind| kind.name == root) else {
+            let near = nearest(&root, kinds().map(|kind| kind.name));
+            let near = near.and_then(|near| Some(format!("{near}.{}", text.split_once('.')?.1)));
+            let meant = near.map(|near| {
+                Diagnostic::error(codes::DEPENDS_ON, "")
+                    .detail(format!(
+                        "No kind is called `{}`.",
+                        crate::config::syntax::quoting::shown(&root)
+                    ))
+                    .help(format!("did you mean `{near}`?"))
+            });
+            self.depends_problem(span, meant, frame);
+            return Vec::new();
+        };
+        let steps: Vec<Step> = steps.collect();
+        match self.index.find(&self.registry, kind, &steps) {
+            Found::Objects { addresses, rest, .. } if rest >= steps.len() => return addresses,
+            Found::Absent(_) | Found::Broken => {}
+            Found::Objects { .. } => self.depends_problem(span, None, frame),
+            Found::Nowhere(problem) => self.depends_problem(span, Some(*problem), frame),
+        }
+        Vec::new()
+    }
+
+    fn depends_problem(&self, span: Span, why: Option<Diagnostic>, frame: Frame<'_, 'd>) {
+        let mut problem =
+            Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names no resource").at(span, "");
+        match why {
+            Some(why) => {
+                problem.detail = why.detail;
+                problem.help = why.help.map(|help| help.replace("`$", "`"));
+                problem.labels.extend(why.labels);
+            }
+            None => {
+                problem = problem
+                    .help("name blocks by their addresses: KIND.NAME, or KIND.NAME.KEY for one instance");
+            }
+        }
+        self.problem(frame, problem);
+    }
+}

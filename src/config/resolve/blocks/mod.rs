@@ -1,0 +1,8 @@
+//! Resource blocks: `for_each` and `count`, attributes, lifecycle and shorthands.
+
+pub(in crate::config) mod attributes;
+pub(in crate::config) mod expand;
+pub(in crate::config) mod lifecycle;
+pub(in crate::config) mod lifecycle_lists;
+pub(in crate::config) mod resource;
+pub(in crate::config) mod source_digest;

@@ -1,0 +1,300 @@
+//! From a declared block to its `Resource`s: every attribute typed, every word read.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::lifecycle::PROJECT;
+use crate::config::diagnostics::codes;
+use crate::config::diagnostics::collector::Instance;
+use crate::config::diagnostics::hints::other_tools;
+use crate::config::keywords;
+use crate::config::resolve::block_index::{Block, Each, State};
+use crate::config::resolve::evaluator::Resolver;
+use crate::config::resolve::scope::Frame;
+use crate::config::stack::model::{Lifecycle, Resource, Setting};
+use crate::config::syntax::document::{Entry, Form, Node, NodeValue};
+use crate::model::address::{Address, Name};
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::expression::Expression;
+use crate::model::schema::{Attribute, Kind, Presence, Scope, Type};
+use crate::model::secret::Secret;
+use crate::model::source::Span;
+use crate::model::value::Value;
+
+/// What a resource is charged besides its attributes, and each of these besides its value.
+const RESOURCE_NODES: usize = 32;
+const ATTRIBUTE_NODES: usize = 2;
+
+/// The word of an open map that lets go whatever it does not name.
+const EXCLUSIVE: &str = keywords::MAP[0].name;
+
+impl<'d> Resolver<'d> {
+    /// Resolves every instance of these blocks. Broken ones are left out: their problems were reported.
+    pub(in crate::config) fn resources(&self, blocks: Range<usize>) -> Vec<Resource> {
+        let mut resources = Vec::with_capacity(blocks.len());
+        for block in blocks.filter_map(|n| self.index.nth(n)) {
+            for (address, key, each) in block.instances() {
+                let cost = RESOURCE_NODES + ATTRIBUTE_NODES * block.body().len();
+                let charged = self
+                    .budget
+                    .charge_nodes(cost)
+                    .and_then(|()| self.budget.charge_text(address.as_str().len()));
+                if self.charged(charged, block.entry.key_span, Frame::top(None)).is_none() {
+                    return resources;
+                }
+                resources.push(self.resource(block, address, key, each));
+            }
+        }
+        resources
+    }
+
+    fn resource(
+        &self,
+        block: &Block<'d>,
+        address: Address,
+        key: Option<Name>,
+        each: Option<&Each<'d>>,
+    ) -> Resource {
+        let mut resource = Resource {
+            address,
+            kind: block.kind,
+            parent: block.parent.as_ref().map(|parent| parent.address.clone()),
+            key,
+            attributes: BTreeMap::new(),
+            lifecycle: Lifecycle::default(),
+            depends_on: Vec::new(),
+            project: None,
+            deliver_secret: None,
+            span: block.entry.key_span,
+        };
+        let address = resource.address.clone();
+        let key = resource.key.clone().or_else(|| each.map(|each| each.key.clone()));
+        let instance = Instance { address: &address, key: key.as_ref() };
+        let frame = Frame { each, instance: Some(instance), early: None };
+        let mut written: Vec<&str> = Vec::new();
+        let overrides = self.overridden(block, &address);
+        for entry in block.body() {
+            written.push(&entry.key);
+            let replaced = self.replaced_in(entry, &address, &overrides);
+            self.entry(block, replaced.as_ref().unwrap_or(entry), frame, &mut resource);
+        }
+        self.not_written(block, &address, &overrides);
+        self.complete(block, &written, frame, &mut resource);
+        if !written.contains(&"deliver_secret") {
+            self.secret_has_a_place(block, frame);
+        }
+        self.ignored_for_nothing(&resource, frame);
+        resource
+    }
+
+    fn entry(&self, block: &Block<'d>, entry: &Entry, frame: Frame<'_, 'd>, resource: &mut Resource) {
+        let kind = block.kind;
+        if let Some(attribute) = kind.attribute(&entry.key) {
+            if !attribute.is_writable() {
+                self.problem(frame, computed(kind, entry));
+                return;
+            }
+            let rest = without_exclusive(attribute, &entry.value);
+            let exclusive = rest.as_ref().is_some_and(|(_, exclusive)| *exclusive);
+            let value = rest.as_ref().map_or(&entry.value, |(rest, _)| rest);
+            let resolved = self.attribute(attribute, value, frame);
+            let resolved = resolved.map(|r| self.digested(attribute, r, entry.value.span, frame));
+            // What is wrong is written all the same: no rule says that it is missing.
+            let unknown = || Expression::Value(Value::Unknown(Vec::new()));
+            let (resolved, directory) = resolved.unwrap_or_else(|| (unknown().into(), None));
+            let span = entry.value.span;
+            let setting = Setting {
+                expression: tainted(attribute, resolved.expression),
+                span,
+                set_by: resolved.origin.or_else(|| self.replaced_by(span)),
+                parts: resolved.parts,
+                directory,
+                exclusive,
+            };
+            resource.attributes.insert(entry.key.clone(), setting);
+            return;
+        }
+        match entry.key.as_str() {
+            "for_each" | "when" => {}
+            "lifecycle" => resource.lifecycle = self.lifecycle(kind, &entry.value, frame),
+            "depends_on" => resource.depends_on = self.depends_on(&entry.value, frame),
+            "project" => resource.project = self.project_of(block, entry, frame),
+            "deliver_secret" => {
+                let address = Name::new(resource.address.as_str());
+                self.sink_spans.borrow_mut().insert(address, entry.value.span);
+                resource.deliver_secret = self.deliver_secret(kind, entry, frame);
+            }
+            other if self.registry.child(kind.name, other).is_some() => {}
+            _ => self.problem(frame, self.unknown(kind, entry)),
+        }
+    }
+
+    /// Returns what put a value in its place: the environment's `set`.
+    pub(in crate::config) fn replaced_by(&self, span: Span) -> Option<Name> {
+        self.replaced.contains(&span).then(|| Name::new(format!("environments.{}.set", self.env)))
+    }
+
+    /// Fills in the name, and reports what is missing.
+    fn complete(&self, block: &Block<'d>, written: &[&str], frame: Frame<'_, 'd>, resource: &mut Resource) {
+        for attribute in block.kind.attributes {
+            let meant = |key: &&&str| {
+                let of_others = || other_tools::attribute(key, &[attribute.name]);
+                block.kind.attribute(key).is_none()
+                    && nearest(key, [attribute.name]).or_else(of_others).is_some()
+            };
+            if written.contains(&attribute.name) || written.iter().any(|key| meant(&key)) {
+                continue;
+            }
+            // It stands beside the block, too far to the left, which is told.
+            let beside = || self.index.get(self.address(block.kind.name, attribute.name).as_str());
+            if block.body().is_empty() && beside().is_some_and(|other| matches!(other.state, State::Broken))
+            {
+                continue;
+            }
+            if attribute.name == "name" && attribute.is_writable() {
+                let name = self.default_name(&block.entry.key, resource.key.as_ref());
+                match crate::config::types::scalar::checked(Value::text(&name), &attribute.ty) {
+                    Ok(value) => {
+                        let setting = Setting {
+                            expression: value.into(),
+                            span: block.entry.key_span,
+                            set_by: None,
+                            parts: None,
+                            directory: None,
+                            exclusive: false,
+                        };
+                        resource.attributes.insert(Name::new_static("name"), setting);
+                    }
+                    Err(slip) => {
+                        let mut problem =
+                            crate::config::diagnostics::messages::mismatch(&slip, block.entry.key_span);
+                        problem.detail = Some(format!("`name` defaults to `{name}`. {}", slip.detail));
+                        problem.fix = None;
+                        self.problem(frame, problem.help("write a `name`"));
+                    }
+                }
+            } else if attribute.presence == Presence::Required {
+                self.problem(
+                    frame,
+                    Diagnostic::error(codes::MISSING_ATTRIBUTE, "a required attribute is missing")
+                        .at(block.entry.key_span, "")
+                        .detail(format!(
+                            "{} needs `{}`, {}. {}",
+                            crate::config::types::scalar::one(block.kind.name),
+                            attribute.name,
+                            crate::config::types::scalar::type_name(&attribute.ty),
+                            attribute.summary
+                        ))
+                        .help(format!("add `{}: …`", attribute.name)),
+                );
+            }
+        }
+    }
+
+    /// Returns the name of a block that says none: its own, after those of the modules that it stands in
+    /// (two instances of a module would make the same names), and before its key.
+    fn default_name(&self, name: &Name, key: Option<&Name>) -> String {
+        let front = Some(&self.scope.front).filter(|front| !front.is_empty());
+        let parts = front.into_iter().chain([name]).chain(key).map(Name::as_str);
+        parts.collect::<Vec<_>>().join("-")
+    }
+
+    fn unknown(&self, kind: &Kind, entry: &Entry) -> Diagnostic {
+        let attributes = kind.attributes.iter().filter(|attribute| attribute.is_writable()).map(|a| a.name);
+        let collections =
+            self.registry.children(kind.name).filter_map(|kind| kind.child_of().map(|(_, of)| of));
+        let mut known: Vec<&str> =
+            attributes.chain(collections).chain(keywords::names(keywords::BODY)).collect();
+        known.sort_unstable();
+        known.dedup();
+        let problem = Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known")
+            .at(entry.key_span, "")
+            .detail(format!("{} has no `{}`.", crate::config::types::scalar::one(kind.name), entry.key));
+        // `vpc_id` is the API's name of what the language calls `vpc`.
+        let wire = kind.attributes.iter().find(|a| a.is_writable() && a.wire == entry.key).map(|a| a.name);
+        if let Some(help) = other_tools::key(&entry.key, &known) {
+            return problem.help(help);
+        }
+        if let Some(words) = other_tools::lifecycle(&entry.key) {
+            return problem.help(format!("write `lifecycle: {{ {words} }}`"));
+        }
+        if let Some(name) = wire {
+            return problem
+                .help(format!("write `{name}`, which is its name here"))
+                .fix(entry.key_span, name);
+        }
+        if let Some(ours) = other_tools::attribute(&entry.key, &known) {
+            return problem
+                .help(format!("write `{ours}`, which is its name here"))
+                .fix(entry.key_span, ours);
+        }
+        match nearest(&entry.key, known.iter().copied()) {
+            Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
+            None => problem.help(format!("keys are: {}", known.join(", "))),
+        }
+    }
+
+    /// Tells the project that project-scoped resources belong to, and reports those without one.
+    pub(in crate::config) fn project(&self, resources: &[Resource]) -> Option<Address> {
+        let projects: Vec<&Resource> =
+            resources.iter().filter(|resource| resource.kind.name == PROJECT).collect();
+        if let [only] = projects.as_slice() {
+            return Some(only.address.clone());
+        }
+        if projects.len() > 1 {
+            for resource in
+                resources.iter().filter(|one| one.kind.scope == Scope::Project && one.project.is_none())
+            {
+                let said = self
+                    .index
+                    .of_instance(&resource.address)
+                    .is_some_and(|block| block.get("project").is_some());
+                if said {
+                    continue;
+                }
+                self.problems.push_in(
+                    Some(Instance { address: &resource.address, key: resource.key.as_ref() }),
+                    Diagnostic::error(codes::PROJECT, "a resource does not say its project")
+                        .at(resource.span, "")
+                        .detail("The stack has several projects.")
+                        .help(format!("add `project: ${}`", projects[0].address)),
+                );
+            }
+        }
+        None
+    }
+}
+
+fn computed(kind: &Kind, entry: &Entry) -> Diagnostic {
+    Diagnostic::error(codes::COMPUTED, "only the service sets this attribute")
+        .at(entry.key_span, "")
+        .detail(format!("`{}` of a {} can be read by reference, and not be set.", entry.key, kind.name))
+        .help("remove the line")
+}
+
+/// Takes the word `exclusive` out of an open map: returns what is left, and whether it says `true`. In
+/// quotes it is a key like any other.
+fn without_exclusive(attribute: &Attribute, node: &Node) -> Option<(Node, bool)> {
+    let (Type::Map(_), NodeValue::Mapping(entries)) = (&attribute.ty, &node.value) else { return None };
+    let flag = |entry: &Entry| {
+        let scalar = entry.value.scalar().filter(|_| entry.key == EXCLUSIVE)?;
+        let bare = matches!(scalar.form, Form::Plain | Form::Boolean);
+        scalar.text.parse::<bool>().ok().filter(|_| bare)
+    };
+    let (at, exclusive) = entries.iter().enumerate().find_map(|(at, entry)| Some((at, flag(entry)?)))?;
+    let mut rest = entries.clone();
+    rest.remove(at);
+    Some((Node { value: NodeValue::Mapping(rest), ..node.clone() }, exclusive))
+}
+
+/// Makes a secret of whatever a secret attribute holds: an empty secret part taints the text around it.
+fn tainted(attribute: &Attribute, expression: Expression) -> Expression {
+    match expression {
+        expression if !attribute.secret || expression.is_secret() => expression,
+        Expression::Value(Value::Text(text)) => {
+            Expression::Value(Value::Secret(Secret::new(text.as_str())))
+        }
+        Expression::Value(value) => Expression::Value(value),
+        waiting => Expression::Text(vec![Value::Secret(Secret::new("")).into(), waiting]),
+    }
+}

@@ -1,0 +1,136 @@
+//! From the path of a directory of sources to the digest of what is in it: what a plan compares.
+
+use std::collections::BTreeSet;
+
+use crate::config::diagnostics::codes;
+use crate::config::input::config_path::Place;
+use crate::config::input::source_dir::{self, SourceError, Tree};
+use crate::config::resolve::evaluator::Resolver;
+use crate::config::resolve::scope::{Frame, Resolved};
+use crate::config::stack::model::{Resource, SecretSink, SinkUse};
+use crate::model::address::Name;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::expression::Expression;
+use crate::model::schema::{Attribute, Format, Type};
+use crate::model::source::Span;
+use crate::model::value::Value;
+
+impl<'d> Resolver<'d> {
+    /// Puts the digest of a directory in the place of its path, and returns the path besides. What is
+    /// no directory stays as it is. After a problem the value is unknown, but written all the same: one
+    /// mistake is said once.
+    pub(in crate::config) fn digested(
+        &self,
+        attribute: &Attribute,
+        resolved: Resolved,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> (Resolved, Option<Name>) {
+        if !matches!(attribute.ty, Type::Text { format: Format::Directory, .. }) {
+            return (resolved, None);
+        }
+        let Expression::Value(Value::Text(path)) = resolved.expression else {
+            self.problem(
+                frame,
+                Diagnostic::error(codes::NOT_KNOWN_YET, "a directory must be known while loading")
+                    .at(span, "")
+                    .detail(format!(
+                        "`{}` waits for a live object, or is a secret: its files cannot be compared.",
+                        attribute.name
+                    ))
+                    .help("write the path, or a variable that holds it"),
+            );
+            return (broken(), None);
+        };
+        let path = match self.path_of(&path) {
+            Ok(path) => path,
+            Err(outside) => {
+                self.problem(frame, (*outside).first_at(span));
+                return (broken(), None);
+            }
+        };
+        match self.digest_of(&path) {
+            Ok(digest) => {
+                let expression = Expression::Value(Value::Text(digest));
+                (Resolved::new(expression, resolved.origin), Some(path))
+            }
+            Err(error) => {
+                let problem = Diagnostic::error(codes::SOURCE_DIR, "these sources cannot be uploaded")
+                    .at(span, "")
+                    .detail(format!("{error}."));
+                let problem = match error.help() {
+                    Some(help) => problem.help(help),
+                    None => problem,
+                };
+                self.problem(frame, problem);
+                (broken(), None)
+            }
+        }
+    }
+
+    /// Refuses to upload what a secret is delivered to: the service would get it, and whoever can read
+    /// the sources there.
+    pub(in crate::config) fn keep_secrets_at_home(&self, resources: &[Resource], sinks: &[SinkUse]) {
+        let sinks: Vec<(&SinkUse, &str)> = sinks
+            .iter()
+            .filter_map(|one| match &one.sink {
+                SecretSink::File(path) | SecretSink::EnvFile { path, .. } => Some((one, path.as_str())),
+                SecretSink::Program(_) => None,
+            })
+            .collect();
+        if sinks.is_empty() {
+            return;
+        }
+        let settings = resources.iter().flat_map(|resource| resource.attributes.values());
+        let mut seen = BTreeSet::new();
+        for (directory, setting) in settings.filter_map(|s| Some((s.directory.as_ref()?, s))) {
+            if !seen.insert(directory) {
+                continue;
+            }
+            // What cannot be read was said already.
+            let holds = |path| Tree::would_hold(self.read, directory, path).unwrap_or(false);
+            for (one, path) in sinks.iter().filter(|(_, path)| holds(path)) {
+                self.problems.push(
+                    Diagnostic::error(codes::SOURCE_DIR, "these sources would hold a secret")
+                        .at(setting.span, "")
+                        .detail(format!(
+                            "The secret of {} is delivered to `{path}`, which `{directory}` would upload.",
+                            one.address
+                        ))
+                        .help("name the file in `.steadignore`, or deliver it elsewhere"),
+                );
+            }
+        }
+    }
+
+    /// Returns a directory's path from the stack's own: a module's sources stand below the module.
+    fn path_of(&self, path: &Name) -> Result<Name, Box<Diagnostic>> {
+        if self.scope.files.is_none() || crate::config::input::files::refused(path).is_some() {
+            return Ok(path.clone());
+        }
+        let here = Place::new(self.read.place());
+        let way = self.scope.place.join(path).map(|place| place.seen_from(&here)).unwrap_or_default();
+        if way.is_empty() || way.starts_with("..") {
+            let problem = Diagnostic::error(codes::SOURCE_DIR, "these sources cannot be uploaded")
+                .detail("The module stands outside of the stack's directory, and what is uploaded lies below it.")
+                .help("put the sources, or the module, below the stack's directory");
+            return Err(Box::new(problem));
+        }
+        Ok(Name::new(way))
+    }
+
+    fn digest_of(&self, path: &Name) -> Result<Name, SourceError> {
+        if let Some(known) = self.directories.borrow().get(path) {
+            return known.clone();
+        }
+        let digest = Tree::read(self.read, path).and_then(|tree| source_dir::of(self.read, tree));
+        let digest = digest.map(Name::from);
+        self.directories.borrow_mut().insert(path.clone(), digest.clone());
+        digest
+    }
+}
+
+/// What stands for a value that has a problem.
+fn broken() -> Resolved {
+    Value::Unknown(Vec::new()).into()
+}

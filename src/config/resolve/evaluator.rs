@@ -1,0 +1,394 @@
+//! `Resolver`: what the configuration's expressions can see, and the texts that name it.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+
+use super::block_index::{Index, Used};
+use super::scope::{Frame, LocalValue, Resolved, Scope};
+use super::template::{Part, Template, TemplateError};
+use super::values::data_sources::Externals;
+use crate::config::diagnostics::codes;
+use crate::config::diagnostics::collector::Problems;
+use crate::config::diagnostics::hints::other_tools;
+use crate::config::diagnostics::messages::{evaluation_problem, too_large};
+use crate::config::input::config_path::Place;
+use crate::config::input::files::Files;
+use crate::config::input::source_dir::SourceError;
+use crate::config::keywords;
+use crate::config::merge::blocks::Merged;
+use crate::config::merge::overrides::Overrides;
+use crate::config::request::{Giving, ReadFile};
+use crate::config::stack::declarations::{Moved, Removed};
+use crate::config::stack::model::{Awaited, Recipients, Resource, Setting};
+use crate::model::address::{Address, Name};
+use crate::model::budget::{Budget, Exceeded};
+use crate::model::cel::{Program, SyntaxError};
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::expression::{EvaluationError, Expression, Lookup};
+use crate::model::schema::Registry;
+use crate::model::secret::Secret;
+use crate::model::source::{SourceId, Sources, Span};
+use crate::model::value::{Attributes, Value};
+
+/// Everything that expressions can name, and where problems go.
+pub(in crate::config) struct Resolver<'d> {
+    /// The kinds.
+    pub(in crate::config) registry: Registry,
+    /// The files.
+    pub(in crate::config) sources: &'d Sources,
+    /// Where problems go.
+    pub(in crate::config) problems: Problems,
+    /// What every value is charged to before it is built.
+    pub(in crate::config) budget: &'d Budget,
+    /// Reads files below the stack's directory.
+    pub(in crate::config) read: ReadFile<'d>,
+    /// The stack's name.
+    pub(in crate::config) stack: Name,
+    /// The environment's name.
+    pub(in crate::config) env: Name,
+    /// What is seen from where expressions are resolved now.
+    pub(in crate::config) scope: Scope,
+    /// The modules, each laid together once.
+    pub(in crate::config) modules: &'d [Merged<'d>],
+    /// Where their directories stand.
+    pub(in crate::config) places: &'d [Place],
+    /// The modules that are used, by the place of their `source`.
+    pub(in crate::config) calls: &'d BTreeMap<Span, usize>,
+    /// How many instances of modules there are.
+    pub(in crate::config) instances: usize,
+    /// There were too many, which was told.
+    pub(in crate::config) exhausted: bool,
+    /// The values that the environment's `set` replaced, by their places.
+    pub(in crate::config) replaced: BTreeSet<Span>,
+    /// Those that replace what instances and modules say.
+    pub(in crate::config) overrides: Overrides<'d>,
+    /// Modules that this environment leaves out, by what would stand in front of their addresses.
+    pub(in crate::config) left_out: Vec<Name>,
+    /// How many instances each block of `use` stands for, by what would stand in front of their addresses.
+    pub(in crate::config) used: BTreeMap<Name, Used>,
+    /// The moves of the stack and of its modules.
+    pub(in crate::config) moved: Vec<Moved>,
+    /// The removals, likewise.
+    pub(in crate::config) removed: Vec<Removed>,
+    /// The declared blocks.
+    pub(in crate::config) index: Index<'d>,
+    /// What is looked up elsewhere.
+    pub(in crate::config) externals: Externals,
+    /// The resources that are resolved already.
+    pub(in crate::config) made: Vec<Resource>,
+    /// Secrets that stand in no file and are at hand, by the paths of their variables.
+    pub(in crate::config) at_hand: BTreeMap<Name, Secret>,
+    /// The variable files, of which nothing is shown.
+    pub(in crate::config) var_files: Vec<SourceId>,
+    /// What stands in for a secret is taken for it.
+    pub(in crate::config) pretend: bool,
+    /// What the run has of secrets.
+    pub(in crate::config) secrets: Giving,
+    /// The variables whose secrets stand in no file.
+    pub(in crate::config) awaited: RefCell<BTreeMap<Name, Awaited>>,
+    /// Where sinks were written, by the addresses of their secrets.
+    pub(in crate::config) sink_spans: RefCell<BTreeMap<Name, Span>>,
+    /// To whom kept secrets are encrypted.
+    pub(in crate::config) recipients: Option<Recipients>,
+    /// The stack has a block that says so, right or wrong.
+    pub(in crate::config) keeps_secrets: bool,
+    /// Expressions that were parsed.
+    programs: RefCell<HashMap<String, Result<Rc<Program>, SyntaxError>>>,
+    /// Digests of directories: instances of one block often share theirs.
+    pub(in crate::config) directories: RefCell<BTreeMap<Name, Result<Name, SourceError>>>,
+}
+
+/// The live world before anything is read: nothing is known.
+pub(in crate::config) struct Nothing;
+
+impl Lookup for Nothing {
+    fn attribute(&self, address: &Address, _attribute: Option<&str>) -> Value {
+        Value::Unknown(vec![address.clone()])
+    }
+
+    fn object(&self, _address: &Address) -> (Attributes, bool) {
+        (Attributes::new(), false)
+    }
+}
+
+impl<'d> Resolver<'d> {
+    /// Returns a resolver that knows the stack's name and environment only.
+    pub(in crate::config) fn new(
+        registry: Registry,
+        sources: &'d Sources,
+        read: ReadFile<'d>,
+        problems: Problems,
+        (calls, budget): (&'d BTreeMap<Span, usize>, &'d Budget),
+    ) -> Self {
+        Self {
+            registry,
+            sources,
+            budget,
+            problems,
+            read,
+            stack: Name::default(),
+            env: Name::default(),
+            scope: Scope::default(),
+            modules: &[],
+            places: &[],
+            calls,
+            instances: 0,
+            exhausted: false,
+            replaced: BTreeSet::new(),
+            overrides: Overrides::default(),
+            left_out: Vec::new(),
+            used: BTreeMap::new(),
+            moved: Vec::new(),
+            removed: Vec::new(),
+            index: Index::default(),
+            externals: Externals::default(),
+            made: Vec::new(),
+            at_hand: BTreeMap::new(),
+            var_files: Vec::new(),
+            pretend: false,
+            secrets: Giving::Needed,
+            awaited: RefCell::default(),
+            sink_spans: RefCell::default(),
+            recipients: None,
+            keeps_secrets: false,
+            programs: RefCell::default(),
+            directories: RefCell::default(),
+        }
+    }
+
+    /// Adds a problem in the name of the frame's instance.
+    pub(in crate::config) fn problem(&self, frame: Frame<'_, 'd>, diagnostic: Diagnostic) {
+        self.problems.push_in(frame.instance, diagnostic);
+    }
+
+    /// Says where the values go beyond the stack's budget, if they do.
+    pub(in crate::config) fn charged<T>(
+        &self,
+        charged: Result<T, Exceeded>,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<T> {
+        if charged.is_err() {
+            self.problem(frame, too_large(span));
+        }
+        charged.ok()
+    }
+
+    /// Returns the value of an expression as far as it is known now; what is wrong with it is told elsewhere.
+    pub(in crate::config) fn known_now(&self, expression: &Expression, span: Span) -> Option<Value> {
+        match expression.evaluate_within(&Nothing, self.budget) {
+            Ok(value) => Some(value),
+            Err(EvaluationError::TooLarge) => self.charged(Err(Exceeded), span, Frame::top(None)),
+            Err(_) => None,
+        }
+    }
+
+    /// Returns the address of a block of the stack or module that is being resolved.
+    pub(in crate::config) fn address(&self, kind: &str, name: &str) -> Address {
+        Address::new(kind, name).within(&self.scope.prefix)
+    }
+
+    /// Returns the files of the stack or module that is being resolved.
+    pub(in crate::config) fn files(&self) -> &dyn Files {
+        self.scope.files.as_deref().unwrap_or(self.read)
+    }
+
+    /// Tells whether a name means something after a `$`.
+    pub(in crate::config) fn is_root(&self, name: &str) -> bool {
+        keywords::find(keywords::ROOTS, name).is_some()
+            || self.registry.top_level().any(|kind| kind.name == name)
+    }
+
+    /// Returns the variables and locals that have a value, by their paths.
+    pub(in crate::config) fn values_by_name(&self, merged: &Merged<'d>) -> BTreeMap<Name, Setting> {
+        let setting = |expression: &Expression, span: Span, set_by: Option<&Name>| Setting {
+            expression: expression.clone(),
+            span,
+            set_by: set_by.cloned(),
+            parts: None,
+            directory: None,
+            exclusive: false,
+        };
+        let vars = self.scope.vars.iter().filter_map(|(name, value)| {
+            let declared = merged.vars.get(name)?.key_span;
+            let span = self.scope.var_places.get(name).copied().unwrap_or(declared);
+            let set_by = self.scope.var_origins.get(name);
+            let value = value.as_ref()?;
+            self.charged(self.budget.charge_expression(value), span, Frame::top(None))?;
+            Some((Name::new(format!("vars.{name}")), setting(value, span, set_by)))
+        });
+        let locals = self.scope.locals.iter().filter_map(|(name, local)| {
+            let LocalValue::Ready(value) = &local.value else { return None };
+            let span = merged.locals.get(name)?.value.span;
+            self.charged(self.budget.charge_expression(value), span, Frame::top(None))?;
+            Some((Name::new(format!("locals.{name}")), setting(value, span, local.origin.as_ref())))
+        });
+        vars.chain(locals).collect()
+    }
+
+    /// Parses an expression, each distinct one once.
+    pub(in crate::config) fn program(&self, source: &str) -> Result<Rc<Program>, SyntaxError> {
+        if let Some(known) = self.programs.borrow().get(source) {
+            return known.clone();
+        }
+        let program = Program::parse(source).map(Rc::new);
+        self.programs.borrow_mut().insert(source.to_owned(), program.clone());
+        program
+    }
+
+    /// Resolves a text with its references and expressions. `None` when there was a problem.
+    pub(in crate::config) fn text(
+        &self,
+        text: &Name,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Resolved> {
+        if self.problems.are_closed() {
+            return None;
+        }
+        let before = self.budget.mark();
+        let resolved = self.filled_in(text, span, frame);
+        self.budget.release(before);
+        let resolved = resolved?;
+        self.charged(self.budget.charge_expression(&resolved.expression), span, frame)?;
+        Some(resolved)
+    }
+
+    fn filled_in(&self, text: &Name, span: Span, frame: Frame<'_, 'd>) -> Option<Resolved> {
+        let template = match Template::parse(text, |name| self.is_root(name)) {
+            Ok(Some(template)) => template,
+            Ok(None) => return Some(Value::Text(text.clone()).into()),
+            Err(error) => {
+                self.problem(frame, template_problem(&error, text, span));
+                return None;
+            }
+        };
+        match template.parts.as_slice() {
+            [Part::Text(text)] => Some(Value::text(text).into()),
+            [Part::Path(path)] => self.path(path, span, frame),
+            [Part::Cel(source)] => self.cel(source, span, frame),
+            parts => self.interpolate(parts, span, frame),
+        }
+    }
+
+    fn interpolate(&self, parts: &[Part], span: Span, frame: Frame<'_, 'd>) -> Option<Resolved> {
+        let mut resolved = Vec::with_capacity(parts.len());
+        let mut origin = None;
+        for part in parts {
+            let part = match part {
+                Part::Text(text) => Resolved::from(Value::text(text)),
+                Part::Path(path) => self.path(path, span, frame)?,
+                Part::Cel(source) => self.cel(source, span, frame)?,
+            };
+            origin = origin.or(part.origin);
+            resolved.push(part.expression);
+        }
+        let expression = Expression::Text(resolved);
+        // Evaluated also when parts wait: a list inside a text is wrong whatever comes.
+        match expression.evaluate_within(&Nothing, self.budget) {
+            Ok(value) if value.is_unknown() => Some(Resolved::new(expression, origin)),
+            Ok(value) => Some(Resolved::new(Expression::Value(value), origin)),
+            Err(error) => {
+                self.problem(frame, evaluation_problem(&error, span, None));
+                None
+            }
+        }
+    }
+
+    /// Returns the place of an expression within a scalar, when it stands there as it is.
+    pub(in crate::config) fn within(&self, span: Span, words: &str) -> Span {
+        self.located(span, words, |text| text.find(words)).unwrap_or(span)
+    }
+
+    /// Returns the place of a path's part within a scalar: after a dot, and whole.
+    pub(in crate::config) fn part_within(&self, span: Span, name: &str) -> Span {
+        let goes_on = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let find = |text: &str| {
+            text.match_indices(name)
+                .find(|(at, _)| text[..*at].ends_with('.') && !text[at + name.len()..].starts_with(goes_on))
+                .map(|(at, _)| at)
+        };
+        self.located(span, name, find).unwrap_or(span)
+    }
+
+    fn located(&self, span: Span, words: &str, find: impl Fn(&str) -> Option<usize>) -> Option<Span> {
+        let source = self.sources.get(span.source)?;
+        let text = source.text.get(span.start as usize..span.end as usize)?;
+        let start = span.start + u32::try_from(find(text)?).ok()?;
+        Some(Span { source: span.source, start, end: start + u32::try_from(words.len()).ok()? })
+    }
+
+    /// Returns the problem of a name that means nothing after a `$`.
+    pub(in crate::config) fn unknown_root(&self, root: &str, written: &str, span: Span) -> Diagnostic {
+        let known = self.registry.top_level().map(|kind| kind.name).chain(keywords::names(keywords::ROOTS));
+        let problem = Diagnostic::error(codes::UNKNOWN_ROOT, "this name means nothing here").at(span, "");
+        // `module.shop.url`, as other tools have it: it is a name, and leads no further.
+        let roots: Vec<&str> = keywords::names(keywords::ROOTS).filter(|known| *known != root).collect();
+        let problem = problem.detail(format!("`{root}` is no kind, and none of {}.", roots.join(", ")));
+        if self.scope.uses.contains_key(root) {
+            return problem.help(format!("read what the module gives: `$use.{root}.OUTPUT`"));
+        }
+        let declared = [
+            ("vars", self.scope.vars.contains_key(root)),
+            ("locals", self.scope.locals.contains_key(root)),
+        ];
+        if let Some((of, _)) = declared.into_iter().find(|(_, is_declared)| *is_declared) {
+            let help = format!("did you mean `${of}.{written}`? For the text itself, write `$${written}`");
+            return problem.help(help);
+        }
+        if let Some(help) = other_tools::reference(root) {
+            return problem.help(format!("{help}; for the text itself, write `$${written}`"));
+        }
+        match nearest(root, known) {
+            Some(near) => {
+                problem.help(format!("did you mean `{near}`? For the text itself, write `$${written}`"))
+            }
+            None => problem.help(format!("for the text itself, write `$${written}`")),
+        }
+    }
+}
+
+fn template_problem(error: &TemplateError, text: &str, span: Span) -> Diagnostic {
+    let after = text.split_once("${").map_or("", |(_, after)| after);
+    let open = ['\'', '"'].into_iter().find(|quote| after.matches(*quote).count() % 2 == 1);
+    match error {
+        TemplateError::Unclosed if open.is_some() => {
+            let quote = open.unwrap_or_default();
+            Diagnostic::error(codes::SYNTAX, "an expression is not closed")
+                .at(span, "")
+                .detail(format!(
+                    "A text in it begins with {quote} and does not end, so that its `}}` is text, too."
+                ))
+                .help(format!("close the text with {quote}"))
+        }
+        TemplateError::Unclosed => Diagnostic::error(codes::SYNTAX, "an expression is not closed")
+            .at(span, "")
+            .detail("`${` begins an expression, and no `}` ends it.")
+            .help("close it with `}`, or write `$${` for the text itself"),
+        TemplateError::Ambiguous(word) => {
+            let after = text.split_once(&format!("${word}")).map_or("", |(_, after)| after);
+            let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+            let end = after.find(|c| !is_path(c)).unwrap_or(after.len());
+            let path = format!("{word}{}", after[..end].trim_end_matches(['.', '-']));
+            Diagnostic::error(codes::AMBIGUOUS_DOLLAR, "a `$` inside a text is ambiguous")
+                .at(span, "")
+                .detail(format!("`${word}` is a reference only when it is the whole value."))
+                .help(format!("write `${{{path}}}` to fill it in, or `$${path}` for the text itself"))
+        }
+        TemplateError::Path(path) => Diagnostic::error(codes::SYNTAX, "a reference has an empty part")
+            .at(span, "")
+            .detail(format!("`${path}` has two dots in a row, or ends with one.")),
+    }
+}
+
+/// Returns the problem of an expression over a secret that fails. It is the same for all of them, without a place: the
+/// place of one among many would tell which of as many guesses is right.
+pub(in crate::config) fn sensitive_problem() -> Diagnostic {
+    Diagnostic::error(codes::SENSITIVE, "an expression over a secret fails")
+        .detail(
+            "A value that is computed from a secret has the wrong type or no value. Which one, and why, is not \
+             shown, because it would tell something of the secret.",
+        )
+        .help("try the expressions over secrets one by one: stead eval 'EXPRESSION'")
+}

@@ -1,0 +1,537 @@
+//! Expressions: a `${…}` computed as far as everything that it names is known.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::block_index::{EachValue, Found, Step};
+use super::evaluator::{Nothing, Resolver};
+use super::scope::{Frame, Resolved};
+use crate::config::diagnostics::codes;
+use crate::config::diagnostics::hints::expression_syntax;
+use crate::config::diagnostics::messages::evaluation_problem;
+use crate::config::input::files;
+use crate::model::address::{Address, Name};
+use crate::model::budget::{Budget, Exceeded};
+use crate::model::cel::{FILES, Item, Object, Path, Program, Scope, Segment, SyntaxError, bind};
+use crate::model::diagnostic::Diagnostic;
+use crate::model::expression::{Cel, EvaluationError, Expression, Reference};
+use crate::model::schema::Kind;
+use crate::model::secret::Secret;
+use crate::model::source::Span;
+use crate::model::value::{Attributes, Value};
+
+/// What the paths of one expression lead to.
+#[derive(Default)]
+struct Named<'p> {
+    objects: Vec<Address>,
+    /// Maps that must be there even when they hold nothing: `vm`, `vm.web`.
+    places: Vec<String>,
+    absent: Vec<Address>,
+    paths: Vec<&'p Path>,
+    origin: Option<Name>,
+}
+
+impl<'d> Resolver<'d> {
+    /// Resolves `${…}`: computed now when everything is known, else with only what it names bound.
+    pub(in crate::config) fn cel(
+        &self,
+        source: &str,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Resolved> {
+        let program = match self.program(source) {
+            Ok(program) => program,
+            Err(error) => {
+                self.problem(frame, self.syntax_problem(&error, source, span));
+                return None;
+            }
+        };
+        if let Some(path) = program.as_path() {
+            let names: Option<Vec<Name>> = std::iter::once(Some(path.root.clone()))
+                .chain(path.segments.iter().map(|segment| match segment {
+                    Segment::Name(name) => Some(name.clone()),
+                    Segment::Computed(_) => None,
+                }))
+                .collect();
+            let goes_too_far = path.root == "module" && !path.segments.is_empty();
+            if goes_too_far || !self.is_root(&path.root) {
+                self.problem(frame, self.unknown_root(&path.root, &format!("{{{source}}}"), span));
+                return None;
+            }
+            if let Some(names) = names {
+                return self.path(&names, span, frame);
+            }
+        }
+        self.compute(&program, source, span, frame)
+    }
+
+    pub(in crate::config) fn syntax_problem(
+        &self,
+        error: &SyntaxError,
+        source: &str,
+        span: Span,
+    ) -> Diagnostic {
+        let slip = expression_syntax::slip(error, source);
+        let problem = Diagnostic::error(codes::SYNTAX, "an expression cannot be read").help(slip.help);
+        let place = self.within(span, source);
+        if place == span {
+            // It stands in the file in other characters, with escapes or over several lines.
+            let detail = match source[..slip.place.start].chars().count() {
+                0 => slip.detail,
+                before => format!("After {before} characters of it: {}", slip.detail),
+            };
+            return problem.at(span, "").detail(detail);
+        }
+        let at = |n| (place.start + u32::try_from(n).unwrap_or(0)).min(place.end);
+        let at = Span { start: at(slip.place.start), end: at(slip.place.end), ..place };
+        let problem = problem.at(at, "").detail(slip.detail);
+        match slip.fix {
+            Some(right) => problem.fix(at, right),
+            None => problem,
+        }
+    }
+
+    /// Computes a path that goes on inside of a value which only CEL can open.
+    pub(in crate::config) fn deep_path(
+        &self,
+        path: &[Name],
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Resolved> {
+        let source = as_cel(path);
+        let program = self.program(&source).ok()?;
+        self.compute(&program, &source, span, frame)
+    }
+
+    fn compute(
+        &self,
+        program: &Program,
+        source: &str,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Resolved> {
+        let paths = program.paths();
+        let named = self.named(&paths, span, frame)?;
+        let files = RefCell::new(BTreeMap::new());
+        let read = |path: &str| {
+            let text = files::read_text(self.files(), path)?;
+            files.borrow_mut().insert(Name::new(path), Value::text(&text));
+            Ok(text)
+        };
+        self.charged(self.budget.charge_nodes(2 * named.objects.len()), span, frame)?;
+        let waiting = self.waiting(&named, span, frame)?;
+        let outcome = self.evaluate(program, (&named, &waiting), span, frame, &read);
+        let origin = named.origin.clone();
+        match outcome {
+            Ok(value) if !value.is_unknown() => Some(Resolved::new(Expression::Value(value), origin)),
+            Ok(_) => {
+                let bindings = self.bindings(&named, span, frame);
+                let mut bindings = self.charged(bindings, span, frame)?;
+                let files = files.into_inner();
+                if !files.is_empty() {
+                    bindings.insert(Name::new_static(FILES), Value::Map(files));
+                }
+                let cel = Cel {
+                    source: source.to_owned(),
+                    bindings,
+                    objects: named.objects,
+                    waiting,
+                    module: self.scope.prefix.clone(),
+                };
+                Some(Resolved::new(Expression::Cel(Arc::new(cel)), origin))
+            }
+            Err(error @ EvaluationError::Sensitive) => {
+                self.problems.push(evaluation_problem(&error, span, None));
+                // What uses it goes on, so that this stays the only sign.
+                Some(Resolved::new(Expression::Value(Value::Secret(Secret::undecided())), origin))
+            }
+            Err(error) => {
+                let problem = match (&error, named.absent.first()) {
+                    (EvaluationError::Failed(_), Some(address)) => self.absent(address, span),
+                    _ => evaluation_problem(&error, span, Some(source)),
+                };
+                self.problem(frame, problem);
+                None
+            }
+        }
+    }
+
+    /// Follows every path of an expression. `None` when one of them is a problem.
+    fn named<'p>(&self, paths: &'p [Path], span: Span, frame: Frame<'_, 'd>) -> Option<Named<'p>> {
+        let mut named = Named::default();
+        let mut good = true;
+        for path in paths {
+            let first = path.segments.first().and_then(|segment| match segment {
+                Segment::Name(name) => Some(name),
+                Segment::Computed(_) => None,
+            });
+            match (path.root.as_str(), first) {
+                ("env" | "stack", _) | ("vars" | "locals" | "use", None) => {}
+                ("module", None) => good &= self.front(span, frame).is_some(),
+                ("vars", Some(name)) => {
+                    let base = self.variable(name, span, frame);
+                    good &= self.through(base, path, span, frame, &mut named);
+                }
+                ("use", Some(name)) => {
+                    let base = self.used(name, &names_of(&path.segments[1..]), span, frame);
+                    good &= self.through(base, path, span, frame, &mut named);
+                }
+                ("data" | "stacks", _) => {
+                    good &= self.external(path, span, frame).is_some();
+                }
+                ("locals", Some(name)) => {
+                    let base = self.local(name, span, frame);
+                    good &= self.through(base, path, span, frame, &mut named);
+                }
+                ("each", first) => {
+                    let base = self.each(first.map_or("key", Name::as_str), span, frame);
+                    good &= self.through(base.as_ref(), path, span, frame, &mut named);
+                }
+                (root, _) => {
+                    if let Some(kind) = self.registry.top_level().find(|kind| kind.name == root) {
+                        good &= self.live(kind, path, span, frame, &mut named);
+                    } else {
+                        let written = format!("{{{root}}}");
+                        self.problem(frame, self.unknown_root(root, &written, span));
+                        good = false;
+                    }
+                }
+            }
+            if let Some(name) = first.filter(|_| named.origin.is_none()) {
+                named.origin = self.origin(&path.root, name);
+            }
+            named.paths.push(path);
+        }
+        named.objects.sort();
+        named.objects.dedup();
+        good.then_some(named)
+    }
+
+    /// Checks a path that goes through a local or `each.value`, which may be a resource itself.
+    fn through(
+        &self,
+        base: Option<&Expression>,
+        path: &Path,
+        span: Span,
+        frame: Frame<'_, 'd>,
+        named: &mut Named<'_>,
+    ) -> bool {
+        let Some(base) = base else { return false };
+        let (part, used) = narrowed(base, path.segments.get(1..).unwrap_or_default());
+        let Expression::Reference(Reference { address, attribute: None }) = part else { return true };
+        let kind = self.kind_of(address);
+        named.objects.push(address.clone());
+        match (kind, path.segments.get(1 + used)) {
+            (Some(kind), Some(Segment::Name(name))) => self.has_attribute(kind, name, span, frame),
+            _ => true,
+        }
+    }
+
+    fn live<'p>(
+        &self,
+        kind: &'static Kind,
+        path: &'p Path,
+        span: Span,
+        frame: Frame<'_, 'd>,
+        named: &mut Named<'p>,
+    ) -> bool {
+        if !self.is_late(frame, kind.name, span) {
+            return false;
+        }
+        let steps: Vec<Step> =
+            path.segments.iter().map(|segment| self.step(segment, span, frame)).collect();
+        named.places.push(kind.name.to_owned());
+        match self.index.find(&self.registry, kind, &steps) {
+            Found::Objects { addresses, all, kind: found, rest } => {
+                if all {
+                    let block: Vec<&str> = steps.iter().flatten().map(Name::as_str).collect();
+                    named.places.push(format!("{}.{}", kind.name, block.join(".")));
+                }
+                named.objects.extend(addresses);
+                match steps.get(rest) {
+                    Some(Some(attribute)) => self.has_attribute(found, attribute, span, frame),
+                    _ => true,
+                }
+            }
+            Found::Broken => false,
+            Found::Absent(address) => {
+                if !path.tested {
+                    named.absent.push(address);
+                }
+                true
+            }
+            Found::Nowhere(problem) => {
+                let names: Vec<Name> = steps.into_iter().flatten().collect();
+                self.dead_end(frame, *problem, &names, span);
+                false
+            }
+        }
+    }
+
+    /// Returns the name of a segment; a computed key is computed, when it names no live object.
+    fn step(&self, segment: &Segment, span: Span, frame: Frame<'_, 'd>) -> Step {
+        let program = match segment {
+            Segment::Name(name) => return Some(name.clone()),
+            Segment::Computed(program) => program,
+        };
+        let named = Named::default();
+        match self.evaluate(program, (&named, &BTreeMap::new()), span, frame, &|_| Err(String::new())) {
+            Ok(Value::Text(text)) => Some(text),
+            Ok(Value::Integer(n)) => Some(Name::new(n.to_string())),
+            _ => None,
+        }
+    }
+
+    /// Returns the parts of the roots that wait for live objects themselves.
+    fn waiting(
+        &self,
+        named: &Named<'_>,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<BTreeMap<Name, Expression>> {
+        let mut waiting = BTreeMap::new();
+        for path in &named.paths {
+            if let "data" | "stacks" = path.root.as_str() {
+                let (place, reference) = self.external(path, span, frame)?;
+                waiting.insert(place, Expression::Reference(reference));
+                continue;
+            }
+            let (root, base) = match (path.root.as_str(), path.segments.first(), frame.each) {
+                ("vars", Some(Segment::Name(name)), _) => {
+                    (format!("vars.{name}"), Cow::Borrowed(self.variable(name, span, frame)?))
+                }
+                ("use", Some(Segment::Name(name)), _) => {
+                    let steps = names_of(&path.segments[1..]);
+                    (format!("use.{name}"), Cow::Borrowed(self.used(name, &steps, span, frame)?))
+                }
+                ("locals", Some(Segment::Name(name)), _) => {
+                    (format!("locals.{name}"), Cow::Borrowed(self.local(name, span, frame)?))
+                }
+                ("each", Some(Segment::Name(name)), Some(each)) if name == "value" => {
+                    ("each.value".to_owned(), Cow::Owned(self.each_value(each, span, frame)?))
+                }
+                _ => continue,
+            };
+            let (part, used) = narrowed(&base, &path.segments[1..]);
+            if matches!(part, Expression::Value(_)) {
+                continue;
+            }
+            let mut place = root;
+            for segment in &path.segments[1..=used] {
+                if let Segment::Name(name) = segment {
+                    place.push('.');
+                    place.push_str(name);
+                }
+            }
+            self.charged(self.budget.charge_expression(part), span, frame)?;
+            waiting.insert(Name::new(place), part.clone());
+        }
+        Some(waiting)
+    }
+
+    fn evaluate(
+        &self,
+        program: &Program,
+        (named, waiting): (&Named<'_>, &BTreeMap<Name, Expression>),
+        span: Span,
+        frame: Frame<'_, 'd>,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Value, EvaluationError> {
+        let values: Vec<(&Name, Value)> = waiting
+            .iter()
+            .map(|(path, part)| Ok((path, part.evaluate_within(&Nothing, self.budget)?)))
+            .collect::<Result<_, EvaluationError>>()?;
+        let objects: Vec<Object> = named
+            .objects
+            .iter()
+            .map(|address| Object {
+                address: address.clone(),
+                attributes: Attributes::new(),
+                complete: false,
+            })
+            .collect();
+        let written = self.written_each(named, span, frame);
+        let mut scope = Scope { read: Some(read), budget: Some(self.budget), ..Scope::default() };
+        let text = |text: &Name| Item::Scalar(Value::Text(text.clone()));
+        scope.roots.insert("vars".into(), Item::of_map(&self.scope.var_values));
+        scope.roots.insert("locals".into(), Item::of_map(&self.scope.local_values));
+        scope.roots.insert("use".into(), Item::of_map(&self.scope.use_values));
+        scope.roots.insert("env".into(), text(&self.env));
+        scope.roots.insert("stack".into(), text(&self.stack));
+        scope.roots.insert("module".into(), text(&self.scope.front));
+        for place in &named.places {
+            if !scope.roots.contains_key(place.as_str()) {
+                bind(&mut scope.roots, place.split('.'), Item::empty_map());
+            }
+        }
+        for object in &objects {
+            if let Some(path) = object.address.below(&self.scope.prefix) {
+                bind(&mut scope.roots, path.split('.'), Item::of_object(object));
+            }
+        }
+        if let Some(each) = frame.each {
+            bind(&mut scope.roots, ["each", "key"].into_iter(), text(&each.key));
+            let known = match &each.value {
+                EachValue::Known(value) => Some(value),
+                _ => written.as_ref(),
+            };
+            if let Some(value) = known {
+                bind(&mut scope.roots, ["each", "value"].into_iter(), Item::of(value));
+            }
+        }
+        // What a local waits for is unknown in `local_values` already.
+        let later = |path: &Name| ["each.", "data.", "stacks."].iter().any(|root| path.starts_with(root));
+        for (path, value) in values.iter().filter(|(path, _)| later(path)) {
+            bind(&mut scope.roots, path.split('.'), Item::of(value));
+        }
+        program.evaluate(&scope)
+    }
+
+    /// Returns a written `each.value` that is known and named.
+    fn written_each(&self, named: &Named<'_>, span: Span, frame: Frame<'_, 'd>) -> Option<Value> {
+        let each = frame.each.filter(|each| matches!(each.value, EachValue::Written(_)))?;
+        if !named.paths.iter().any(|path| path.root == "each") {
+            return None;
+        }
+        match self.each_value(each, span, frame)? {
+            Expression::Value(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Returns the known values that an expression names, and no more.
+    fn bindings(
+        &self,
+        named: &Named<'_>,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Result<BTreeMap<Name, Value>, Exceeded> {
+        let mut bindings = BTreeMap::new();
+        for path in &named.paths {
+            let names: Vec<&Name> = path
+                .segments
+                .iter()
+                .map_while(|segment| match segment {
+                    Segment::Name(name) => Some(name),
+                    Segment::Computed(_) => None,
+                })
+                .collect();
+            match path.root.as_str() {
+                "vars" => graft(&mut bindings, &path.root, &self.scope.var_values, &names, self.budget)?,
+                "locals" => {
+                    graft(&mut bindings, &path.root, &self.scope.local_values, &names, self.budget)?;
+                }
+                "use" => graft(&mut bindings, &path.root, &self.scope.use_values, &names, self.budget)?,
+                "env" => drop(bindings.insert(path.root.clone(), Value::Text(self.env.clone()))),
+                "stack" => drop(bindings.insert(path.root.clone(), Value::Text(self.stack.clone()))),
+                "module" => {
+                    bindings.insert(path.root.clone(), Value::Text(self.scope.front.clone()));
+                }
+                "each" => {
+                    let Some(each) = frame.each else { continue };
+                    let mut values = Attributes::from([("key".into(), Value::Text(each.key.clone()))]);
+                    if let Some(Expression::Value(value)) = self.each_value(each, span, frame) {
+                        values.insert("value".into(), value);
+                    }
+                    graft(&mut bindings, &path.root, &values, &names, self.budget)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(bindings)
+    }
+}
+
+/// Returns the names of segments; a computed one has none.
+fn names_of<'s>(segments: &'s [Segment]) -> Vec<Option<&'s Name>> {
+    let name = |segment: &'s Segment| match segment {
+        Segment::Name(name) => Some(name),
+        Segment::Computed(_) => None,
+    };
+    segments.iter().map(name).collect()
+}
+
+/// Words that CEL keeps for itself.
+const RESERVED: &[&str] = &[
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "false",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "let",
+    "loop",
+    "namespace",
+    "null",
+    "package",
+    "return",
+    "true",
+    "var",
+    "void",
+    "while",
+];
+
+/// Writes a path as CEL; a part that is no name there stands as a key.
+fn as_cel(path: &[Name]) -> String {
+    let mut source = path.first().map(ToString::to_string).unwrap_or_default();
+    for part in path.iter().skip(1) {
+        let is_name = part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+            && !RESERVED.contains(&part.as_str());
+        if is_name {
+            source.push('.');
+            source.push_str(part);
+        } else {
+            source.push_str("[\"");
+            source.push_str(part);
+            source.push_str("\"]");
+        }
+    }
+    source
+}
+
+/// Follows a path into a map that waits in parts, so that no more of it is kept than is named.
+/// Returns the part and how many segments were used.
+fn narrowed<'e>(mut base: &'e Expression, path: &[Segment]) -> (&'e Expression, usize) {
+    let mut used = 0;
+    while let (Some(Segment::Name(name)), Expression::Map(map)) = (path.get(used), base) {
+        // A dot would be read as another step of the place.
+        let Some(part) = map.get(name).filter(|_| !name.contains('.')) else { break };
+        base = part;
+        used += 1;
+    }
+    (base, used)
+}
+
+/// Copies the part of a map that a path names, as far as it is known.
+fn graft(
+    into: &mut BTreeMap<Name, Value>,
+    root: &Name,
+    from: &Attributes,
+    path: &[&Name],
+    budget: &Budget,
+) -> Result<(), Exceeded> {
+    let place = into.entry(root.clone()).or_insert_with(|| Value::Map(BTreeMap::new()));
+    let (Value::Map(place), Some((first, rest))) = (&mut *place, path.split_first()) else {
+        budget.charge_map(from.len())?;
+        from.values().try_for_each(|value| budget.charge_value(value))?;
+        *place = Value::Map(from.clone());
+        return Ok(());
+    };
+    match from.get(*first) {
+        Some(Value::Map(inner)) if !rest.is_empty() => graft(place, first, inner, rest, budget)?,
+        Some(value) if !value.is_unknown() => {
+            budget.charge_value(value)?;
+            place.insert((*first).clone(), value.clone());
+        }
+        _ => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,321 @@
+//! What was looked up, put in its place: `$data…` and `$stacks…` become values once the live world and
+//! the other stacks' ledgers were read. Pure.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::blocks::attributes::conformed;
+use super::evaluator::Nothing;
+use crate::config::diagnostics::codes;
+use crate::config::diagnostics::messages::{mismatch, too_large};
+use crate::config::stack::model::{DataLookup, OtherStack, Stack};
+use crate::model::address::{Address, Name};
+use crate::model::budget::Budget;
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::digest::json_digest;
+use crate::model::expression::{Expression, Reference};
+use crate::model::schema::{Kind, Type};
+use crate::model::snapshot::{Object, ObjectKey, Snapshot};
+use crate::model::source::Span;
+use crate::model::value::{Attributes, Value};
+
+/// How many objects a message names.
+const MOST_NAMED: usize = 10;
+
+/// What was read besides the stack itself.
+pub struct Read<'r> {
+    /// The live world.
+    pub snapshot: &'r Snapshot,
+    /// The objects that this stack manages.
+    pub owned: BTreeMap<ObjectKey, Address>,
+    /// The outputs of other stacks, as their ledgers hold them.
+    pub outputs: BTreeMap<Name, Attributes>,
+}
+
+/// Puts what was looked up in the place of every reference to it.
+///
+/// # Errors
+/// Every lookup that finds nothing or several objects, or one that this stack manages; every output
+/// that is not there.
+pub fn settle<'s>(stack: &'s Stack, read: &Read<'_>) -> Result<Cow<'s, Stack>, Vec<Diagnostic>> {
+    if stack.data.is_empty() && stack.stacks.is_empty() {
+        return Ok(Cow::Borrowed(stack));
+    }
+    let mut problems = Vec::new();
+    let mut found: BTreeMap<Address, &Object> = BTreeMap::new();
+    for (address, lookup) in &stack.data {
+        match find(address, lookup, read) {
+            Ok(object) => drop(found.insert(address.clone(), object)),
+            Err(problem) => problems.push(*problem),
+        }
+    }
+    for (name, other) in &stack.stacks {
+        outputs(name, other, read.outputs.get(name), &mut problems);
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    // Each reference gets a copy of what was read.
+    let budget = Budget::default();
+    let is_over = Cell::new(false);
+    let value = |reference: &Reference| {
+        let value = value(reference, &found, read)?;
+        is_over.set(is_over.get() || budget.charge_value(&value).is_err());
+        (!is_over.get()).then_some(value)
+    };
+    let mut settled = stack.clone();
+    for resource in settled.resources.values_mut() {
+        for (name, setting) in &mut resource.attributes {
+            if put(&mut setting.expression, &value)
+                && let Some(attribute) = resource.kind.attribute(name)
+                && let Err(problem) = fits(&attribute.ty, &mut setting.expression, setting.span)
+            {
+                problems.push(*problem);
+            }
+        }
+        if let Some(project) = &mut resource.project {
+            put(project, &value);
+        }
+    }
+    for output in settled.outputs.values_mut() {
+        put(&mut output.expression, &value);
+    }
+    if is_over.get() {
+        let lookups = stack.data.values().map(|lookup| lookup.span);
+        let span = stack.stacks.values().map(|other| other.span).chain(lookups).next();
+        problems.extend(span.map(too_large));
+    }
+    match digest(stack, &found, read) {
+        Ok(reads) => settled.reads = reads,
+        Err(error) => problems.push(
+            Diagnostic::error(codes::DIGEST, "what is read elsewhere has no digest")
+                .detail(error.to_string()),
+        ),
+    }
+    if problems.is_empty() { Ok(Cow::Owned(settled)) } else { Err(problems) }
+}
+
+/// Returns the one object that a lookup means.
+fn find<'r>(
+    address: &Address,
+    lookup: &DataLookup,
+    read: &Read<'r>,
+) -> Result<&'r Object, Box<Diagnostic>> {
+    let kind = lookup.kind;
+    let all = || read.snapshot.of_kind(kind.name);
+    let hits: Vec<&Object> = all().filter(|object| fits_all(object, lookup)).collect();
+    let wanted: Vec<String> = lookup
+        .fields
+        .iter()
+        .map(|(name, field)| {
+            format!("{name} `{}`", field.known().map(ToString::to_string).unwrap_or_default())
+        })
+        .collect();
+    let wanted = wanted.join(" and ");
+    let problem = |summary: &str| Diagnostic::error(codes::LOOKED_UP, summary).at(lookup.span, "");
+    match hits.as_slice() {
+        [object] => match read.owned.get(&object.key()) {
+            None => Ok(object),
+            Some(owner) => Err(Box::new(
+                problem("a lookup finds what this stack manages")
+                    .detail(format!("The {} with {wanted} is {owner}.", kind.name))
+                    .help(format!("refer to the block itself: `${owner}`")),
+            )),
+        },
+        [] => {
+            let seen = named(all(), kind);
+            Err(Box::new(
+                problem("a lookup finds nothing")
+                    .detail(format!("{address}: there is no {} with {wanted}. {seen}", kind.name))
+                    .help("create it first, correct what it is found by, or look in another project or account"),
+            ))
+        }
+        several => Err(Box::new(
+            problem("a lookup finds several objects")
+                .detail(format!(
+                    "{address}: {} objects of kind {} have {wanted}. {}",
+                    several.len(),
+                    kind.name,
+                    named(several.iter().copied(), kind)
+                ))
+                .help("say which by more of its attributes, or by `id`"),
+        )),
+    }
+}
+
+fn fits_all(object: &Object, lookup: &DataLookup) -> bool {
+    lookup.fields.iter().all(|(name, field)| {
+        let Some(wanted) = field.known() else { return false };
+        match name.as_str() {
+            "id" => wanted.to_string() == object.id,
+            "project" => object.project.as_ref().is_some_and(|project| wanted.to_string() == *project),
+            name => object
+                .attributes
+                .get(name)
+                .is_some_and(|live| live == wanted || live.to_string() == wanted.to_string()),
+        }
+    })
+}
+
+/// Says what was seen.
+fn named<'o>(objects: impl Iterator<Item = &'o Object>, kind: &Kind) -> String {
+    let mut count = 0;
+    let mut names = Vec::new();
+    for object in objects {
+        count += 1;
+        if names.len() < MOST_NAMED {
+            let name = object.attributes.get("name").and_then(Value::as_text);
+            names.push(match name {
+                Some(name) => format!("{} ({})", crate::config::syntax::quoting::shown(name), object.id),
+                None => object.id.to_string(),
+            });
+        }
+    }
+    match count {
+        0 => format!("No {} was seen at all.", kind.name),
+        _ if count > names.len() => format!("Seen: {} and {} more.", names.join(", "), count - names.len()),
+        _ => format!("Seen: {}.", names.join(", ")),
+    }
+}
+
+/// Checks that every output that is read is there.
+fn outputs(name: &Name, other: &OtherStack, given: Option<&Attributes>, problems: &mut Vec<Diagnostic>) {
+    let problem = |span: Span, summary: &str| Diagnostic::error(codes::LOOKED_UP, summary).at(span, "");
+    let Some(given) = given else {
+        let nowhere = other.reads.values().next().copied().unwrap_or(other.span);
+        problems.push(
+            problem(nowhere, "another stack was not applied yet")
+                .at(other.span, "named here")
+                .detail(format!("The stack in `{}` has no outputs in its ledger.", other.shown))
+                .help("apply that stack first, in its directory"),
+        );
+        return;
+    };
+    for (output, span) in &other.reads {
+        match given.get(output) {
+            Some(value) if value.is_secret() => problems.push(
+                problem(*span, "an output of another stack is secret")
+                    .detail(format!("A ledger keeps no text of `{name}.{output}`, only its fingerprint."))
+                    .help("give the secret to this stack, too, by a variable"),
+            ),
+            Some(_) => {}
+            None => {
+                let problem = problem(*span, "another stack has no such output").detail(format!(
+                    "The stack in `{}` gave no `{output}` when it was last applied.",
+                    other.shown
+                ));
+                problems.push(match nearest(output, given.keys().map(Name::as_str)) {
+                    Some(near) => problem.help(format!("did you mean `$stacks.{name}.{near}`?")),
+                    None => problem.help(format!(
+                        "add it to that stack's `outputs`, and apply it: stead -C {} apply",
+                        other.shown
+                    )),
+                });
+            }
+        }
+    }
+}
+
+fn value(reference: &Reference, found: &BTreeMap<Address, &Object>, read: &Read<'_>) -> Option<Value> {
+    if reference.address.root() == "stacks" {
+        let given = read.outputs.get(reference.address.last())?;
+        return given.get(reference.attribute.as_ref()?).cloned();
+    }
+    let object = found.get(&reference.address)?;
+    Some(match reference.attribute.as_deref() {
+        None | Some("id") => Value::Text(object.id.clone()),
+        Some(name) => object.attributes.get(name).cloned().unwrap_or_default(),
+    })
+}
+
+/// Puts values in an expression. Tells whether there was one to put.
+fn put(expression: &mut Expression, value: &dyn Fn(&Reference) -> Option<Value>) -> bool {
+    let any = fill(expression, value);
+    if any
+        && expression.addresses().is_empty()
+        && let Ok(known) = expression.evaluate(&Nothing)
+    {
+        *expression = Expression::Value(known);
+    }
+    any
+}
+
+fn fill(expression: &mut Expression, value: &dyn Fn(&Reference) -> Option<Value>) -> bool {
+    match expression {
+        Expression::Value(_) => false,
+        Expression::Reference(reference) => match value(reference) {
+            Some(known) => {
+                *expression = Expression::Value(known);
+                true
+            }
+            None => false,
+        },
+        Expression::Text(parts) | Expression::List(parts) => fill_all(parts.iter_mut(), value),
+        Expression::Map(map) => fill_all(map.values_mut(), value),
+        Expression::Cel(cel) => {
+            let mut filled = cel.waiting.clone();
+            if !fill_all(filled.values_mut(), value) {
+                return false;
+            }
+            // The objects are bound by what waits for them.
+            let cel = Arc::make_mut(cel);
+            cel.objects.retain(|address| {
+                let whole = Reference { address: address.clone(), attribute: None };
+                value(&whole).is_none()
+            });
+            cel.waiting = filled;
+            true
+        }
+    }
+}
+
+/// Fills every part, also after the first that had something to fill.
+fn fill_all<'e>(
+    parts: impl Iterator<Item = &'e mut Expression>,
+    value: &dyn Fn(&Reference) -> Option<Value>,
+) -> bool {
+    let mut any = false;
+    for part in parts {
+        any |= fill(part, value);
+    }
+    any
+}
+
+/// Checks a value that is known now against its attribute's type.
+fn fits(ty: &Type, expression: &mut Expression, span: Span) -> Result<(), Box<Diagnostic>> {
+    if matches!(ty, Type::Reference(_) | Type::Catalog(_)) {
+        return Ok(());
+    }
+    let Expression::Value(value) = expression else { return Ok(()) };
+    match conformed(ty, std::mem::take(value)) {
+        Ok(good) => {
+            *value = good;
+            Ok(())
+        }
+        Err(slip) => Err(Box::new(mismatch(&slip, span))),
+    }
+}
+
+/// Returns a digest of everything that was read from elsewhere: part of a plan's fingerprint.
+fn digest(
+    stack: &Stack,
+    found: &BTreeMap<Address, &Object>,
+    read: &Read<'_>,
+) -> Result<String, serde_json::Error> {
+    let objects: Vec<_> = found.iter().map(|(address, object)| (address, &object.id)).collect();
+    let outputs: Vec<_> = stack
+        .stacks
+        .iter()
+        .flat_map(|(name, other)| {
+            let given = read.outputs.get(name);
+            let reads: Vec<Name> = other.reads.keys().cloned().collect();
+            reads.into_iter().map(move |output| {
+                let value = given.and_then(|given| given.get(&output));
+                (name, value, output.clone())
+            })
+        })
+        .collect();
+    json_digest("stead reads 2", &(objects, outputs))
+}

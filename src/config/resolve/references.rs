@@ -1,0 +1,393 @@
+//! References: what a `$path` means, and what is wrong with one that means nothing.
+
+use super::block_index::{Each, EachValue, Found, Step};
+use super::evaluator::Resolver;
+use super::scope::{Frame, LocalValue, Resolved};
+use crate::config::diagnostics::codes;
+use crate::model::address::{Address, Name};
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::expression::{Expression, Reference};
+use crate::model::schema::Kind;
+use crate::model::source::Span;
+use crate::model::value::Value;
+
+impl<'d> Resolver<'d> {
+    /// Resolves `$a.b.c`.
+    pub(in crate::config) fn path(
+        &self,
+        path: &[Name],
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Resolved> {
+        let (root, steps) = path.split_first()?;
+        match (root.as_str(), steps) {
+            ("env", []) => Some(Value::Text(self.env.clone()).into()),
+            ("stack", []) => Some(Value::Text(self.stack.clone()).into()),
+            ("module", []) => Some(Value::Text(self.front(span, frame)?.clone()).into()),
+            ("vars", [name, rest @ ..]) => {
+                let resolved = self.inside(self.variable(name, span, frame)?, path, rest, span, frame)?;
+                Some(Resolved { origin: self.origin("vars", name), ..resolved })
+            }
+            ("use", [name, rest @ ..]) => {
+                let steps: Vec<Option<&Name>> = rest.iter().map(Some).collect();
+                self.inside(self.used(name, &steps, span, frame)?, path, rest, span, frame)
+            }
+            ("data" | "stacks", steps) => self.external_path(root, steps, path, span, frame),
+            ("locals", [name, rest @ ..]) => {
+                let resolved = self.inside(self.local(name, span, frame)?, path, rest, span, frame)?;
+                Some(Resolved { origin: self.origin("locals", name), ..resolved })
+            }
+            ("each", [name, rest @ ..]) => {
+                self.inside(&self.each(name, span, frame)?, path, rest, span, frame)
+            }
+            ("vars" | "locals" | "each" | "env" | "stack" | "use", _) => {
+                self.problem(
+                    frame,
+                    Diagnostic::error(codes::UNKNOWN_ROOT, "a reference is incomplete or goes too far")
+                        .at(span, "")
+                        .help("write `$vars.NAME`, `$locals.NAME`, `$use.MODULE.OUTPUT`, `$each.key`, `$each.value`, `$env`, `$module` or `$stack`"),
+                );
+                None
+            }
+            (root, _) => {
+                let Some(kind) = self.registry.top_level().find(|kind| kind.name == root) else {
+                    self.problem(frame, self.unknown_root(root, &path.join("."), span));
+                    return None;
+                };
+                self.live_path(kind, path, span, frame)
+            }
+        }
+    }
+
+    /// Returns what the names of a module's resources begin with; a stack has none, and says so.
+    pub(in crate::config) fn front(&self, span: Span, frame: Frame<'_, 'd>) -> Option<&Name> {
+        if self.scope.depth > 0 {
+            return Some(&self.scope.front);
+        }
+        self.problem(
+            frame,
+            Diagnostic::error(codes::UNKNOWN_ROOT, "this name means nothing here")
+                .at(span, "")
+                .detail(
+                    "`module` is what the names of a module's resources begin with, and this is no module.",
+                )
+                .help("write the name itself"),
+        );
+        None
+    }
+
+    /// Follows the rest of a path inside of a local or of `each.value`.
+    fn inside(
+        &self,
+        base: &Expression,
+        path: &[Name],
+        rest: &[Name],
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Resolved> {
+        if let (Expression::Reference(Reference { address, attribute: None }), [name]) = (base, rest) {
+            // `$each.value.address`: an attribute of the resource that stands there.
+            let kind = self.kind_of(address)?;
+            let reference = Reference { address: address.clone(), attribute: Some(name.clone()) };
+            let known = self.has_attribute(kind, name, span, frame);
+            return known.then(|| Expression::Reference(reference).into());
+        }
+        match drill(base, rest) {
+            Some(Part::Expression(part)) => {
+                self.charged(self.budget.charge_expression(part), span, frame)?;
+                Some(part.clone().into())
+            }
+            Some(Part::Value(part)) => {
+                self.charged(self.budget.charge_value(part), span, frame)?;
+                Some(part.clone().into())
+            }
+            None => self.deep_path(path, span, frame),
+        }
+    }
+
+    fn live_path(
+        &self,
+        kind: &'static Kind,
+        path: &[Name],
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Resolved> {
+        let steps: Vec<Step> = path[1..].iter().cloned().map(Some).collect();
+        if !self.is_late(frame, kind.name, span) {
+            return None;
+        }
+        let (addresses, all, kind, rest) = match self.index.find(&self.registry, kind, &steps) {
+            Found::Objects { addresses, all, kind, rest } => {
+                (addresses, all, kind, &path[1 + rest.min(steps.len())..])
+            }
+            Found::Broken => return None,
+            Found::Absent(address) => {
+                self.problem(frame, self.absent(&address, span));
+                return None;
+            }
+            Found::Nowhere(problem) => {
+                self.dead_end(frame, *problem, &path[1..], span);
+                return None;
+            }
+        };
+        if all {
+            let all = addresses.into_iter().map(|address| Reference { address, attribute: None });
+            return Some(Expression::List(all.map(Expression::Reference).collect()).into());
+        }
+        let attribute = rest.first();
+        if let Some(name) = attribute {
+            if !self.has_attribute(kind, name, span, frame) {
+                return None;
+            }
+            if rest.len() > 1 {
+                return self.deep_path(path, span, frame);
+            }
+        }
+        let address = addresses.into_iter().next()?;
+        Some(Expression::Reference(Reference { address, attribute: attribute.cloned() }).into())
+    }
+
+    /// Tells whether live objects can be named here; else says so.
+    pub(in crate::config) fn is_late(&self, frame: Frame<'_, 'd>, kind: &str, span: Span) -> bool {
+        let Some(place) = frame.early else { return true };
+        self.problem(
+            frame,
+            Diagnostic::error(codes::NOT_KNOWN_YET, "this must be known before any resource exists")
+                .at(span, "")
+                .detail(format!(
+                    "{place} is decided while loading, and attributes of a {kind} are known later."
+                ))
+                .help("decide it by a variable or a local that names no resource"),
+        );
+        false
+    }
+
+    /// Reports a path that leads nowhere.
+    pub(in crate::config) fn dead_end(
+        &self,
+        frame: Frame<'_, 'd>,
+        mut problem: Diagnostic,
+        path: &[Name],
+        span: Span,
+    ) {
+        // A key that is none stands behind the block's name.
+        let detail = problem.detail.as_deref().unwrap_or_default();
+        let key = path.iter().find(|name| detail.contains(&format!(" has no key `{name}`")));
+        let place = key.or(path.first()).map_or(span, |name| self.part_within(span, name));
+        problem = problem.first_at(place);
+        if let (Some(help), true) = (&problem.help, place != span) {
+            // "did you mean `$kind.near`?" carries the name that mends it.
+            if let Some(near) =
+                help.strip_prefix("did you mean `$").and_then(|rest| rest.split(['.', '`']).nth(1))
+            {
+                problem = problem.clone().fix(place, near);
+            }
+        }
+        self.problem(frame, problem);
+    }
+
+    /// Returns the problem of a resource that this environment leaves out.
+    pub(in crate::config) fn absent(&self, address: &Address, span: Span) -> Diagnostic {
+        let problem = Diagnostic::error(codes::ABSENT_RESOURCE, "this environment leaves the resource out")
+            .at(span, "")
+            .detail(format!("The `when` of {address} is false in the environment {}.", self.env))
+            .help(format!(
+                "guard it: `${{has({}) ? … : …}}`, or give this block the same `when`",
+                address.as_str()
+            ));
+        match self.index.of_instance(address) {
+            Some(block) => problem.at(block.entry.key_span, format!("{} is declared here", block.address)),
+            None => problem,
+        }
+    }
+
+    /// Tells whether a kind has an attribute, or children of that name; else says so.
+    pub(in crate::config) fn has_attribute(
+        &self,
+        kind: &Kind,
+        name: &Name,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> bool {
+        let child = self.registry.child(kind.name, name).is_some();
+        if name == "id" || kind.attribute(name).is_some() || child {
+            return true;
+        }
+        let place = self.part_within(span, name);
+        let problem =
+            Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "there is no attribute of this name")
+                .at(place, "")
+                .detail(format!("{} has no `{name}`.", crate::config::types::scalar::one(kind.name)));
+        let known = kind.attributes.iter().map(|attribute| attribute.name).chain(["id"]);
+        self.problem(
+            frame,
+            match nearest(name, known) {
+                Some(near) if place != span => {
+                    problem.help(format!("did you mean `{near}`?")).fix(place, near)
+                }
+                Some(near) => problem.help(format!("did you mean `{near}`?")),
+                None => problem,
+            },
+        );
+        false
+    }
+
+    /// Returns a variable's value; one that is not declared becomes a problem.
+    pub(in crate::config) fn variable(
+        &self,
+        name: &Name,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<&Expression> {
+        let Some(value) = self.scope.vars.get(name) else {
+            let known = self.scope.vars.keys().map(Name::as_str);
+            self.problem(frame, self.undeclared(codes::UNKNOWN_VARIABLE, "variable", name, known, span));
+            return None;
+        };
+        value.as_ref()
+    }
+
+    /// Returns a local's value; one that is not declared becomes a problem.
+    pub(in crate::config) fn local(
+        &self,
+        name: &Name,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<&Expression> {
+        let Some(local) = self.scope.locals.get(name) else {
+            let known = self.scope.locals.keys().map(Name::as_str);
+            self.problem(frame, self.undeclared(codes::UNKNOWN_LOCAL, "local", name, known, span));
+            return None;
+        };
+        self.ready(&local.value, "resource that the local names", span, frame)
+    }
+
+    /// Returns a value that is there; one that comes later becomes a problem.
+    pub(in crate::config) fn ready<'v>(
+        &self,
+        value: &'v LocalValue,
+        what: &str,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<&'v Expression> {
+        match value {
+            LocalValue::Ready(expression) => Some(expression),
+            LocalValue::Broken => None,
+            LocalValue::Later => {
+                let early = frame.early.or(Some("this"));
+                self.is_late(Frame { early, ..frame }, what, span);
+                None
+            }
+        }
+    }
+
+    fn undeclared<'n>(
+        &self,
+        code: &'static str,
+        what: &str,
+        name: &str,
+        known: impl Iterator<Item = &'n str>,
+        span: Span,
+    ) -> Diagnostic {
+        let place = self.part_within(span, name);
+        let problem = Diagnostic::error(code, format!("this {what} is not declared"))
+            .at(place, "")
+            .detail(format!("There is no {what} `{name}`."));
+        match nearest(name, known) {
+            Some(near) if place != span => problem.help(format!("did you mean `{near}`?")).fix(place, near),
+            Some(near) => problem.help(format!("did you mean `{near}`?")),
+            None => problem.help(format!("declare it under `{what}s`").replace("variables", "vars")),
+        }
+    }
+
+    /// Returns `each.key` or `each.value`.
+    pub(in crate::config) fn each(
+        &self,
+        name: &str,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Expression> {
+        let Some(each) = frame.each else {
+            self.problem(
+                frame,
+                Diagnostic::error(codes::NO_EACH, "`each` is used outside of `for_each`")
+                    .at(span, "")
+                    .help("give the block a `for_each`"),
+            );
+            return None;
+        };
+        match name {
+            "key" => Some(Value::Text(each.key.clone()).into()),
+            "value" => self.each_value(each, span, frame),
+            _ => {
+                self.problem(
+                    frame,
+                    Diagnostic::error(codes::NO_EACH, "`each` has `key` and `value` only")
+                        .at(span, "")
+                        .help("write `$each.key` for the instance's key, `$each.value` for what stands behind it"),
+                );
+                None
+            }
+        }
+    }
+
+    /// Returns `each.value`.
+    pub(in crate::config) fn each_value(
+        &self,
+        each: &Each<'d>,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Expression> {
+        match &each.value {
+            EachValue::Known(value) => {
+                self.charged(self.budget.charge_value(value), span, frame)?;
+                Some(Expression::Value(value.clone()))
+            }
+            EachValue::Instance(address) => {
+                Some(Expression::Reference(Reference { address: address.clone(), attribute: None }))
+            }
+            EachValue::Written(node) => {
+                self.untyped(node, Frame { each: None, ..frame }).map(|resolved| resolved.expression)
+            }
+        }
+    }
+
+    /// Returns the kind of what a reference leads to.
+    pub(in crate::config) fn kind_of(&self, address: &Address) -> Option<&'static Kind> {
+        let looked_up = || self.externals.data.get(address).map(|lookup| lookup.kind);
+        self.index.of_instance(address).map(|block| block.kind).or_else(looked_up)
+    }
+
+    /// Returns what decided a variable or local, where that was not its declaration.
+    pub(in crate::config) fn origin(&self, root: &str, name: &Name) -> Option<Name> {
+        match root {
+            "vars" => self.scope.var_origins.get(name).cloned(),
+            "locals" => self.scope.locals.get(name)?.origin.clone(),
+            _ => None,
+        }
+    }
+}
+
+/// What a path leads to.
+enum Part<'e> {
+    Expression(&'e Expression),
+    Value(&'e Value),
+}
+
+/// Opens an expression along a path; `None` where only CEL can.
+fn drill<'e>(base: &'e Expression, path: &[Name]) -> Option<Part<'e>> {
+    match (base, path.split_first()) {
+        (base, None) => Some(Part::Expression(base)),
+        (Expression::Value(value), Some(_)) => drill_value(value, path).map(Part::Value),
+        (Expression::Map(map), Some((first, rest))) => drill(map.get(first)?, rest),
+        _ => None,
+    }
+}
+
+fn drill_value<'v>(base: &'v Value, path: &[Name]) -> Option<&'v Value> {
+    match (base, path.split_first()) {
+        (value, None) => Some(value),
+        (Value::Map(map), Some((first, rest))) => drill_value(map.get(first)?, rest),
+        _ => None,
+    }
+}

@@ -1,0 +1,201 @@
+//! `Template`: a text of the configuration taken apart: plain text, `$path` and `${…}`.
+
+use crate::model::address::Name;
+
+/// One part of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::config) enum Part {
+    /// As it stands, `$$` already `$`.
+    Text(String),
+    /// `$kind.name.attribute`, the whole value.
+    Path(Vec<Name>),
+    /// The source between `${` and `}`.
+    Cel(String),
+}
+
+/// A text with parts to fill in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::config) struct Template {
+    /// The parts; a single one that is no text keeps its type.
+    pub(in crate::config) parts: Vec<Part>,
+}
+
+/// Why a text is no template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::config) enum TemplateError {
+    /// `${` without `}`.
+    Unclosed,
+    /// `$root` within a text, where the root means something.
+    Ambiguous(String),
+    /// `$path` with an empty or illegal part.
+    Path(String),
+}
+
+/// Writes a text so that it means itself: every `$` is doubled, and what would be taken for an expression that lost
+/// its marks begins with a text of one.
+pub(in crate::config) fn literal(text: &str) -> String {
+    let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let root = text.split_once('.').filter(|_| text.chars().all(is_path)).map(|(root, _)| root);
+    let call = text.strip_prefix("file(").filter(|rest| rest.ends_with(')'));
+    match root {
+        Some("vars" | "var" | "locals" | "local" | "each") => format!("${{'{text}'}}"),
+        _ => match call {
+            Some(_) if is_simple(text) => format!("${{'{text}'}}"),
+            Some(rest) => format!("${{'file('}}{}", doubled(rest)),
+            None => doubled(text),
+        },
+    }
+}
+
+/// Writes a text with expressions in it so that it is not taken for a call that lost its marks.
+pub(in crate::config) fn marked_as_text(text: String) -> String {
+    match text.strip_prefix("file(") {
+        Some(rest) if text.ends_with(')') => format!("${{'file('}}{rest}"),
+        _ => text,
+    }
+}
+
+fn is_simple(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '(' | ')' | '.' | '/' | '_' | '-' | ' '))
+}
+
+fn doubled(text: &str) -> String {
+    text.replace('$', "$$")
+}
+
+impl Template {
+    /// Takes a text apart. `None` when there is nothing to fill in and nothing to unescape.
+    ///
+    /// `is_root` tells which names mean something after a `$`.
+    ///
+    /// # Errors
+    /// When a `$` cannot be understood.
+    pub(in crate::config) fn parse(
+        text: &str,
+        is_root: impl Fn(&str) -> bool,
+    ) -> Result<Option<Self>, TemplateError> {
+        if !text.contains('$') {
+            return Ok(None);
+        }
+        if let Some(path) = text.strip_prefix('$').filter(|path| is_path(path)) {
+            let parts: Vec<Name> = path.split('.').map(Name::new).collect();
+            if parts.iter().any(Name::is_empty) {
+                return Err(TemplateError::Path(path.to_owned()));
+            }
+            return Ok(Some(Self { parts: vec![Part::Path(parts)] }));
+        }
+        let mut parts = Vec::new();
+        let mut plain = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('$') {
+            plain.push_str(before);
+            if let Some(after) = after.strip_prefix('$') {
+                plain.push('$');
+                rest = after;
+            } else if let Some(body) = after.strip_prefix('{') {
+                let end = closing(body).ok_or(TemplateError::Unclosed)?;
+                if !plain.is_empty() {
+                    parts.push(Part::Text(std::mem::take(&mut plain)));
+                }
+                parts.push(Part::Cel(body[..end].trim().to_owned()));
+                rest = &body[end + 1..];
+            } else {
+                let word = word(after);
+                if is_root(word) {
+                    return Err(TemplateError::Ambiguous(word.to_owned()));
+                }
+                plain.push('$');
+                rest = after;
+            }
+        }
+        plain.push_str(rest);
+        if !plain.is_empty() || parts.is_empty() {
+            parts.push(Part::Text(plain));
+        }
+        Ok(Some(Self { parts }))
+    }
+}
+
+impl Template {
+    /// Tells whether nothing is to be filled in.
+    pub(in crate::config) fn is_text(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part, Part::Text(_)))
+    }
+}
+
+fn word(text: &str) -> &str {
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+    &text[..end]
+}
+
+/// Tells whether a text behind a `$` is a dotted path.
+pub(in crate::config) fn is_path(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
+}
+
+/// Returns where the `}` stands that closes the expression, outside of quotes and inner braces.
+pub(in crate::config) fn closing(body: &str) -> Option<usize> {
+    let mut depth = 0usize;
+    let mut quote = None;
+    let mut chars = body.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match (quote, c) {
+            (Some(_), '\\') => {
+                chars.next();
+            }
+            (Some(open), _) if c == open => quote = None,
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '{') => depth += 1,
+            (None, '}') if depth == 0 => return Some(at),
+            (None, '}') => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Option<Template>, TemplateError> {
+        Template::parse(text, |word| ["vars", "env", "vpc"].contains(&word))
+    }
+
+    #[test]
+    fn takes_texts_apart() {
+        let text = |text: &str| Part::Text(text.to_owned());
+        let cel = |text: &str| Part::Cel(text.to_owned());
+        let path = |text: &str| Part::Path(text.split('.').map(Name::new).collect());
+        for (input, parts) in [
+            ("$vpc.main", vec![path("vpc.main")]),
+            ("$env", vec![path("env")]),
+            ("$PORT", vec![path("PORT")]),
+            ("${ env }", vec![cel("env")]),
+            ("a-${env}-b", vec![text("a-"), cel("env"), text("-b")]),
+            ("${ {'a': '}'}['a'] }!", vec![cel("{'a': '}'}['a']"), text("!")]),
+            ("$$vpc.main", vec![text("$vpc.main")]),
+            ("$${PORT}", vec![text("${PORT}")]),
+            ("US$ 5, $5, $(x), $HOME/x $", vec![text("US$ 5, $5, $(x), $HOME/x $")]),
+        ] {
+            assert_eq!(parse(input), Ok(Some(Template { parts })), "{input}");
+        }
+        assert_eq!(parse("plain"), Ok(None));
+        for (meant, written) in [
+            ("US$ {x}", "US$$ {x}"),
+            ("file(s)", "${'file(s)'}"),
+            ("file('$x')", "${'file('}'$$x')"),
+            ("$file(x)", "$$file(x)"),
+            ("file(s) of it", "file(s) of it"),
+            ("vars.size", "${'vars.size'}"),
+            ("vars. Size", "vars. Size"),
+            ("www.example.com", "www.example.com"),
+        ] {
+            assert_eq!(literal(meant), written);
+        }
+        assert_eq!(parse("${a"), Err(TemplateError::Unclosed));
+        assert_eq!(parse("x $env"), Err(TemplateError::Ambiguous("env".into())));
+        assert_eq!(parse("$vpc..x"), Err(TemplateError::Path("vpc..x".into())));
+    }
+}

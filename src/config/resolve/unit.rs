@@ -1,0 +1,348 @@
+//! `use`: a directory as a block. Each instance is resolved in a scope of its own, and leaves its
+//! resources, with its name in front of their addresses, and its outputs.
+
+use std::collections::BTreeMap;
+
+use super::values::module_inputs::Input;
+use crate::config::diagnostics::codes;
+use crate::config::diagnostics::collector::Instance;
+use crate::config::diagnostics::messages::unknown_word;
+use crate::config::input::gather::source_of;
+use crate::config::keywords;
+use crate::config::merge::blocks::{Merged, not_a_block};
+use crate::config::resolve::block_index::{Each, State, Used};
+use crate::config::resolve::evaluator::Resolver;
+use crate::config::resolve::scope::{Frame, Local, LocalValue, Scope};
+use crate::config::resolve::values::locals::Step;
+use crate::config::stack::module_path::is_taken;
+use crate::config::syntax::document::{Entry, Node, named_entries};
+use crate::model::address::Name;
+use crate::model::budget::Cost;
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::expression::Expression;
+use crate::model::source::Span;
+use crate::model::value::Value;
+
+/// How deep modules may stand in each other.
+const MOST_DEEP: usize = 16;
+/// How many instances of modules a stack may have.
+const MOST_INSTANCES: usize = 10_000;
+/// How many blocks a stack may have with those of its modules.
+const MOST_BLOCKS: usize = 1_000_000;
+
+/// One instance of a module on its way.
+struct Instantiated<'d> {
+    module: usize,
+    prefix: Name,
+    front: Name,
+    spoken: Vec<Name>,
+    inputs: BTreeMap<Name, Input>,
+    /// What the inputs were charged.
+    cost: Cost,
+    call: &'d Entry,
+}
+
+impl<'d> Resolver<'d> {
+    /// Resolves a stack or a module: its locals, its blocks, the modules that it uses, its resources.
+    pub(in crate::config) fn resolve_unit(&mut self, merged: &Merged<'d>) {
+        let ordered = self.order_values(&merged.locals, &merged.uses);
+        for step in ordered.early {
+            self.resolve_step(step);
+        }
+        self.scope.first_block = self.index.blocks().len();
+        self.declare_data(&merged.data);
+        let waiting = self.declare(merged);
+        let own = self.scope.first_block..self.index.blocks().len();
+        for step in ordered.late {
+            self.resolve_step(step);
+        }
+        // The modules' blocks stand between.
+        let first = self.index.blocks().len();
+        self.declare_waiting(waiting);
+        for blocks in [own, first..self.index.blocks().len()] {
+            let resources = self.resources(blocks);
+            self.made.extend(resources);
+        }
+        self.resolve_data(&merged.data);
+        self.declarations_here(merged);
+    }
+
+    fn resolve_step(&mut self, step: Step<'d>) {
+        match step {
+            Step::Local(entry) => self.resolve_local(entry),
+            Step::Call(entry) => self.call(entry),
+        }
+    }
+
+    fn call(&mut self, entry: &'d Entry) {
+        let value = if let Some(outputs) = self.called(entry) {
+            let known = self.known_now(&outputs, entry.key_span).unwrap_or_default();
+            self.scope.use_values.insert(entry.key.clone(), known);
+            LocalValue::Ready(outputs)
+        } else {
+            self.used.insert(self.prefix_of(&entry.key, None), Used::Broken);
+            LocalValue::Broken
+        };
+        self.scope.uses.insert(entry.key.clone(), Local { value, origin: None });
+    }
+
+    fn called(&mut self, entry: &'d Entry) -> Option<Expression> {
+        let Some(body) = named_entries(&entry.value) else {
+            self.problems.push(not_a_block(&entry.key, &entry.value));
+            return None;
+        };
+        let (module, with) = self.read_call(entry, body)?;
+        let address = self.address("use", &entry.key);
+        let state = self.expand(&address, None, body);
+        self.used.insert(self.prefix_of(&entry.key, None), Used::of(state.as_ref()));
+        let state = state?;
+        let instances: Vec<(Option<Name>, Option<Each<'d>>)> = match state {
+            State::Broken => return None,
+            State::Absent => {
+                self.left_out.push(self.prefix_of(&entry.key, None));
+                Vec::new()
+            }
+            State::One => vec![(None, None)],
+            State::Keyed(keys) => {
+                self.scope.keyed.insert(entry.key.clone());
+                keys.into_iter().filter_map(|(key, each)| Some((Some(key), Some(each?)))).collect()
+            }
+        };
+        let keyed = self.scope.keyed.contains(&entry.key);
+        let mut found = BTreeMap::new();
+        for (key, each) in instances {
+            if let Some(key) = key.as_ref().filter(|key| is_taken(&self.registry, key)) {
+                self.problems.push(taken(key, entry.key_span));
+                return None;
+            }
+            let place = key.as_ref().map_or_else(|| address.clone(), |key| address.join(key));
+            let instance = Instance { address: &place, key: key.as_ref() };
+            let frame = Frame { each: each.as_ref(), instance: Some(instance), early: None };
+            let before = self.budget.mark();
+            let inputs = self.inputs(module, with, &entry.key, frame);
+            let cost = self.budget.since(before);
+            let front = self.front_of(entry, body, key.as_ref(), frame)?;
+            let prefix = self.prefix_of(&entry.key, key.as_ref());
+            let spoken = self.overrides.spoken(&self.scope.spoken, &entry.key, key.as_ref());
+            let instance = Instantiated { module, prefix, front, spoken, inputs, cost, call: entry };
+            let outputs = self.instantiate(instance)?;
+            match key {
+                Some(key) => drop(found.insert(key, outputs)),
+                None => return Some(outputs),
+            }
+        }
+        debug_assert!(keyed || found.is_empty());
+        Some(Expression::Map(found))
+    }
+
+    fn prefix_of(&self, name: &Name, key: Option<&Name>) -> Name {
+        let parts = [self.scope.prefix.as_str(), name, key.map_or("", Name::as_str)];
+        Name::new(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("."))
+    }
+
+    /// Returns what the names of an instance's resources begin with: what its `name` says, else its own name
+    /// and key, after those of the modules that it stands in.
+    fn front_of(
+        &self,
+        entry: &'d Entry,
+        body: &'d [Entry],
+        key: Option<&Name>,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Name> {
+        let said = match body.iter().find(|word| word.key == "name") {
+            Some(word) => Some(self.said_name(&word.value, Frame { early: Some("`name`"), ..frame })?),
+            None => None,
+        };
+        let own = [Some(&entry.key), key].into_iter().flatten().map(Name::as_str);
+        let own: Vec<&str> = said.as_ref().map_or_else(|| own.collect(), |said| vec![said.as_str()]);
+        let parts = [self.scope.front.as_str()].into_iter().chain(own).filter(|part| !part.is_empty());
+        Some(Name::new(parts.collect::<Vec<_>>().join("-")))
+    }
+
+    fn said_name(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<Name> {
+        match self.known(node, frame)? {
+            Value::Text(name) => Some(name),
+            Value::Integer(name) => Some(Name::new(name.to_string())),
+            other => {
+                self.problem(
+                    frame,
+                    Diagnostic::error(codes::MODULE, "the `name` of a module is one text")
+                        .at(node.span, "")
+                        .detail(format!("This is {}.", other.type_name()))
+                        .help("write what the names of its resources begin with: `name: shop`"),
+                );
+                None
+            }
+        }
+    }
+
+    /// Returns the module of a call and what it is given.
+    fn read_call(&self, entry: &'d Entry, body: &'d [Entry]) -> Option<(usize, &'d [Entry])> {
+        for key in body.iter().filter(|key| keywords::find(keywords::USE, &key.key).is_none()) {
+            self.problems.push(unknown_word(key, keywords::USE));
+        }
+        if is_taken(&self.registry, &entry.key) {
+            self.problems.push(taken(&entry.key, entry.key_span));
+            return None;
+        }
+        let Some(source) = source_of(entry) else {
+            self.problems.push(
+                Diagnostic::error(codes::MODULE, "a `use` does not say its module")
+                    .at(entry.key_span, "")
+                    .help("add `source: ../modules/NAME`, a directory"),
+            );
+            return None;
+        };
+        let module = *self.calls.get(&source.span)?;
+        let with = match body.iter().find(|key| key.key == "with") {
+            Some(with) => {
+                let entries = named_entries(&with.value);
+                if entries.is_none() {
+                    self.problems.push(not_a_block("with", &with.value));
+                }
+                entries?
+            }
+            None => &[],
+        };
+        self.unknown_inputs(module, with, source);
+        Some((module, with))
+    }
+
+    fn unknown_inputs(&self, module: usize, with: &'d [Entry], source: &Node) {
+        let Some(merged) = self.modules.get(module) else { return };
+        for entry in with.iter().filter(|entry| !merged.vars.contains_key(&entry.key)) {
+            let problem = Diagnostic::error(codes::UNDECLARED_VARIABLE, "this variable is not declared")
+                .at(entry.key_span, "")
+                .at(source.span, "by this module")
+                .detail(format!("The module declares no variable `{}`.", entry.key));
+            let known = merged.vars.keys().map(Name::as_str);
+            self.problems.push(match nearest(&entry.key, known.clone()) {
+                Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
+                None => problem.help(match known.collect::<Vec<_>>().as_slice() {
+                    [] => "it takes none: remove the line".to_owned(),
+                    known => format!("it takes: {}", known.join(", ")),
+                }),
+            });
+        }
+    }
+
+    /// Resolves one instance. Returns its outputs.
+    fn instantiate(&mut self, instance: Instantiated<'d>) -> Option<Expression> {
+        let Instantiated { module, prefix, front, spoken, inputs, cost, call } = instance;
+        let depth = self.scope.depth + 1;
+        if self.exhausted || self.problems.are_closed() {
+            return None;
+        }
+        self.instances += 1;
+        if depth > MOST_DEEP || self.instances > MOST_INSTANCES || self.index.blocks().len() > MOST_BLOCKS {
+            // Told once: there may be as many places as there are instances.
+            if !std::mem::replace(&mut self.exhausted, true) {
+                self.problems.push(too_much(depth, self.instances, call.key_span));
+            }
+            return None;
+        }
+        let merged = self.modules.get(module)?;
+        let place = self.places.get(module).cloned().unwrap_or_default();
+        let files = self.read.below(&place.path());
+        let scope =
+            Scope { prefix: prefix.clone(), front, spoken, files, place, depth, cost, ..Scope::default() };
+        let caller = std::mem::replace(&mut self.scope, scope);
+        let names = self.index.enter(prefix.clone());
+        self.problems.enter(prefix, call.key_span);
+        self.module_variables(&merged.vars, inputs, call);
+        self.resolve_unit(merged);
+        let mut outputs = BTreeMap::new();
+        for (name, entry) in &merged.outputs {
+            let resolved = self.untyped(&entry.value, Frame::top(None));
+            // What is wrong with it was said: nothing more follows from it.
+            let broken = || Expression::Value(Value::Unknown(Vec::new()));
+            outputs.insert(name.clone(), resolved.map_or_else(broken, |resolved| resolved.expression));
+        }
+        self.problems.leave();
+        self.index.leave(names);
+        self.budget.refund(self.scope.cost);
+        self.scope = caller;
+        Some(Expression::Map(outputs))
+    }
+
+    /// Returns what a module gave; an output or instance that is not there becomes a problem.
+    pub(in crate::config) fn used(
+        &self,
+        name: &Name,
+        steps: &[Option<&Name>],
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<&Expression> {
+        let Some(call) = self.scope.uses.get(name) else {
+            let known = self.scope.uses.keys();
+            let detail = format!("No `use` block declares `{name}`.");
+            self.problem(frame, self.not_given(name, "module", detail, known, span));
+            return None;
+        };
+        let outputs = self.ready(&call.value, "resource of a module", span, frame)?;
+        let keyed = self.scope.keyed.contains(name);
+        let mut here = outputs;
+        let levels: &[&str] = if keyed { &["instance", "output"] } else { &["output"] };
+        for (step, what) in steps.iter().zip(levels) {
+            let (Some(step), Expression::Map(map)) = (step, here) else { break };
+            let Some(next) = map.get(*step) else {
+                let detail = if map.is_empty() && !keyed {
+                    format!(
+                        "The module `{name}` gives nothing: its `when` is false, or it has no `outputs`."
+                    )
+                } else {
+                    format!("The module `{name}` has no {what} `{step}`.")
+                };
+                self.problem(frame, self.not_given(step, what, detail, map.keys(), span));
+                return None;
+            };
+            here = next;
+        }
+        Some(outputs)
+    }
+
+    fn not_given<'n>(
+        &self,
+        name: &Name,
+        what: &str,
+        detail: String,
+        known: impl Iterator<Item = &'n Name>,
+        span: Span,
+    ) -> Diagnostic {
+        let place = self.part_within(span, name);
+        let known: Vec<&str> = known.map(Name::as_str).take(1000).collect();
+        let problem = Diagnostic::error(codes::UNKNOWN_OUTPUT, format!("there is no {what} of this name"))
+            .at(place, "")
+            .detail(detail);
+        match (nearest(name, known.iter().copied()), known.len()) {
+            (Some(near), _) if place != span => {
+                problem.help(format!("did you mean `{near}`?")).fix(place, near)
+            }
+            (Some(near), _) => problem.help(format!("did you mean `{near}`?")),
+            (None, 0) => problem,
+            (None, 1..=20) => problem.help(format!("there is: {}", known.join(", "))),
+            (None, _) => problem.help(format!("there is, for example: {}", known[..20].join(", "))),
+        }
+    }
+}
+
+fn taken(name: &str, span: Span) -> Diagnostic {
+    Diagnostic::error(codes::MODULE, "a module cannot have this name")
+        .at(span, "")
+        .detail(format!("`{name}` means something else at the beginning of an address."))
+        .help(format!("write `{name}_module`, for example"))
+}
+
+fn too_much(depth: usize, instances: usize, span: Span) -> Diagnostic {
+    let why = if depth > MOST_DEEP {
+        format!("Modules stand in each other at most {MOST_DEEP} deep.")
+    } else if instances > MOST_INSTANCES {
+        format!("A stack has at most {MOST_INSTANCES} instances of modules.")
+    } else {
+        format!("A stack has at most {MOST_BLOCKS} blocks with those of its modules.")
+    };
+    Diagnostic::error(codes::MODULE_LIMIT, "there are too many modules")
+        .at(span, "")
+        .detail(why)
+        .help("use `for_each` on blocks, or several stacks")
+}

@@ -1,0 +1,362 @@
+//! What is read and not managed: `data`, objects found by what they are, and `stacks`, the outputs of
+//! other stacks. Both are references to what is known once the world was read.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use crate::config::diagnostics::codes;
+use crate::config::diagnostics::collector::Instance;
+use crate::config::input::config_path::{Away, Place};
+use crate::config::keywords;
+use crate::config::merge::blocks::{Entries, Kinds, not_a_block};
+use crate::config::resolve::evaluator::Resolver;
+use crate::config::resolve::scope::{Frame, Resolved};
+use crate::config::stack::model::{DataLookup, OtherStack};
+use crate::config::syntax::document::{Entry, Node, named_entries};
+use crate::model::address::{Address, Name, is_legal_segment};
+use crate::model::cel::{Path, Segment};
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::expression::{Expression, Reference};
+use crate::model::schema::{Attribute, Kind, Type};
+use crate::model::source::Span;
+use crate::model::value::Value;
+
+/// Everything that is looked up elsewhere.
+#[derive(Default)]
+pub(in crate::config) struct Externals {
+    /// Objects that are found by their attributes.
+    pub(in crate::config) data: BTreeMap<Address, DataLookup>,
+    /// Other stacks.
+    pub(in crate::config) stacks: BTreeMap<Name, OtherStack>,
+    /// The outputs of other stacks that are read, and where first.
+    reads: RefCell<BTreeMap<Name, BTreeMap<Name, Span>>>,
+}
+
+impl Externals {
+    /// Returns the other stacks with the outputs that are read.
+    pub(in crate::config) fn into_stacks(self) -> BTreeMap<Name, OtherStack> {
+        let mut reads = self.reads.into_inner();
+        let with = |(name, other): (Name, OtherStack)| {
+            let reads = reads.remove(&name).unwrap_or_default();
+            (name, OtherStack { reads, ..other })
+        };
+        self.stacks.into_iter().map(with).collect()
+    }
+}
+
+impl<'d> Resolver<'d> {
+    /// Declares the lookups of a stack or module, so that references to them are known.
+    pub(in crate::config) fn declare_data(&mut self, data: &Kinds<'d>) {
+        for (kind, entries) in data.values() {
+            for (name, entry) in entries {
+                let address = self.data_address(kind.name, name);
+                let lookup = DataLookup { kind, fields: BTreeMap::new(), span: entry.key_span };
+                self.externals.data.insert(address, lookup);
+            }
+        }
+    }
+
+    fn data_address(&self, kind: &str, name: &str) -> Address {
+        Address::new("data", kind).join(name).within(&self.scope.prefix)
+    }
+
+    /// Resolves what the lookups are found by.
+    pub(in crate::config) fn resolve_data(&mut self, data: &Kinds<'d>) {
+        for (kind, entries) in data.values() {
+            for (name, entry) in entries {
+                let address = self.data_address(kind.name, name);
+                let fields = self.fields(kind, &address, entry);
+                if let Some(lookup) = self.externals.data.get_mut(&address) {
+                    lookup.fields = fields;
+                }
+            }
+        }
+    }
+
+    fn fields(
+        &self,
+        kind: &'static Kind,
+        address: &Address,
+        entry: &'d Entry,
+    ) -> BTreeMap<Name, Expression> {
+        let mut fields = BTreeMap::new();
+        let Some(entries) = named_entries(&entry.value) else {
+            self.problems.push(not_a_block(&entry.key, &entry.value));
+            return fields;
+        };
+        let instance = Instance { address, key: None };
+        let frame = Frame { each: None, instance: Some(instance), early: Some("a lookup") };
+        for field in entries {
+            let Some(value) = self.field(kind, field, frame) else { continue };
+            let plain = |value: &Value| !value.is_secret() && *value != Value::Null;
+            if !value.expression.known().is_some_and(plain) {
+                self.problem(
+                    frame,
+                    Diagnostic::error(codes::DATA, "a lookup must be known before anything is read")
+                        .at(field.value.span, "")
+                        .detail(
+                            "It is found by plain values: variables, locals and texts that are no secrets.",
+                        ),
+                );
+                continue;
+            }
+            fields.insert(field.key.clone(), value.expression);
+        }
+        if entries.is_empty() {
+            self.problem(
+                frame,
+                Diagnostic::error(codes::DATA, "a lookup says nothing to look for")
+                    .at(entry.key_span, "")
+                    .help("write what it is found by: `{ name: … }` or `{ id: … }`"),
+            );
+        }
+        fields
+    }
+
+    /// Resolves one attribute that an object is found by.
+    fn field(&self, kind: &'static Kind, field: &'d Entry, frame: Frame<'_, 'd>) -> Option<Resolved> {
+        if field.key == "id" || field.key == "project" {
+            return self.untyped(&field.value, frame);
+        }
+        let attribute = kind.attribute(&field.key);
+        let Some(attribute) = attribute.filter(|attribute| is_seen(attribute) && !attribute.secret) else {
+            self.problem(frame, no_field(kind, field));
+            return None;
+        };
+        match &attribute.ty {
+            // A live object holds ids: what is written is compared with them as it is.
+            Type::Catalog(_) | Type::Reference(_) => self.untyped(&field.value, frame),
+            ty => self.typed(ty, &field.value, frame),
+        }
+    }
+
+    /// Declares the other stacks whose outputs are read.
+    pub(in crate::config) fn declare_stacks(&mut self, stacks: &Entries<'d>) {
+        for (name, entry) in stacks {
+            if let Some(other) = self.other_stack(entry) {
+                self.externals.stacks.insert(name.clone(), other);
+            }
+        }
+    }
+
+    fn other_stack(&self, entry: &'d Entry) -> Option<OtherStack> {
+        let wrong = |span: Span, detail: &str| {
+            self.problems.push(
+                Diagnostic::error(codes::STACKS, "this names no other stack")
+                    .at(span, "")
+                    .detail(detail)
+                    .help("write `stacks: { net: ../network }`, or `{ net: { source: ../network, env: prod } }`"),
+            );
+        };
+        let text = |node: &Node| {
+            node.scalar().map(|scalar| scalar.text.clone()).filter(|text| !text.contains('$'))
+        };
+        let mut directory = text(&entry.value);
+        let mut environment = None;
+        for key in entry.value.entries().unwrap_or_default() {
+            match key.key.as_str() {
+                "source" => directory = text(&key.value),
+                "env" => {
+                    environment = text(&key.value).filter(|name| is_legal_segment(name));
+                    if environment.is_none() {
+                        wrong(
+                            key.value.span,
+                            "`env` is the name of one of its environments, written as it is.",
+                        );
+                        return None;
+                    }
+                }
+                _ => self
+                    .problems
+                    .push(crate::config::diagnostics::messages::unknown_word(key, keywords::STACK)),
+            }
+        }
+        let Some(directory) = directory else {
+            wrong(entry.value.span, "It takes the directory of a stack, written as it is.");
+            return None;
+        };
+        match Place::new(self.read.place()).join(&directory) {
+            Ok(place) => Some(OtherStack {
+                directory: Name::new(place.path().to_string_lossy()),
+                shown: directory,
+                environment,
+                span: entry.value.span,
+                reads: BTreeMap::new(),
+            }),
+            Err(Away::Outside) => {
+                wrong(
+                    entry.value.span,
+                    "The path leaves the root within which configuration is shared; `--allow-outside` lets it.",
+                );
+                None
+            }
+            Err(Away::NotPlain) => {
+                wrong(entry.value.span, "It takes a relative path with `/` between its parts.");
+                None
+            }
+        }
+    }
+
+    /// Resolves `$data.KIND.NAME…` and `$stacks.NAME.OUTPUT…`.
+    pub(in crate::config) fn external_path(
+        &self,
+        root: &Name,
+        steps: &[Name],
+        path: &[Name],
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Resolved> {
+        let (reference, used) = self.external_reference(root, steps, span, frame)?;
+        if steps.len() > used {
+            return self.deep_path(path, span, frame);
+        }
+        Some(Expression::Reference(reference).into())
+    }
+
+    /// Returns what a path of an expression leads to, and where that is bound.
+    pub(in crate::config) fn external(
+        &self,
+        path: &Path,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<(Name, Reference)> {
+        let steps: Vec<Name> = path
+            .segments
+            .iter()
+            .map_while(|segment| match segment {
+                Segment::Name(name) => Some(name.clone()),
+                Segment::Computed(_) => None,
+            })
+            .collect();
+        let (reference, used) = self.external_reference(&path.root, &steps, span, frame)?;
+        let place = steps.iter().take(used).fold(path.root.to_string(), |place, step| place + "." + step);
+        Some((Name::new(place), reference))
+    }
+
+    /// Returns the reference and how many steps lead to it.
+    fn external_reference(
+        &self,
+        root: &Name,
+        steps: &[Name],
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<(Reference, usize)> {
+        if !self.is_late(frame, if root == "data" { "looked up object" } else { "stack" }, span) {
+            return None;
+        }
+        if root == "data" {
+            let [kind, name, rest @ ..] = steps else {
+                return self.nothing(codes::DATA, "a lookup", "$data.KIND.NAME", span, frame);
+            };
+            let address = self.data_address(kind, name);
+            let Some(lookup) = self.externals.data.get(&address) else {
+                let known =
+                    self.externals.data.keys().filter_map(|address| address.below(&self.scope.prefix));
+                self.undeclared_external(
+                    address.below(&self.scope.prefix).unwrap_or_default(),
+                    known,
+                    span,
+                    frame,
+                );
+                return None;
+            };
+            let attribute = rest.first().cloned();
+            if let Some(name) = attribute.as_ref() {
+                if !self.has_attribute(lookup.kind, name, span, frame) {
+                    return None;
+                }
+                if name != "id" && !lookup.kind.attribute(name).is_some_and(is_seen) {
+                    self.problem(frame, not_seen(lookup.kind, name, span));
+                    return None;
+                }
+            }
+            let used = 2 + usize::from(attribute.is_some());
+            return Some((Reference { address, attribute }, used));
+        }
+        let [name, output, ..] = steps else {
+            return self.nothing(codes::STACKS, "an output of a stack", "$stacks.NAME.OUTPUT", span, frame);
+        };
+        if !self.externals.stacks.contains_key(name) {
+            let known: Vec<String> =
+                self.externals.stacks.keys().map(|name| format!("stacks.{name}")).collect();
+            let written = format!("stacks.{name}");
+            self.undeclared_external(&written, known.iter().map(String::as_str), span, frame);
+            return None;
+        }
+        let mut reads = self.externals.reads.borrow_mut();
+        reads.entry(name.clone()).or_default().entry(output.clone()).or_insert(span);
+        let address = Address::new("stacks", name);
+        Some((Reference { address, attribute: Some(output.clone()) }, 2))
+    }
+
+    fn nothing<T>(
+        &self,
+        code: &'static str,
+        what: &str,
+        form: &str,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<T> {
+        self.problem(
+            frame,
+            Diagnostic::error(code, "a reference is incomplete")
+                .at(span, "")
+                .help(format!("name {what}: `{form}`")),
+        );
+        None
+    }
+
+    fn undeclared_external<'n>(
+        &self,
+        written: &str,
+        known: impl Iterator<Item = &'n str>,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) {
+        let problem = Diagnostic::error(codes::UNKNOWN_RESOURCE, "there is no lookup of this name")
+            .at(span, "")
+            .detail(format!("No block declares {written}."));
+        self.problem(
+            frame,
+            match nearest(written, known) {
+                Some(near) => problem.help(format!("did you mean `${near}`?")),
+                None => problem.help("declare it under `data` or `stacks`"),
+            },
+        );
+    }
+}
+
+/// Tells whether the service's lists show an attribute: nothing else is read of what is looked up.
+fn is_seen(attribute: &Attribute) -> bool {
+    attribute.listed && attribute.is_readable()
+}
+
+fn not_seen(kind: &Kind, name: &str, span: Span) -> Diagnostic {
+    Diagnostic::error(codes::DATA, "a lookup does not show this attribute")
+        .at(span, "")
+        .detail(format!("The service's list of every {} leaves `{name}` out.", kind.name))
+        .help(
+            "give the value by a variable, or read it from an output of the stack that manages the object",
+        )
+}
+
+fn no_field(kind: &Kind, field: &Entry) -> Diagnostic {
+    let known: Vec<&str> = kind
+        .attributes
+        .iter()
+        .filter(|attribute| is_seen(attribute) && !attribute.secret)
+        .map(|attribute| attribute.name)
+        .chain(["id", "project"])
+        .collect();
+    let problem = Diagnostic::error(codes::DATA, "a lookup names no attribute")
+        .at(field.key_span, "")
+        .detail(format!(
+            "{} has no `{}` to be found by.",
+            crate::config::types::scalar::one(kind.name),
+            field.key
+        ));
+    match nearest(&field.key, known.iter().copied()) {
+        Some(near) => problem.help(format!("did you mean `{near}`?")).fix(field.key_span, near),
+        None => problem.help(format!("it has: {}", known.join(", "))),
+    }
+}

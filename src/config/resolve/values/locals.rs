@@ -1,0 +1,184 @@
+//! The locals and the calls of modules: named values that may use variables, each other and, once all
+//! blocks are declared, live objects.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::config::diagnostics::codes;
+use crate::config::merge::blocks::Entries;
+use crate::config::resolve::evaluator::Resolver;
+use crate::config::resolve::scope::{Frame, Local, LocalValue};
+use crate::config::resolve::template::{Part, Template};
+use crate::config::syntax::document::{Entry, Node, NodeValue};
+use crate::model::address::Name;
+use crate::model::cel::Segment;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::graph::Graph;
+use crate::model::value::Value;
+
+/// Locals and calls in an order in which each comes after those that it uses.
+pub(in crate::config) struct Ordered<'d> {
+    /// What can be computed at once: what it gives may decide what exists.
+    pub(in crate::config) early: Vec<Step<'d>>,
+    /// What reads live objects, itself or through others: it comes once all blocks are declared.
+    pub(in crate::config) late: Vec<Step<'d>>,
+}
+
+/// What is resolved in turn.
+#[derive(Clone, Copy)]
+pub(in crate::config) enum Step<'d> {
+    /// A local.
+    Local(&'d Entry),
+    /// A module that is used.
+    Call(&'d Entry),
+}
+
+/// `locals.NAME` or `use.NAME`.
+type Named = (&'static str, Name);
+
+/// What a local or a call names.
+#[derive(Default)]
+struct Uses {
+    named: BTreeSet<Named>,
+    live: bool,
+}
+
+impl<'d> Resolver<'d> {
+    /// Orders the locals and calls. Circles become problems; then all of them are known to be broken.
+    pub(in crate::config) fn order_values(
+        &mut self,
+        locals: &Entries<'d>,
+        calls: &Entries<'d>,
+    ) -> Ordered<'d> {
+        let named = |root, entries: &Entries<'d>| {
+            entries.iter().map(|(name, entry)| ((root, name.clone()), *entry)).collect::<Vec<_>>()
+        };
+        let entries: BTreeMap<Named, &'d Entry> =
+            named("locals", locals).into_iter().chain(named("use", calls)).collect();
+        let uses: BTreeMap<&Named, Uses> =
+            entries.iter().map(|(name, entry)| (name, self.uses(&entry.value))).collect();
+        let mut graph = Graph::default();
+        let nodes: BTreeMap<&Named, _> = entries.keys().map(|name| (name, graph.add(name))).collect();
+        for (name, uses) in &uses {
+            for used in &uses.named {
+                if let (Some(before), Some(after)) = (nodes.get(used), nodes.get(name)) {
+                    graph.order(*before, *after);
+                }
+            }
+        }
+        let order = match graph.sorted() {
+            Ok(order) => order,
+            Err(knots) => {
+                for knot in knots {
+                    let names: Vec<&Named> = knot.iter().filter_map(|id| graph.get(*id).copied()).collect();
+                    self.problems.push(circle(&names, &entries, &uses));
+                }
+                for name in entries.keys() {
+                    self.put(name, LocalValue::Broken);
+                }
+                return Ordered { early: Vec::new(), late: Vec::new() };
+            }
+        };
+        let mut late = BTreeSet::new();
+        let mut ordered = Ordered { early: Vec::new(), late: Vec::new() };
+        for name in order.into_iter().filter_map(|id| graph.get(id).copied()) {
+            let (Some(uses), Some(entry)) = (uses.get(name), entries.get(name)) else { continue };
+            let step = if name.0 == "use" { Step::Call(entry) } else { Step::Local(entry) };
+            if uses.live || uses.named.iter().any(|used| late.contains(used)) {
+                late.insert(name.clone());
+                self.put(name, LocalValue::Later);
+                ordered.late.push(step);
+            } else {
+                ordered.early.push(step);
+            }
+        }
+        ordered
+    }
+
+    fn put(&mut self, (root, name): &Named, value: LocalValue) {
+        let scope = &mut self.scope;
+        let place = if *root == "use" { &mut scope.uses } else { &mut scope.locals };
+        place.insert(name.clone(), Local { value, origin: None });
+    }
+
+    /// Computes a local.
+    pub(in crate::config) fn resolve_local(&mut self, entry: &'d Entry) {
+        let before = self.budget.mark();
+        let resolved = self.untyped(&entry.value, Frame::top(None));
+        let known =
+            resolved.as_ref().and_then(|resolved| self.known_now(&resolved.expression, entry.value.span));
+        self.scope.cost = self.scope.cost + self.budget.since(before);
+        self.scope.local_values.insert(entry.key.clone(), known.unwrap_or(Value::Null));
+        let local = match resolved {
+            Some(resolved) => {
+                Local { value: LocalValue::Ready(resolved.expression), origin: resolved.origin }
+            }
+            None => Local { value: LocalValue::Broken, origin: None },
+        };
+        self.scope.locals.insert(entry.key.clone(), local);
+    }
+
+    fn uses(&self, node: &Node) -> Uses {
+        let mut uses = Uses::default();
+        let mut open = vec![node];
+        while let Some(node) = open.pop() {
+            match &node.value {
+                NodeValue::Null | NodeValue::Bare => {}
+                NodeValue::Sequence(items) => open.extend(items),
+                NodeValue::Mapping(entries) => open.extend(entries.iter().map(|entry| &entry.value)),
+                NodeValue::Scalar(scalar) => self.text_uses(&scalar.text, &mut uses),
+            }
+        }
+        uses
+    }
+
+    fn text_uses(&self, text: &str, uses: &mut Uses) {
+        let Ok(Some(template)) = Template::parse(text, |_| false) else { return };
+        let mut name = |root: &Name, first: Option<&Name>| match (root.as_str(), first) {
+            ("locals", Some(first)) => drop(uses.named.insert(("locals", first.clone()))),
+            ("use", Some(first)) => drop(uses.named.insert(("use", first.clone()))),
+            ("data" | "stacks", _) => uses.live = true,
+            (root, _) => uses.live |= self.registry.top_level().any(|kind| kind.name == root),
+        };
+        for part in &template.parts {
+            match part {
+                Part::Text(_) => {}
+                Part::Path(path) => {
+                    if let Some(root) = path.first() {
+                        name(root, path.get(1));
+                    }
+                }
+                Part::Cel(source) => {
+                    let Ok(program) = self.program(source) else { continue };
+                    for path in program.paths() {
+                        let first = match path.segments.first() {
+                            Some(Segment::Name(first)) => Some(first),
+                            _ => None,
+                        };
+                        name(&path.root, first);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn circle(
+    names: &[&Named],
+    entries: &BTreeMap<Named, &Entry>,
+    uses: &BTreeMap<&Named, Uses>,
+) -> Diagnostic {
+    let modules = names.iter().any(|(root, _)| *root == "use");
+    let summary =
+        if modules { "modules are given what they give" } else { "locals are defined by each other" };
+    let mut problem = Diagnostic::error(codes::LOCAL_CYCLE, summary);
+    let mut sorted = names.to_vec();
+    sorted.sort();
+    for name in &sorted {
+        let next =
+            sorted.iter().find(|other| uses.get(*name).is_some_and(|uses| uses.named.contains(**other)));
+        if let (Some(entry), Some((root, next))) = (entries.get(*name), next) {
+            problem = problem.at(entry.value.span, format!("{}.{} uses {root}.{next}", name.0, name.1));
+        }
+    }
+    problem.help("give one of them a value that uses none of the others")
+}

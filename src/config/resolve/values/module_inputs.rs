@@ -1,0 +1,214 @@
+//! What a module is given: values by the types of its variables, or expressions that wait.
+
+use std::collections::BTreeMap;
+
+use crate::config::diagnostics::codes;
+use crate::config::diagnostics::messages::mismatch;
+use crate::config::merge::blocks::Entries;
+use crate::config::resolve::evaluator::Resolver;
+use crate::config::resolve::scope::{Frame, Resolved};
+use crate::config::resolve::values::variable_type::VariableType;
+use crate::config::resolve::values::variables::Declaration;
+use crate::config::syntax::document::{Entry, Node, NodeValue, named_entries};
+use crate::config::types::scalar::Mismatch;
+use crate::model::address::Name;
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::expression::Expression;
+use crate::model::secret::Secret;
+use crate::model::source::Span;
+use crate::model::value::Value;
+
+/// What a module's variable is given.
+pub(in crate::config) struct Input {
+    /// The value; `None` after a problem.
+    pub(in crate::config) value: Option<Expression>,
+    /// What decided it besides the call: `vars.size, set by environments.prod`.
+    pub(in crate::config) origin: Option<Name>,
+    /// Who gives it: `use.shop_eu`.
+    pub(in crate::config) by: Name,
+    /// Where it stands.
+    pub(in crate::config) span: Span,
+}
+
+impl<'d> Resolver<'d> {
+    /// Resolves what a call gives, as its caller sees it.
+    pub(in crate::config) fn inputs(
+        &self,
+        module: usize,
+        with: &'d [Entry],
+        call: &Name,
+        frame: Frame<'_, 'd>,
+    ) -> BTreeMap<Name, Input> {
+        let Some(merged) = self.modules.get(module) else { return BTreeMap::new() };
+        let by = Name::new(format!("use.{call}"));
+        let mut inputs = BTreeMap::new();
+        for entry in with {
+            // What is not declared was said already.
+            let Some(declared) = merged.vars.get(&entry.key) else { continue };
+            let resolved = self.declaration(declared).and_then(|declaration| {
+                let given = self.given_to(&declaration.ty, &entry.value, frame)?;
+                Some(tainted(&declaration.ty, given))
+            });
+            let (value, origin) = match resolved {
+                Some(resolved) => (Some(resolved.expression), resolved.origin),
+                None => (None, None),
+            };
+            let input = Input { value, origin, by: by.clone(), span: entry.value.span };
+            inputs.insert(entry.key.clone(), input);
+        }
+        inputs
+    }
+
+    /// Gives the variables of the module that is being resolved their values.
+    pub(in crate::config) fn module_variables(
+        &mut self,
+        declared: &Entries<'d>,
+        mut inputs: BTreeMap<Name, Input>,
+        call: &'d Entry,
+    ) {
+        let mut missing = Vec::new();
+        for (name, &entry) in declared {
+            let Some(declaration) = self.declaration(entry) else {
+                self.scope.vars.insert(name.clone(), None);
+                continue;
+            };
+            let value = match inputs.remove(name) {
+                Some(input) => self.module_variable(name, &declaration, input),
+                None if Self::has_default(&declaration) => {
+                    self.by_itself(name, &declaration).map(Expression::Value)
+                }
+                None => {
+                    missing.push((entry, format!("`{name}` takes {}.", declaration.ty.name())));
+                    None
+                }
+            };
+            let before = self.budget.mark();
+            let known = value.as_ref().and_then(|value| self.known_now(value, entry.key_span));
+            self.scope.cost = self.scope.cost + self.budget.since(before);
+            self.scope.var_values.insert(name.clone(), known.unwrap_or_default());
+            self.scope.vars.insert(name.clone(), value);
+        }
+        missing.retain(|(entry, _)| !misspelt(&entry.key, call));
+        self.missing_inputs(&missing, call);
+    }
+
+    fn missing_inputs(&self, missing: &[(&'d Entry, String)], call: &'d Entry) {
+        let names: Vec<String> = missing.iter().map(|(entry, _)| format!("{}: …", entry.key)).collect();
+        if names.is_empty() {
+            return;
+        }
+        let takes: Vec<&str> = missing.iter().map(|(_, takes)| takes.as_str()).collect();
+        let problem = Diagnostic::error(codes::MISSING_VARIABLE, "a module is not given what it needs")
+            .at(call.key_span, "")
+            .detail(takes.join(" "))
+            .help(format!("add to the call: `with: {{ {} }}`", names.join(", ")));
+        let declared = "declared here without a default";
+        self.problems.push(
+            missing
+                .iter()
+                .take(5)
+                .fold(problem, |problem, (entry, _)| problem.at(entry.key_span, declared)),
+        );
+    }
+
+    fn module_variable(
+        &mut self,
+        name: &Name,
+        declaration: &Declaration<'d>,
+        input: Input,
+    ) -> Option<Expression> {
+        let given = match &input.origin {
+            Some(origin) => format!("vars.{name}, given by {} ({origin})", input.by),
+            None => format!("vars.{name}, given by {}", input.by),
+        };
+        self.scope.var_origins.insert(name.clone(), Name::new(given));
+        match input.value? {
+            Expression::Value(value) if !value.is_unknown() => {
+                self.checked(name, declaration, value, &input.by, input.span).map(Expression::Value)
+            }
+            waiting => Some(waiting),
+        }
+    }
+
+    /// Resolves a node by a variable's type: what is written as it is by its text, expressions by what
+    /// they give.
+    fn given_to(&self, ty: &VariableType, node: &Node, frame: Frame<'_, 'd>) -> Option<Resolved> {
+        self.charge_node(node, frame)?;
+        match (&node.value, ty) {
+            (NodeValue::Scalar(scalar), _) if scalar.text.contains('$') => {
+                let resolved = self.text(&scalar.text, node.span, frame)?;
+                let expression = match resolved.expression {
+                    Expression::Value(value) if !value.is_unknown() => {
+                        let listed = matches!(ty, VariableType::List(_) | VariableType::Set(_))
+                            && scalar.sole_argument
+                            && !matches!(value, Value::List(_));
+                        let value = if listed { Value::List(vec![value]) } else { value };
+                        Expression::Value(self.fitting(ty.convert(value), node.span, frame)?)
+                    }
+                    waiting => waiting,
+                };
+                Some(Resolved::new(expression, resolved.origin))
+            }
+            (NodeValue::Sequence(items), VariableType::List(of) | VariableType::Set(of)) => {
+                let parts: Option<Vec<Resolved>> =
+                    items.iter().map(|item| self.given_to(of, item, frame)).collect();
+                let parts = parts?;
+                let origin = parts.iter().find_map(|part| part.origin.clone());
+                let known: Option<Vec<Value>> =
+                    parts.iter().map(|part| part.expression.known().cloned()).collect();
+                let expression = match known {
+                    Some(values) => Expression::Value(ty.gather(values)),
+                    None => Expression::List(parts.into_iter().map(|part| part.expression).collect()),
+                };
+                Some(Resolved::new(expression, origin))
+            }
+            (NodeValue::Mapping(entries), VariableType::Map(of)) => {
+                let mut parts = BTreeMap::new();
+                let mut origin = None;
+                for entry in entries {
+                    let part = self.given_to(of, &entry.value, frame)?;
+                    origin = origin.or(part.origin);
+                    parts.insert(entry.key.clone(), part.expression);
+                }
+                Some(Resolved::new(crate::config::resolve::blocks::attributes::mapped(parts), origin))
+            }
+            _ => self.fitting(ty.read(node), node.span, frame).map(Resolved::from),
+        }
+    }
+
+    fn fitting(&self, value: Result<Value, Mismatch>, span: Span, frame: Frame<'_, 'd>) -> Option<Value> {
+        match value {
+            Ok(value) => Some(value),
+            Err(slip) => {
+                let mut problem = mismatch(&slip, span);
+                problem.code = codes::VARIABLE_TYPE;
+                problem.summary = "a variable's value has the wrong type".into();
+                self.problem(frame, problem);
+                None
+            }
+        }
+    }
+}
+
+/// Tells whether a call gives a variable under a name that is nearly its own, which was told.
+fn misspelt(name: &str, call: &Entry) -> bool {
+    let body = named_entries(&call.value).unwrap_or_default();
+    let given = |entry: &Entry| {
+        let with = named_entries(&entry.value).unwrap_or_default();
+        with.iter().any(|entry| entry.key != *name && nearest(&entry.key, [name]).is_some())
+    };
+    body.iter().any(|entry| match entry.key.as_str() {
+        "with" => given(entry),
+        other => nearest(other, ["with"]).is_some(),
+    })
+}
+
+/// Makes a secret of whatever a secret variable is given.
+fn tainted(ty: &VariableType, given: Resolved) -> Resolved {
+    let waits = !matches!(given.expression, Expression::Value(_));
+    if *ty != VariableType::Secret || !waits || given.expression.is_secret() {
+        return given;
+    }
+    let expression = Expression::Text(vec![Value::Secret(Secret::new("")).into(), given.expression]);
+    Resolved { expression, ..given }
+}

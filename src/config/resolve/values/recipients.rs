@@ -1,0 +1,116 @@
+//! `secrets: { recipients: [age1…] }`: to whom the ledger's kept secrets are encrypted.
+//!
+//! In: the block, and variables that are known by now. Out: the set of recipients, or what is wrong with each. A
+//! plugin's recipient, an SSH key and a private key are refused; a private key's line is never shown.
+
+use std::collections::BTreeSet;
+
+use crate::config::diagnostics::codes;
+use crate::config::diagnostics::messages::unknown_word;
+use crate::config::keywords;
+use crate::config::merge::blocks::not_a_block;
+use crate::config::resolve::evaluator::Resolver;
+use crate::config::resolve::scope::Frame;
+use crate::config::stack::model::Recipients;
+use crate::config::syntax::document::{Entry, Node, NodeValue, named_entries};
+use crate::model::address::Name;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::recipient::{MAX_RECIPIENTS, Recipient, RecipientError};
+use crate::model::value::Value;
+
+const EXAMPLE: &str =
+    "write `secrets: { recipients: [age1…, age1…] }`; `stead secret keygen --out FILE` makes a pair";
+
+impl<'d> Resolver<'d> {
+    /// Resolves the block.
+    pub(in crate::config) fn recipients(&self, block: Option<&'d Entry>) -> Option<Recipients> {
+        let block = block?;
+        let Some(entries) = named_entries(&block.value) else {
+            self.problems.push(not_a_block(&block.key, &block.value).help(EXAMPLE));
+            return None;
+        };
+        let mut list = None;
+        for entry in entries {
+            match entry.key.as_str() {
+                "recipients" => list = Some(entry),
+                _ => self.problems.push(unknown_word(entry, keywords::SECRETS)),
+            }
+        }
+        let list = list?;
+        let items: &[Node] = match &list.value.value {
+            NodeValue::Sequence(items) => items,
+            NodeValue::Scalar(_) => std::slice::from_ref(&list.value),
+            _ => &[],
+        };
+        let found: Option<Vec<Vec<Recipient>>> = items.iter().map(|item| self.recipient(item)).collect();
+        let names: BTreeSet<Name> = found?.iter().flatten().map(Recipient::name).collect();
+        if names.is_empty() || names.len() > MAX_RECIPIENTS {
+            let detail =
+                format!("Kept secrets have 1 to {MAX_RECIPIENTS} recipients; these are {}.", names.len());
+            self.problems.push(
+                Diagnostic::error(codes::RECIPIENTS, "this is no list of recipients")
+                    .at(list.value.span, "")
+                    .detail(detail)
+                    .help(EXAMPLE),
+            );
+            return None;
+        }
+        if names.len() == 1 {
+            self.problems.push(
+                Diagnostic::warning(
+                    codes::RECIPIENTS,
+                    "the kept secrets have one recipient, and no backup",
+                )
+                .at(list.key_span, "")
+                .detail("If its identity is lost, every kept secret is lost.")
+                .help("add a second recipient, and store its identity somewhere else"),
+            );
+        }
+        Some(Recipients { names, span: list.key_span })
+    }
+
+    /// Resolves one item: a recipient, or a variable that holds one or a list of them.
+    fn recipient(&self, item: &'d Node) -> Option<Vec<Recipient>> {
+        let early = Some("the list of recipients");
+        let resolved = self.untyped(item, Frame::top(early))?;
+        let values = match resolved.expression.known() {
+            Some(Value::List(values)) => values.clone(),
+            Some(value) => vec![value.clone()],
+            None => Vec::new(),
+        };
+        if values.is_empty() {
+            self.problems
+                .push(refused("a recipient must be known while the stack is read").at(item.span, ""));
+            return None;
+        }
+        let parsed = values.iter().map(|value| {
+            let Some(text) = value.as_text() else {
+                let why = if value.is_secret() {
+                    "a recipient is public, and this is a secret"
+                } else {
+                    "a recipient is a text"
+                };
+                return Err(Box::new(refused(why).at(item.span, "")));
+            };
+            // A snippet would show a private key.
+            Recipient::parse(text).map_err(|error| {
+                Box::new(match error {
+                    RecipientError::Identity => refused(&error.to_string())
+                        .detail("Whoever can read the file has the key: make another one."),
+                    _ => refused(&error.to_string()).at(item.span, ""),
+                })
+            })
+        });
+        match parsed.collect::<Result<Vec<_>, _>>() {
+            Ok(recipients) => Some(recipients),
+            Err(problem) => {
+                self.problems.push(*problem);
+                None
+            }
+        }
+    }
+}
+
+fn refused(why: &str) -> Diagnostic {
+    Diagnostic::error(codes::RECIPIENTS, why).help(EXAMPLE)
+}

@@ -1,0 +1,599 @@
+//! The variables: what is declared, what is given, and by whom.
+
+use std::collections::BTreeMap;
+
+use super::variable_type::VariableType;
+use crate::config::diagnostics::codes;
+use crate::config::diagnostics::hints::other_tools;
+use crate::config::diagnostics::messages::evaluation_problem;
+use crate::config::input::files;
+use crate::config::keywords;
+use crate::config::merge::blocks::Entries;
+use crate::config::request::{Giving, Request};
+use crate::config::resolve::evaluator::Resolver;
+use crate::config::resolve::scope::Frame;
+use crate::config::stack::model::SecretSink;
+use crate::config::syntax::document::{Document, Entry, Node, NodeValue, Scalar, named_entries};
+use crate::config::types::scalar::Mismatch;
+use crate::model::address::{Address, Name};
+use crate::model::budget::Exceeded;
+use crate::model::cel::{Item, Scope};
+use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::expression::{EvaluationError, Expression};
+use crate::model::secret::Secret;
+use crate::model::source::Span;
+use crate::model::value::Value;
+
+/// A declared variable.
+pub(in crate::config) struct Declaration<'d> {
+    /// Its name and body.
+    pub(in crate::config) entry: &'d Entry,
+    /// Its type.
+    pub(in crate::config) ty: VariableType,
+    default: Option<&'d Node>,
+    one_of: Vec<Value>,
+    check: Option<&'d Node>,
+    pub(in crate::config) from_file: Option<&'d Entry>,
+    /// `generate` or `source`.
+    pub(in crate::config) awaited: Option<&'d Entry>,
+    /// Where a generated value is delivered.
+    pub(in crate::config) deliver: Option<SecretSink>,
+}
+
+/// A given value and who gave it.
+struct Given {
+    value: Result<Value, Mismatch>,
+    /// In words: `--var`, `environments.prod`.
+    by: Name,
+    /// Where, when it stands in a file.
+    span: Option<Span>,
+}
+
+/// Everything that gives values besides declarations.
+pub(in crate::config) struct Givers<'d, 'r> {
+    /// Flags, process environment, names of variable files.
+    pub(in crate::config) request: &'r Request,
+    /// Variable files with the paths that are shown, later ones weaker than earlier ones.
+    pub(in crate::config) var_files: &'d [(Name, Document)],
+    /// The environment's values.
+    pub(in crate::config) environment: &'d [Entry],
+    /// Those of the environments that are not chosen: their names are checked, too.
+    pub(in crate::config) others: Vec<(&'d Name, &'d [Entry])>,
+}
+
+/// Who gives a value on the command line.
+const FLAG: &str = "--var";
+
+/// Who gives a secret that is kept from a run, or that a command has no use for.
+const NOBODY: &str = "nobody here";
+
+impl<'d> Resolver<'d> {
+    /// Gives every variable its value.
+    pub(in crate::config) fn variables(&mut self, declared: &Entries<'d>, givers: &Givers<'d, '_>) {
+        self.undeclared_values(declared, givers);
+        let mut declarations = BTreeMap::new();
+        for (name, entry) in declared {
+            match self.declaration(entry) {
+                Some(declaration) => drop(declarations.insert(name, declaration)),
+                None => drop(self.scope.vars.insert(name.clone(), None)),
+            }
+        }
+        for (name, declaration) in declarations {
+            let value = self.value(name, &declaration, givers);
+            // It is kept twice.
+            let span = declaration.entry.key_span;
+            let fits =
+                |value: &Value| self.charged(self.charge_twice(value), span, Frame::top(None)).is_some();
+            let value = value.filter(fits);
+            if let Some(value) = &value {
+                self.scope.var_values.insert(name.clone(), value.clone());
+            }
+            self.scope.vars.insert(name.clone(), value.map(Expression::Value));
+        }
+    }
+
+    fn charge_twice(&self, value: &Value) -> Result<(), Exceeded> {
+        self.budget.charge_value(value)?;
+        self.budget.charge_value(value)
+    }
+
+    /// Reads a declaration.
+    pub(in crate::config) fn declaration(&self, entry: &'d Entry) -> Option<Declaration<'d>> {
+        let Some(keys) = named_entries(&entry.value) else {
+            let text = entry.value.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+            let word =
+                if VariableType::parse(text).is_some() { ("type", text) } else { ("default", "…") };
+            let help = format!("write `{}: {{ {}: {} }}`", entry.key, word.0, word.1);
+            return self.wrong(entry.value.span, "A declaration is a map.", &help);
+        };
+        let mut declaration = Declaration {
+            entry,
+            ty: VariableType::Text,
+            default: None,
+            one_of: Vec::new(),
+            check: None,
+            from_file: None,
+            awaited: None,
+            deliver: None,
+        };
+        let mut one_of = None;
+        for key in keys {
+            match key.key.as_str() {
+                "type" => {
+                    let ty = key.value.scalar().and_then(|scalar| VariableType::parse(&scalar.text));
+                    let Some(ty) = ty else {
+                        self.problems.push(no_type(&key.value));
+                        return None;
+                    };
+                    declaration.ty = ty;
+                }
+                "default" => declaration.default = Some(&key.value),
+                "one_of" => one_of = Some(&key.value),
+                "check" => declaration.check = Some(&key.value),
+                "from_file" => declaration.from_file = Some(key),
+                "description" if key.value.scalar().is_some() => {}
+                "description" => {
+                    return self.wrong(key.value.span, "A `description` is a text.", "say what it is for");
+                }
+                "generate" | "source" => declaration.awaited = Some(key),
+                "deliver_secret" => {
+                    let address = Address::new("vars", &self.variable_path(&entry.key));
+                    self.sink_spans.borrow_mut().insert(Name::new(address.as_str()), key.value.span);
+                    declaration.deliver = Some(self.sink(key, Frame::top(None))?);
+                }
+                _ => {
+                    self.problems
+                        .push(crate::config::diagnostics::messages::unknown_word(key, keywords::VARIABLE));
+                    return None;
+                }
+            }
+        }
+        if let (Some(_), Some(default)) = (declaration.from_file, declaration.default) {
+            let help = "keep one of `from_file` and `default`";
+            return self.wrong(default.span, "`from_file` gives the value already.", help);
+        }
+        if let Some(node) = one_of {
+            declaration.one_of = self.words(&declaration.ty, node)?;
+        }
+        self.soundly_awaited(&declaration)?;
+        Some(declaration)
+    }
+
+    /// Reports a wrong declaration.
+    pub(in crate::config) fn wrong<T>(&self, span: Span, detail: &str, help: &str) -> Option<T> {
+        self.problems.push(
+            Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
+                .at(span, "")
+                .detail(detail)
+                .help(help),
+        );
+        None
+    }
+
+    /// Reads the values of `one_of`.
+    fn words(&self, ty: &VariableType, node: &Node) -> Option<Vec<Value>> {
+        match VariableType::List(Box::new(ty.clone())).read(node) {
+            Ok(Value::List(words)) => {
+                let twice = words.iter().enumerate().find(|(n, word)| words[..*n].contains(word));
+                if let Some((_, word)) = twice {
+                    let detail = format!(
+                        "`one_of` says `{}` twice.",
+                        crate::config::syntax::quoting::shown(&word.to_string())
+                    );
+                    return self.wrong(node.span, &detail, "say each value once");
+                }
+                if words.is_empty() {
+                    let help = "list the values that it takes, or remove the line";
+                    return self.wrong(node.span, "`one_of` has no values: nothing fits.", help);
+                }
+                Some(words)
+            }
+            Ok(_) => Some(Vec::new()),
+            Err(slip) => {
+                self.problems.push(crate::config::diagnostics::messages::mismatch(&slip, node.span));
+                None
+            }
+        }
+    }
+
+    fn value(
+        &mut self,
+        name: &Name,
+        declaration: &Declaration<'d>,
+        givers: &Givers<'d, '_>,
+    ) -> Option<Value> {
+        let Some(given) = self.given(name, declaration, givers) else {
+            self.problems.push(missing(name, declaration));
+            return None;
+        };
+        let place = given.span.unwrap_or(declaration.entry.key_span);
+        let value = match given.value {
+            Ok(value) => value,
+            Err(slip) => {
+                let slip = if self.var_files.contains(&place.source) {
+                    Mismatch::new(slip.code, slip.summary, format!("It takes {}.", declaration.ty.name()))
+                } else {
+                    slip
+                };
+                let mut problem = crate::config::diagnostics::messages::mismatch(&slip, place);
+                problem.code = codes::VARIABLE_TYPE;
+                problem.summary = "a variable's value has the wrong type".into();
+                problem.detail = Some(format!("vars.{name}, set by {}: {}", given.by, slip.detail));
+                if given.span.is_none() {
+                    problem.fix = None;
+                }
+                self.problems.push(problem);
+                return None;
+            }
+        };
+        if let Some(span) = given.span {
+            self.scope.var_places.insert(name.clone(), span);
+        }
+        if given.by != "default" {
+            self.scope
+                .var_origins
+                .insert(name.clone(), Name::new(format!("vars.{name}, set by {}", given.by)));
+        }
+        // `{ from_file: … }` stands in their place without their text.
+        let nodes = declaration.default.into_iter().chain(givers.environment.iter().map(|e| &e.value));
+        let mut texts = nodes.filter(|node| node.scalar().is_some());
+        let in_files = texts.any(|node| Some(node.span) == given.span);
+        let tells_nothing = |secret: &Secret| self.is_awaited(name, secret) || secret.expose() == Some("");
+        let written = in_files && !matches!(&value, Value::Secret(secret) if tells_nothing(secret));
+        if declaration.ty == VariableType::Secret && written && !self.var_files.contains(&place.source) {
+            self.problems.push(
+                Diagnostic::warning(codes::SECRET_IN_FILE, "a secret is written in a file of the stack")
+                    .at(place, "")
+                    .detail("Whoever can read the files, or their history, can read it.")
+                    .help(format!("give it by {}, a variable file or `from_file`", variable(name))),
+            );
+        }
+        if declaration.ty == VariableType::Secret && given.by == FLAG {
+            self.problems.push(
+                Diagnostic::warning(codes::SECRET_IN_FILE, "a secret is given on the command line")
+                    .at(place, "")
+                    .detail("Every user of the machine can read the arguments of a process, and shells keep them.")
+                    .help(format!("give it by {}, a variable file or `from_file`", variable(name))),
+            );
+        }
+        let value = self.checked(name, declaration, value, &given.by, place)?;
+        Some(self.with_name(name, value))
+    }
+
+    /// Names a secret after its variable: that is what plans know the expressions over it by.
+    fn with_name(&self, name: &Name, value: Value) -> Value {
+        match value {
+            Value::Secret(secret) => {
+                Value::Secret(secret.named(&format!("vars.{}", self.variable_path(name))))
+            }
+            value => value,
+        }
+    }
+
+    /// Returns what a variable is when nobody gives it a value.
+    pub(in crate::config) fn by_itself(&self, name: &Name, declaration: &Declaration<'d>) -> Option<Value> {
+        let elsewhere = declaration.awaited.is_some() || declaration.from_file.is_some();
+        if self.secrets == Giving::Withheld && elsewhere && declaration.ty == VariableType::Secret {
+            return Some(self.with_name(name, Value::Secret(Secret::withheld())));
+        }
+        let (value, node) = match (declaration.awaited, declaration.from_file, declaration.default) {
+            (Some(entry), ..) => (self.awaited(name, declaration, entry), &entry.value),
+            (None, Some(file), _) => (self.secret_file(&declaration.ty, &file.value), &file.value),
+            (None, None, Some(node)) => (self.read_value(name, declaration, node), node),
+            (None, None, None) => return None,
+        };
+        match value {
+            Ok(value) => {
+                let value = self.checked(name, declaration, value, "default", node.span)?;
+                Some(self.with_name(name, value))
+            }
+            Err(slip) => {
+                let mut problem = crate::config::diagnostics::messages::mismatch(&slip, node.span);
+                problem.code = codes::VARIABLE_TYPE;
+                self.problems.push(problem);
+                None
+            }
+        }
+    }
+
+    /// Tells whether a variable has a value when nobody gives it one.
+    pub(in crate::config) fn has_default(declaration: &Declaration<'d>) -> bool {
+        declaration.awaited.is_some() || declaration.from_file.is_some() || declaration.default.is_some()
+    }
+
+    /// Returns the strongest value: flag, process environment, file, environment, default.
+    fn given(&self, name: &Name, declaration: &Declaration<'d>, givers: &Givers<'d, '_>) -> Option<Given> {
+        let ty = &declaration.ty;
+        if let Some(text) = givers.request.vars.get(name) {
+            return Some(Given { value: ty.parse_value(text), by: FLAG.into(), span: None });
+        }
+        // No shell has a `-` in a variable's name.
+        let plain = || Name::new(name.to_lowercase().replace('-', "_"));
+        // Where a CI system has no such secret it gives an empty text, and nobody's secret is one.
+        let empty = |text: &&Secret| *ty == VariableType::Secret && text.expose() == Some("");
+        let from_process = &givers.request.env_vars;
+        let named = from_process.get(name).or_else(|| from_process.get(&plain()));
+        if let Some(text) = named.filter(|text| !empty(text)) {
+            let by = Name::new(variable(name));
+            let value = ty.parse_value(text.expose().unwrap_or_default()).map_err(|slip| {
+                // What the process environment holds may be secret whatever its type.
+                Mismatch { detail: format!("It takes {}.", ty.name()), fix: None, ..slip }
+            });
+            return Some(Given { value, by, span: None });
+        }
+        for (path, document) in givers.var_files {
+            if let Some(entry) = document.root.iter().find(|entry| entry.key == *name) {
+                // Whoever gives a secret gives it as it is, whatever stands in it.
+                let literal = *ty == VariableType::Secret && entry.value.scalar().is_some();
+                let value = if literal {
+                    ty.read(&entry.value)
+                } else {
+                    self.read_value(name, declaration, &entry.value)
+                };
+                return Some(Given { value, by: path.clone(), span: Some(entry.value.span) });
+            }
+        }
+        if let Some(entry) = givers.environment.iter().find(|entry| entry.key == *name) {
+            let by = Name::new(format!("environments.{}", self.env));
+            return Some(Given {
+                value: self.read_value(name, declaration, &entry.value),
+                by,
+                span: Some(entry.value.span),
+            });
+        }
+        if *ty == VariableType::Secret && self.secrets == Giving::Withheld {
+            let value = Ok(Value::Secret(Secret::withheld()));
+            return Some(Given { value, by: NOBODY.into(), span: None });
+        }
+        if let Some(entry) = declaration.awaited {
+            let value = self.awaited(name, declaration, entry);
+            return Some(Given { value, by: entry.key.clone(), span: Some(entry.value.span) });
+        }
+        if let Some(from_file) = declaration.from_file {
+            let value = self.secret_file(ty, &from_file.value);
+            return Some(Given { value, by: "from_file".into(), span: Some(from_file.value.span) });
+        }
+        let Some(node) = declaration.default else {
+            let spared = *ty == VariableType::Secret && self.secrets == Giving::Spared;
+            let value = || Ok(Value::Secret(Secret::withheld()));
+            return spared.then(|| Given { value: value(), by: NOBODY.into(), span: None });
+        };
+        Some(Given {
+            value: self.read_value(name, declaration, node),
+            by: "default".into(),
+            span: Some(node.span),
+        })
+    }
+
+    /// Reads a value from a file of the configuration; a secret may name a file of its own.
+    fn read_value(
+        &self,
+        name: &Name,
+        declaration: &Declaration<'d>,
+        node: &'d Node,
+    ) -> Result<Value, Mismatch> {
+        let ty = &declaration.ty;
+        if let (VariableType::Secret, NodeValue::Mapping(entries)) = (ty, &node.value)
+            && let [entry] = entries.as_slice()
+        {
+            match entry.key.as_str() {
+                "from_file" | "generate" | "source" if self.secrets == Giving::Withheld => {
+                    return Ok(Value::Secret(Secret::withheld()));
+                }
+                "from_file" => return self.secret_file(ty, &entry.value),
+                "generate" | "source" => return self.awaited(name, declaration, entry),
+                _ => {}
+            }
+        }
+        let computed = |scalar: &Scalar| {
+            let path = scalar.text.strip_prefix('$').filter(|_| *ty != VariableType::Secret);
+            let root = path.and_then(|path| path.split('.').next()).unwrap_or_default();
+            scalar.text.contains("${") || self.is_root(root)
+        };
+        if node.scalar().is_some_and(computed) {
+            return Err(Mismatch::wrong_type("a plain value", "an expression")
+                .help("compute it in `locals`; variables are plain values"));
+        }
+        ty.read(node)
+    }
+
+    fn secret_file(&self, ty: &VariableType, node: &Node) -> Result<Value, Mismatch> {
+        let path = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+        match files::read_text(self.files(), path) {
+            Ok(text) if *ty == VariableType::Secret => {
+                Ok(Value::Secret(Secret::new(text.trim_end_matches(['\r', '\n']))))
+            }
+            Ok(text) => ty.parse_value(text.trim_end_matches(['\r', '\n'])),
+            Err(_) if *ty == VariableType::Secret && self.secrets == Giving::Spared => {
+                Ok(Value::Secret(Secret::withheld()))
+            }
+            Err(why) => {
+                Err(Mismatch::new(codes::CONFINED_PATH, "a file cannot be read", format!("{why}.")))
+            }
+        }
+    }
+
+    /// Checks a value against `one_of` and `check`.
+    pub(in crate::config) fn checked(
+        &self,
+        name: &Name,
+        declaration: &Declaration<'d>,
+        value: Value,
+        by: &str,
+        place: Span,
+    ) -> Option<Value> {
+        let failed = |detail: String| {
+            Diagnostic::error(codes::VARIABLE_CHECK, "a variable's value is not allowed")
+                .at(place, "")
+                .detail(detail)
+        };
+        if matches!(&value, Value::Secret(secret) if secret.is_awaited()) {
+            // It is checked once it is at hand.
+            return Some(value);
+        }
+        let is_shown = !value.is_secret() && self.may_be_shown(by, place);
+        let shown = crate::config::syntax::quoting::shown(&value.to_string());
+        if !declaration.one_of.is_empty() && !declaration.one_of.contains(&value) {
+            let by = format!("vars.{name}, set by {by},");
+            let shown = is_shown.then_some(shown.as_str());
+            self.problems.push(none_of(failed(by), &declaration.one_of, &value, shown));
+            return None;
+        }
+        let Some(check) = declaration.check else { return Some(value) };
+        let text = check.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+        let source = text.strip_prefix("${").and_then(|text| text.strip_suffix('}'));
+        let program = source.map(|source| self.program(source));
+        let (Some(Ok(program)), Some(source)) = (program, source) else {
+            self.problems.push(no_condition(check.span, None));
+            return Some(value);
+        };
+        let mut scope = Scope { budget: Some(self.budget), ..Scope::default() };
+        scope.roots.insert("self".into(), Item::of(&value));
+        scope.roots.insert("env".into(), Item::of_text(&self.env));
+        scope.roots.insert("stack".into(), Item::of_text(&self.stack));
+        let verdict = match program.evaluate(&scope) {
+            Ok(Value::Bool(verdict)) => Some(verdict),
+            // A check over a secret gives a secret; only its truth is used here.
+            Ok(Value::Secret(Secret::Derived(derived))) => {
+                derived.expose().as_ref().and_then(Value::as_bool)
+            }
+            Ok(other) => {
+                self.problems.push(no_condition(check.span, Some(&other)));
+                return Some(value);
+            }
+            // What fails may be said in words of the value.
+            Err(EvaluationError::Failed(_)) if !is_shown => {
+                let problem = failed(format!("The `check` of vars.{name}, set by {by}, has no value."));
+                self.problems.push(problem.at(check.span, "this check fails"));
+                return None;
+            }
+            Err(error) => {
+                self.problem(Frame::top(None), evaluation_problem(&error, check.span, Some(source)));
+                return None;
+            }
+        };
+        if verdict != Some(true) {
+            let problem = if is_shown {
+                failed(format!("vars.{name}, set by {by}, is `{shown}`."))
+            } else {
+                failed(format!("vars.{name}, set by {by}, is not what its `check` allows."))
+            };
+            self.problems.push(problem.at(check.span, "this check fails"));
+            return None;
+        }
+        Some(value)
+    }
+
+    /// Tells whether a value stands where whoever reads messages reads it anyway: not in a variable file, nor
+    /// in the process's environment or a file of its own.
+    fn may_be_shown(&self, by: &str, place: Span) -> bool {
+        let is_open = ["default", "--var"].contains(&by)
+            || ["environments.", "use."].iter().any(|of| by.starts_with(of));
+        is_open && !self.var_files.contains(&place.source)
+    }
+
+    /// Reports values for variables that nobody declared.
+    fn undeclared_values(&self, declared: &Entries<'d>, givers: &Givers<'d, '_>) {
+        let problem = |name: &str, by: &str| {
+            let problem = Diagnostic::error(codes::UNDECLARED_VARIABLE, "this variable is not declared")
+                .detail(format!("{by} gives a value to `{name}`, and no `vars` block declares it."));
+            match nearest(name, declared.keys().map(Name::as_str)) {
+                Some(near) => problem.help(format!("did you mean `{near}`?")),
+                None => problem.help("declare it under `vars`, or leave the value out"),
+            }
+        };
+        for name in givers.request.vars.keys().filter(|name| !declared.contains_key(*name)) {
+            self.problems.push(problem(name, "--var"));
+        }
+        let files = givers
+            .var_files
+            .iter()
+            .flat_map(|(path, document)| document.root.iter().map(move |entry| (path.to_string(), entry)));
+        let environment = format!("environments.{}", self.env);
+        let entries = files.chain(givers.environment.iter().map(|entry| (environment.clone(), entry)));
+        let others = givers.others.iter().flat_map(|(name, vars)| {
+            let by = Name::new(format!("environments.{name}"));
+            vars.iter().map(move |entry| (by.to_string(), entry))
+        });
+        for (by, entry) in entries.chain(others).filter(|(_, entry)| !declared.contains_key(&entry.key)) {
+            let problem = problem(&entry.key, &by).first_at(entry.key_span);
+            // A line that is broken may begin with a secret.
+            self.problems.push(if self.var_files.contains(&entry.key_span.source) {
+                problem.detail(format!(
+                    "{by} gives a value, on this line, to a variable that no `vars` block declares."
+                ))
+            } else {
+                problem
+            });
+        }
+    }
+}
+
+/// Ends the problem of a value that `one_of` does not list; `shown` is the value where it may be named.
+fn none_of(mut problem: Diagnostic, one_of: &[Value], value: &Value, shown: Option<&str>) -> Diagnostic {
+    let words: Vec<String> = one_of.iter().map(Value::to_string).collect();
+    let listed = match words.len() {
+        many if value.is_secret() => format!("the {many} that its `one_of` lists"),
+        _ => words.join(", "),
+    };
+    let near = shown.and_then(|shown| nearest(shown, words.iter().map(String::as_str)));
+    problem.help = near.map(|near| format!("did you mean `{near}`?"));
+    problem.detail = problem.detail.map(|by| match shown {
+        Some(shown) => format!("{by} is `{shown}`; it takes one of {listed}."),
+        None => format!("{by} is none of {listed}."),
+    });
+    problem
+}
+
+/// Returns the problem of a type that there is not.
+fn no_type(node: &Node) -> Diagnostic {
+    let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+    let known: Vec<&str> = keywords::names(keywords::TYPES).collect();
+    let problem = Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
+        .at(node.span, "")
+        .detail(format!(
+            "`{}` is no type. Types are: {}.",
+            crate::config::syntax::quoting::shown(text),
+            known.join(", ")
+        ));
+    match other_tools::variable_type(text) {
+        Some(right) => problem.help(format!("write `type: {right}`")),
+        None => match nearest(text, known.iter().copied()) {
+            Some(near) => problem.help(format!("did you mean `{near}`?")).fix(node.span, near),
+            None => problem.help("write one of these"),
+        },
+    }
+}
+
+fn missing(name: &Name, declaration: &Declaration<'_>) -> Diagnostic {
+    let problem = Diagnostic::error(codes::MISSING_VARIABLE, "a variable has no value")
+        .at(declaration.entry.key_span, "declared here without a default")
+        .detail(format!("vars.{name} takes {}.", declaration.ty.name()));
+    let variable = variable(name);
+    match declaration.ty {
+        // Everybody on a machine can read what its commands were given.
+        VariableType::Secret => problem.asks(name.clone()).help(format!(
+            "give it by {variable}, or by a line `{name}: …` in a file of your own that `--var-file` names; `plan` and `apply` ask for it on a terminal; a flag would show it to whoever lists this machine's processes"
+        )),
+        _ => problem.help(format!(
+            "give it in one of three ways: `--var {name}=…`, {variable}=…, or a line `{name}: …` in a file given by `--var-file`"
+        )),
+    }
+}
+
+/// Returns the variable of the process environment that gives a variable its value.
+fn variable(name: &str) -> String {
+    format!("STEAD_VAR_{}", name.to_uppercase().replace('-', "_"))
+}
+
+/// Says that a `check` is none; where it has a value, which that is.
+fn no_condition(span: Span, gives: Option<&Value>) -> Diagnostic {
+    let detail = match gives {
+        Some(value) => format!("`check` gives true or false, and this one gives {}.", value.type_name()),
+        None => "`check` is an expression over `self`.".to_owned(),
+    };
+    Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
+        .at(span, "")
+        .detail(detail)
+        .help("write, for example, `check: \"${self >= 1}\"`")
+}

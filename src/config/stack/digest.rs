@@ -1,0 +1,139 @@
+//! The digest of a resolved configuration: equal when it wants the same, whatever it looks like.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::model::{
+    Awaited, Confirm, Environment, Lifecycle, OnRemove, Output, Resource, SecretOrigin, SecretSink,
+};
+use super::policy::Policy;
+use crate::model::address::{Address, Name};
+use crate::model::digest::JsonDigest;
+use crate::model::expression::Expression;
+
+/// One resource, as the digest sees it. Places are not part of it; secrets are there by the names of
+/// their variables, and what is computed from them by its expression.
+#[derive(Serialize)]
+struct Seen<'r> {
+    address: &'r Address,
+    kind: &'static str,
+    attributes: BTreeMap<&'r Name, Cow<'r, Expression>>,
+    protect: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    final_snapshot: bool,
+    keep: bool,
+    /// Consent to lose its data is part of what is reviewed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    delete: bool,
+    ignore_drift: Vec<(&'r Name, Option<String>)>,
+    replace: Option<crate::model::schema::ReplaceOrder>,
+    timeouts: [Option<u64>; 3],
+    depends_on: &'r [Address],
+    project: Option<Cow<'r, Expression>>,
+    deliver_secret: Option<(&'r str, Option<&'r Name>)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    exclusive: Vec<&'r Name>,
+}
+
+/// A generated or asked secret, as the digest sees it: where it comes from and where it is delivered.
+#[derive(Serialize)]
+struct SeenSecret<'s> {
+    name: &'s Name,
+    length: Option<usize>,
+    deliver: Option<(&'s str, Option<&'s Name>)>,
+    source: Option<&'s Name>,
+}
+
+/// The parts of a configuration that its digest is made of.
+pub(in crate::config) struct Parts<'s> {
+    pub(in crate::config) name: &'s Name,
+    pub(in crate::config) environment: &'s Environment,
+    pub(in crate::config) outputs: &'s BTreeMap<Name, Output>,
+    pub(in crate::config) policies: &'s [Policy],
+    pub(in crate::config) awaited: &'s BTreeMap<Name, Awaited>,
+}
+
+/// Returns the whole SHA-256: 64 hexadecimal digits.
+///
+/// # Errors
+/// When a part cannot be written as JSON.
+pub(in crate::config) fn digest<'r>(
+    parts: &Parts<'_>,
+    resources: impl Iterator<Item = &'r Resource>,
+) -> Result<String, serde_json::Error> {
+    let Parts { name, environment, outputs, policies, awaited } = parts;
+    let mut digest = JsonDigest::new("stead configuration 2");
+    digest.add(&(name, &environment.name, environment.confirm == Confirm::Typed))?;
+    for resource in resources {
+        digest.add(&seen(resource))?;
+    }
+    for (name, output) in *outputs {
+        digest.add(&("output", name, output.expression.bound()))?;
+    }
+    for policy in *policies {
+        let on: Vec<&str> = policy.on.iter().map(|kind| kind.name).collect();
+        digest.add(&("policy", &policy.name, on, &policy.deny.source))?;
+    }
+    for (name, awaited) in *awaited {
+        digest.add(&("secret", seen_secret(name, awaited)))?;
+    }
+    Ok(digest.finish())
+}
+
+fn seen_secret<'s>(name: &'s Name, awaited: &'s Awaited) -> SeenSecret<'s> {
+    match &awaited.origin {
+        SecretOrigin::Generated { length, deliver } => SeenSecret {
+            name,
+            length: Some(*length),
+            deliver: deliver.as_ref().map(seen_sink),
+            source: None,
+        },
+        SecretOrigin::Source(source) => {
+            SeenSecret { name, length: None, deliver: None, source: Some(source) }
+        }
+    }
+}
+
+fn seen_sink(sink: &SecretSink) -> (&str, Option<&Name>) {
+    match sink {
+        SecretSink::File(path) => (path.as_str(), None),
+        SecretSink::EnvFile { path, variable } => (path.as_str(), Some(variable)),
+        SecretSink::Program(name) => ("", Some(name)),
+    }
+}
+
+fn seen(resource: &Resource) -> Seen<'_> {
+    let Lifecycle { protect, on_remove, ignore_drift, replace, timeouts, final_snapshot, protect_span: _ } =
+        &resource.lifecycle;
+    Seen {
+        address: &resource.address,
+        kind: resource.kind.name,
+        attributes: resource
+            .attributes
+            .iter()
+            .map(|(name, setting)| (name, setting.expression.bound()))
+            .collect(),
+        protect: *protect,
+        final_snapshot: *final_snapshot,
+        keep: *on_remove == OnRemove::Keep,
+        delete: *on_remove == OnRemove::Delete,
+        ignore_drift: ignore_drift
+            .iter()
+            .map(|ignored| (&ignored.attribute, ignored.until.map(|date| date.to_string())))
+            .collect(),
+        replace: *replace,
+        timeouts: [timeouts.create, timeouts.update, timeouts.delete]
+            .map(|time| time.map(|time| time.as_secs())),
+        depends_on: &resource.depends_on,
+        project: resource.project.as_ref().map(Expression::bound),
+        deliver_secret: resource.deliver_secret.as_ref().map(seen_sink),
+        exclusive: resource
+            .attributes
+            .iter()
+            .filter(|(_, setting)| setting.exclusive)
+            .map(|(name, _)| name)
+            .collect(),
+    }
+}

@@ -1,0 +1,99 @@
+//! What an expression comes to as far as the configuration alone tells: a reference to what another block
+//! says has that value. Pure.
+
+use std::cell::Cell;
+
+use super::model::Stack;
+use crate::model::address::Address;
+use crate::model::budget::Budget;
+use crate::model::expression::{Expression, Lookup};
+use crate::model::schema::Presence;
+use crate::model::value::{Attributes, Value};
+
+/// How far a value is followed from block to block.
+const MOST_STEPS: usize = 64;
+/// How many values are followed for one expression: a block may name each of two before it twice.
+const MOST_VALUES: usize = 10_000;
+
+/// Returns an expression with everything in its place that blocks say; what only live objects tell stays.
+#[must_use]
+pub fn configured(stack: &Stack, expression: &Expression) -> Expression {
+    Written { stack, steps: Cell::new(0), values: Cell::new(0), budget: Budget::default() }
+        .settled(expression)
+}
+
+/// The blocks, as expressions see them.
+struct Written<'s> {
+    stack: &'s Stack,
+    steps: Cell<usize>,
+    values: Cell<usize>,
+    budget: Budget,
+}
+
+impl Written<'_> {
+    fn settled(&self, expression: &Expression) -> Expression {
+        match expression {
+            Expression::List(parts) => {
+                Expression::List(parts.iter().map(|part| self.settled(part)).collect())
+            }
+            Expression::Map(map) => {
+                Expression::Map(map.iter().map(|(key, part)| (key.clone(), self.settled(part))).collect())
+            }
+            Expression::Value(_) => expression.clone(),
+            other => match other.evaluate(self) {
+                Ok(value) if is_known(&value) => Expression::Value(value),
+                _ => match other {
+                    Expression::Text(parts) => {
+                        Expression::Text(parts.iter().map(|part| self.settled(part)).collect())
+                    }
+                    other => other.clone(),
+                },
+            },
+        }
+    }
+
+    /// Returns what a block says of an attribute; `None` where it says nothing, or nothing known.
+    fn written(&self, address: &Address, name: &str) -> Option<Value> {
+        let resource = self.stack.resources.get(address)?;
+        let setting = resource.attributes.get(name)?;
+        let steps = self.steps.get();
+        if steps == MOST_STEPS || self.values.get() == MOST_VALUES {
+            return None;
+        }
+        self.values.set(self.values.get() + 1);
+        self.steps.set(steps + 1);
+        let value = setting.expression.evaluate(self);
+        self.steps.set(steps);
+        match (value.ok()?, resource.kind.attribute(name)?.presence) {
+            (Value::Null, Presence::Default(literal)) => Some(literal.value()),
+            (Value::Null, _) => None,
+            (value, _) => Some(value),
+        }
+    }
+}
+
+impl Lookup for Written<'_> {
+    fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
+        let known = attribute.and_then(|name| self.written(address, name));
+        known.unwrap_or_else(|| Value::Unknown(vec![address.clone()]))
+    }
+
+    fn object(&self, address: &Address) -> (Attributes, bool) {
+        let Some(resource) = self.stack.resources.get(address) else { return (Attributes::new(), false) };
+        let names = resource.attributes.keys();
+        let known = names.filter_map(|name| Some((name.clone(), self.written(address, name)?)));
+        (known.filter(|(_, value)| is_known(value)).collect(), false)
+    }
+
+    fn budget(&self) -> Option<&Budget> {
+        Some(&self.budget)
+    }
+}
+
+fn is_known(value: &Value) -> bool {
+    match value {
+        Value::List(items) => items.iter().all(is_known),
+        Value::Map(map) => map.values().all(is_known),
+        value => !value.is_unknown(),
+    }
+}

@@ -1,0 +1,91 @@
+//! What the text of a file may become: `Values` counts what one file holds, and what its aliases repeat is
+//! charged to the stack's `Budget`, so that memory stays in proportion to what is written.
+
+use super::document::{Document, Entry, Node, NodeValue};
+use super::limits::MAX_NODES;
+use crate::config::diagnostics::messages::too_large;
+use crate::model::budget::{Budget, Exceeded};
+use crate::model::diagnostic::Diagnostic;
+use crate::model::source::Source;
+
+/// Values that a file may produce besides ten for each of its bytes: small files may repeat freely.
+const BASE: usize = 100_000;
+
+/// Values that a large file may repeat: more than a stack may.
+const MOST_REPEATED: usize = 600_000;
+
+/// What a node that an alias repeats is charged: it is larger than a value, and an editor keeps it twice.
+const REPEATED_NODES: usize = 4;
+
+/// How many values a file may still produce.
+#[derive(Debug)]
+pub(in crate::config) struct Values {
+    left: usize,
+}
+
+impl Values {
+    /// Returns the values that a text of so many bytes may produce.
+    pub(in crate::config) fn new(bytes: usize) -> Self {
+        let most = bytes.saturating_add(MOST_REPEATED).min(MAX_NODES);
+        Self { left: bytes.saturating_mul(10).saturating_add(BASE).min(most) }
+    }
+
+    /// Spends some of it; false when it does not suffice.
+    pub(in crate::config) fn spend(&mut self, values: usize) -> bool {
+        let left = self.left.checked_sub(values);
+        self.left = left.unwrap_or(self.left);
+        left.is_some()
+    }
+}
+
+/// Adds what a file allows to the stack's budget, and charges what its aliases repeat.
+pub(in crate::config) fn charge_repeated(
+    budget: &Budget,
+    source: &Source,
+    document: &Document,
+) -> Result<(), Box<Diagnostic>> {
+    budget.add_file(source.text.len());
+    let all = document.root.iter().map(|entry: &Entry| &entry.value);
+    let mut open: Vec<&Node> = all.collect();
+    while let Some(node) = open.pop() {
+        if let Some(at) = node.through
+            && budget.charge_nodes(REPEATED_NODES).is_err()
+        {
+            return Err(Box::new(too_large(at)));
+        }
+        match &node.value {
+            NodeValue::Sequence(items) => open.extend(items),
+            NodeValue::Mapping(entries) => open.extend(entries.iter().map(|entry| &entry.value)),
+            NodeValue::Null | NodeValue::Bare | NodeValue::Scalar(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Charges a copy of a node.
+pub(in crate::config) fn charge_node(budget: &Budget, node: &Node) -> Result<(), Exceeded> {
+    budget.charge_nodes(REPEATED_NODES)?;
+    match &node.value {
+        NodeValue::Sequence(items) => items.iter().try_for_each(|item| charge_node(budget, item)),
+        NodeValue::Mapping(entries) => {
+            entries.iter().try_for_each(|entry| charge_node(budget, &entry.value))
+        }
+        NodeValue::Null | NodeValue::Bare | NodeValue::Scalar(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_grows_with_the_text_and_ends() {
+        let mut small = Values::new(10);
+        assert!(small.spend(BASE + 100));
+        assert!(!small.spend(1));
+        let mut large = Values::new(usize::MAX);
+        assert!(!large.spend(MAX_NODES + 1));
+        assert!(large.spend(MAX_NODES));
+        assert!(!large.spend(1));
+    }
+}

@@ -1,0 +1,293 @@
+//! What a KDL node means: the same tree that YAML gives.
+
+use std::collections::HashMap;
+
+use super::hints;
+use crate::config::syntax::document::{Entry, Form, Node, NodeValue};
+use crate::config::syntax::limits::{duplicate, says_again};
+use crate::config::syntax::unique_keys::Unique;
+use crate::model::address::Name;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::source::Span;
+
+/// Top-level words whose nodes are the items of one list.
+const LISTS: [&str; 3] = ["moved", "import", "removed"];
+
+/// A node as the grammar gives it.
+#[derive(Debug)]
+pub(super) struct Raw {
+    /// Its name and place.
+    pub(super) name: Name,
+    /// Place of the name.
+    pub(super) name_span: Span,
+    /// Values without a key.
+    pub(super) arguments: Vec<Node>,
+    /// `key=value`.
+    pub(super) properties: Unique,
+    /// What stands between braces.
+    pub(super) block: Option<Block>,
+    /// From the first property or brace to the last.
+    pub(super) body: Option<Span>,
+    /// Commented out.
+    pub(super) dropped: bool,
+}
+
+/// The nodes between two braces.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    entries: Unique,
+    items: Vec<Node>,
+    first_item: Option<Span>,
+}
+
+/// The top level while it is read.
+pub(super) struct Root<'a> {
+    is_kind: &'a dyn Fn(&str) -> bool,
+    words: Vec<Word>,
+    index: HashMap<Name, usize>,
+}
+
+/// One top-level word, and all nodes of it.
+pub(super) struct Word {
+    key: Name,
+    key_span: Span,
+    span: Span,
+    content: Content,
+}
+
+/// What the nodes of one top-level word add up to.
+enum Content {
+    /// Blocks by name.
+    Names(Unique),
+    /// Items.
+    List(Vec<Node>),
+    /// One value.
+    Value(Node),
+}
+
+impl Raw {
+    /// Returns the place of all that follows the name, or of the name alone.
+    fn value_span(&self) -> Span {
+        let first = self.arguments.first().map(|node| node.span);
+        let last = self.arguments.last().map(|node| node.span);
+        match (first, last, self.body) {
+            (Some(first), Some(last), None) => first.to(last),
+            (_, _, Some(body)) => body,
+            _ => self.name_span,
+        }
+    }
+
+    fn has_body(&self) -> bool {
+        self.body.is_some()
+    }
+}
+
+impl Block {
+    /// Adds a node that stands between the braces.
+    pub(super) fn add(&mut self, raw: Raw, problems: &mut Vec<Diagnostic>) {
+        let (key, key_span) = (raw.name.clone(), raw.name_span);
+        let value = nested(raw, problems);
+        if key == "-" {
+            self.first_item.get_or_insert(key_span);
+            self.items.push(value);
+        } else {
+            insert(&mut self.entries, Entry { key, key_span, value }, problems);
+        }
+    }
+}
+
+/// Adds an entry, or says that its key is taken.
+fn insert(entries: &mut Unique, entry: Entry, problems: &mut Vec<Diagnostic>) {
+    match entries.get(&entry.key) {
+        Some(first) => told_once(problems, duplicate(&entry.key, first.key_span, entry.key_span)),
+        None => entries.push(entry),
+    }
+}
+
+fn told_once(problems: &mut Vec<Diagnostic>, problem: Diagnostic) {
+    if !says_again(problems.last(), &problem) {
+        problems.push(problem);
+    }
+}
+
+/// Returns what a node below the top level stands for.
+fn nested(mut raw: Raw, problems: &mut Vec<Diagnostic>) -> Node {
+    let span = raw.value_span();
+    if let (Some(first), Some(body)) = (raw.arguments.first(), raw.body) {
+        problems.push(hints::value_and_block(&raw.name, raw.name_span, first.span, body));
+    }
+    let value = match raw.arguments.len() {
+        _ if raw.has_body() => body(raw, problems),
+        0 => NodeValue::Bare,
+        1 => sole(raw.arguments.remove(0).value),
+        _ => NodeValue::Sequence(raw.arguments),
+    };
+    Node { value, span, through: None }
+}
+
+/// The only argument of a node: a list of one, where a list is wanted.
+fn sole(value: NodeValue) -> NodeValue {
+    match value {
+        NodeValue::Scalar(mut scalar) => {
+            scalar.sole_argument = true;
+            NodeValue::Scalar(scalar)
+        }
+        other => other,
+    }
+}
+
+/// Properties and block as one value: a list when every child is `-`, else a mapping.
+fn body(raw: Raw, problems: &mut Vec<Diagnostic>) -> NodeValue {
+    let mut entries = raw.properties;
+    let block = raw.block.unwrap_or_default();
+    for entry in block.entries.into_entries() {
+        insert(&mut entries, entry, problems);
+    }
+    match (block.first_item, entries.entries().first()) {
+        (Some(_), None) => NodeValue::Sequence(block.items),
+        (Some(item), Some(entry)) => {
+            problems.push(hints::mixed_list(item, entry.key_span));
+            NodeValue::Mapping(entries.into_entries())
+        }
+        _ => NodeValue::Mapping(entries.into_entries()),
+    }
+}
+
+impl<'a> Root<'a> {
+    /// Returns an empty top level.
+    pub(super) fn new(is_kind: &'a dyn Fn(&str) -> bool) -> Self {
+        Self { is_kind, words: Vec::new(), index: HashMap::new() }
+    }
+
+    /// Adds a top-level node.
+    pub(super) fn add(&mut self, raw: Raw, problems: &mut Vec<Diagnostic>) {
+        if LISTS.contains(&raw.name.as_str()) {
+            self.item(raw, problems);
+        } else if (self.is_kind)(&raw.name) {
+            self.kind(raw, problems);
+        } else if raw.arguments.len() == 1 && raw.has_body() {
+            self.named(raw, problems);
+        } else {
+            let (key, key_span, span) = (raw.name.clone(), raw.name_span, raw.value_span());
+            let content = Content::Value(nested(raw, problems));
+            self.word(Word { key, key_span, span, content }, problems);
+        }
+    }
+
+    /// Adds a word that may stand only once.
+    fn word(&mut self, word: Word, problems: &mut Vec<Diagnostic>) {
+        if let Some(first) = self.index.get(&word.key).and_then(|at| self.words.get(*at)) {
+            told_once(problems, duplicate(&word.key, first.key_span, word.key_span));
+            return;
+        }
+        self.index.insert(word.key.clone(), self.words.len());
+        self.words.push(word);
+    }
+
+    fn item(&mut self, raw: Raw, problems: &mut Vec<Diagnostic>) {
+        let (key, key_span, span) = (raw.name.clone(), raw.name_span, raw.value_span());
+        let new = match nested(raw, problems) {
+            Node { value: NodeValue::Sequence(items), .. } => items,
+            item => vec![item],
+        };
+        let known = self.index.get(&key).and_then(|at| self.words.get_mut(*at));
+        if let Some(Word { content: Content::List(items), .. }) = known {
+            items.extend(new);
+        } else {
+            self.word(Word { key, key_span, span, content: Content::List(new) }, problems);
+        }
+    }
+
+    /// A node of a resource kind: its one argument is the block's name.
+    fn kind(&mut self, raw: Raw, problems: &mut Vec<Diagnostic>) {
+        match (raw.arguments.as_slice(), raw.properties.entries()) {
+            ([_], _) => self.named(raw, problems),
+            ([], []) => self.names(raw, problems),
+            ([], [property, ..]) => {
+                let at = property.key_span;
+                problems.push(hints::block_name(&raw.name, at, "an attribute, but no name before it"));
+            }
+            ([_, second, ..], _) => {
+                problems.push(hints::block_name(&raw.name, second.span, "a second name"));
+            }
+        }
+    }
+
+    /// `vpc { main …; other … }`: several blocks at once.
+    fn names(&mut self, raw: Raw, problems: &mut Vec<Diagnostic>) {
+        let span = raw.value_span();
+        let block = raw.block.unwrap_or_default();
+        if let Some(item) = block.first_item {
+            problems.push(hints::block_name(&raw.name, item, "an item without a name"));
+        }
+        for entry in block.entries.into_entries() {
+            self.block(&raw.name, raw.name_span, span, entry, problems);
+        }
+        if !self.index.contains_key(&raw.name) {
+            let content = Content::Names(Unique::default());
+            self.word(Word { key: raw.name, key_span: raw.name_span, span, content }, problems);
+        }
+    }
+
+    /// `vpc main …`: one block.
+    fn named(&mut self, mut raw: Raw, problems: &mut Vec<Diagnostic>) {
+        let argument = raw.arguments.remove(0);
+        let name = argument.scalar().filter(|scalar| scalar.form != Form::Boolean);
+        let Some(name) = name.map(|scalar| scalar.text.clone()) else {
+            problems.push(hints::block_name(&raw.name, argument.span, "this is no name"));
+            return;
+        };
+        let span = raw.body.map_or(argument.span, |body| argument.span.to(body));
+        let (word, word_span) = (raw.name.clone(), raw.name_span);
+        raw.name_span = argument.span;
+        let value = nested(raw, problems);
+        let entry = Entry { key: name, key_span: argument.span, value };
+        self.block(&word, word_span, span, entry, problems);
+    }
+
+    fn block(
+        &mut self,
+        word: &Name,
+        word_span: Span,
+        span: Span,
+        entry: Entry,
+        problems: &mut Vec<Diagnostic>,
+    ) {
+        let known = self.index.get(word).and_then(|at| self.words.get_mut(*at));
+        if let Some(Word { content: Content::Names(names), .. }) = known {
+            insert(names, entry, problems);
+            return;
+        }
+        let mut names = Unique::default();
+        names.push(entry);
+        let content = Content::Names(names);
+        self.word(Word { key: word.clone(), key_span: word_span, span, content }, problems);
+    }
+
+    /// Returns all words.
+    pub(super) fn finish(self) -> Vec<Word> {
+        self.words
+    }
+}
+
+impl Word {
+    /// Tells what its nodes add up to: blocks by name, or one value; `None` is items.
+    pub(super) fn names_blocks(&self) -> Option<bool> {
+        match self.content {
+            Content::Names(_) => Some(true),
+            Content::Value(_) => Some(false),
+            Content::List(_) => None,
+        }
+    }
+
+    /// Returns it as the tree has it.
+    pub(super) fn into_entry(self) -> Entry {
+        let node = |value| Node { value, span: self.span, through: None };
+        let value = match self.content {
+            Content::Names(names) => node(NodeValue::Mapping(names.into_entries())),
+            Content::List(items) => node(NodeValue::Sequence(items)),
+            Content::Value(value) => value,
+        };
+        Entry { key: self.key, key_span: self.key_span, value }
+    }
+}

@@ -1,0 +1,213 @@
+//! A text that was read before and has changed in one place: only the top-level node around the change is read
+//! again.
+//!
+//! Whatever could reach beyond that node leads back to reading the whole: it gives nothing then.
+
+use std::ops::Range;
+
+use super::read;
+use crate::config::syntax::document::{Document, Entry, NodeValue};
+use crate::model::source::{SourceId, Span, shared_ends};
+
+/// What is read behind a piece that is not the last: if it is a node of its own there, the piece ends with its
+/// last line, and leaves nothing open.
+const BEHIND: &str = "_";
+
+/// Makes of what reading `old` gave what reading `new` would give; `None` where only that can tell, and then
+/// all is as it was.
+pub(in crate::config) fn again(
+    document: &mut Document,
+    old: &str,
+    new: &str,
+    is_kind: &dyn Fn(&str) -> bool,
+) -> Option<()> {
+    let changed = around(document, old, new)?;
+    let delta = i64::try_from(new.len()).ok()? - i64::try_from(old.len()).ok()?;
+    let end = usize::try_from(i64::try_from(changed.end).ok()? + delta).ok()?;
+    let is_last = changed.end == old.len();
+    let only = |text: &str| only(document.source, text, is_last, is_kind);
+    let (was, was_named) = only(&old[changed.clone()])?;
+    let (mut word, named) = only(new.get(changed.start..end)?)?;
+    let at = document.root.iter().position(|entry| entry.key == was.key)?;
+    if word.key != was.key || named != was_named {
+        return None;
+    }
+    word.shift(0, i64::try_from(changed.start).ok()?);
+    let piece = Span {
+        source: document.source,
+        start: u32::try_from(changed.start).ok()?,
+        end: u32::try_from(changed.end).ok()?,
+    };
+    if named {
+        renewed(document, at, word, piece, delta)
+    } else {
+        replaced(document, at, word, piece, delta)
+    }
+}
+
+/// Returns the node at the top level that holds everything that changed, with the lines up to the next one.
+fn around(document: &Document, old: &str, new: &str) -> Option<Range<usize>> {
+    let (from, tail) = shared_ends(old.as_bytes(), new.as_bytes());
+    let to = old.len() - tail;
+    let (mut start, mut end) = (None, old.len());
+    for begin in document.root.iter().flat_map(|word| begins(word, old)) {
+        if begin <= from {
+            start = start.max(Some(begin));
+        } else {
+            end = end.min(begin);
+        }
+    }
+    let start = start?;
+    // A byte order mark counts at the beginning of a file only.
+    let is_plain = !new.get(start..)?.starts_with('\u{feff}');
+    // A change that touches the end may join what stands behind it.
+    (is_plain && (to < end || end == old.len())).then_some(start..end)
+}
+
+/// Returns where nodes of a top-level word begin, as far as they surely begin a line.
+fn begins<'d>(word: &'d Entry, text: &'d str) -> impl Iterator<Item = usize> + 'd {
+    let line = |at: u32| {
+        let before = text.get(..at as usize)?;
+        let start = before.rfind('\n').map_or(0, |n| n + 1);
+        Some((start, &before[start..]))
+    };
+    let own = line(word.key_span.start).filter(|(_, before)| before.is_empty());
+    let named = blocks(word).unwrap_or_default().iter().filter_map(move |entry| {
+        let (start, before) = line(entry.key_span.start)?;
+        let rest = before.strip_prefix(word.key.as_str())?;
+        (!rest.is_empty() && rest.bytes().all(|b| b == b' ')).then_some(start)
+    });
+    own.map(|(start, _)| start).into_iter().chain(named)
+}
+
+fn blocks(word: &Entry) -> Option<&[Entry]> {
+    match &word.value.value {
+        NodeValue::Mapping(entries) => Some(entries),
+        _ => None,
+    }
+}
+
+/// Returns the only word of a piece, and whether its nodes are blocks with names.
+fn only(id: SourceId, text: &str, is_last: bool, is_kind: &dyn Fn(&str) -> bool) -> Option<(Entry, bool)> {
+    let behind = if is_last { "" } else { BEHIND };
+    let mut words = read::words(id, &format!("{text}{behind}"), is_kind).ok()?;
+    if !is_last {
+        let last = words.pop()?.into_entry();
+        if last.key != BEHIND || last.value.value != NodeValue::Bare {
+            return None;
+        }
+    }
+    let word = words.pop().filter(|_| words.is_empty())?;
+    let named = word.names_blocks()?;
+    Some((word.into_entry(), named))
+}
+
+/// Puts the blocks of a piece in the place of those that stood there; `None` where a name would stand twice.
+fn renewed(document: &mut Document, at: usize, word: Entry, piece: Span, delta: i64) -> Option<()> {
+    let NodeValue::Mapping(new) = word.value.value else { return None };
+    let known = blocks(document.root.get(at)?)?;
+    let first = known.partition_point(|entry| entry.key_span.start < piece.start);
+    let last = known.partition_point(|entry| entry.key_span.start < piece.end);
+    let same = known[first..last].iter().map(|entry| &entry.key).eq(new.iter().map(|entry| &entry.key));
+    let mut others = known[..first].iter().chain(&known[last..]);
+    if !same && others.any(|entry| new.iter().any(|new| new.key == entry.key)) {
+        return None;
+    }
+    move_on(document, piece.end, delta);
+    let place = document.root.get_mut(at)?;
+    // A word stands where its first block does.
+    if place.key_span.start >= piece.start && place.key_span.start < piece.end {
+        (place.key_span, place.value.span) = (word.key_span, word.value.span);
+    }
+    let NodeValue::Mapping(entries) = &mut place.value.value else { return None };
+    entries.splice(first..last, new);
+    Some(())
+}
+
+/// Puts the one value of a word in the place of the one that stood there.
+fn replaced(document: &mut Document, at: usize, word: Entry, piece: Span, delta: i64) -> Option<()> {
+    move_on(document, piece.end, delta);
+    *document.root.get_mut(at)? = word;
+    Some(())
+}
+
+/// Moves all that stands behind a piece.
+fn move_on(document: &mut Document, from: u32, delta: i64) {
+    if delta != 0 {
+        document.root.iter_mut().for_each(|entry| entry.shift(from, delta));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::config::syntax::kdl::parse;
+    use crate::model::source::Source;
+
+    const TEXT: &str = "stead 1\nvars {\n  s default=a\n}\n// about a\nvm a x=1 /* c */ {\n  y p q\n}\nvpc d e=1; vpc f\nvm b x=2\n\nvm {\n  c { t \"\"\"\n    z\n    \"\"\"; u v }\n  g\n}\nvpc h e=1 \\\n  i=2\n/- vm z\nmoved from=a to=b\nvm k\nmoved from=c to=d\npolicy l deny=x\n";
+
+    fn is_kind(word: &str) -> bool {
+        ["vm", "vpc"].contains(&word)
+    }
+
+    fn read(text: &str) -> Option<Document> {
+        parse(SourceId(0), &Source::new("a.kdl", text), &is_kind).ok()
+    }
+
+    #[test]
+    fn one_node_is_read_again() {
+        for (from, to) in [
+            ("x=1", "xy=100"),
+            ("vm b", "vm bb"),
+            ("vm a", "vm aa"),
+            ("/* c */", ""),
+            ("  y p q\n", "  y p q r\n  yy #true\n"),
+            ("vm b x=2\n", "vm b x=2\nvm bb x=3\n"),
+            ("    z\n", "    z\n    zz\n"),
+            ("i=2", "i=22"),
+            ("default=a", "default=ab"),
+            ("stead 1", "stead 2"),
+            ("deny=x", "deny=xx"),
+        ] {
+            let new = TEXT.replacen(from, to, 1);
+            assert_ne!(new, TEXT);
+            let mut found = read(TEXT).unwrap();
+            assert!(again(&mut found, TEXT, &new, &is_kind).is_some(), "{from} → {to}");
+            assert_eq!(Some(found), read(&new), "{from} → {to}");
+        }
+        for (from, to) in [
+            ("vm b", "vm a"),
+            ("vm b", "vpc b"),
+            ("x=2", "x=2 {"),
+            ("vpc f\n", "vpc f \\\n"),
+            ("vpc f\n", "vpc f /-\n"),
+            ("moved from=a", "moved from=b"),
+            ("vm k", "vm k /*"),
+            // The second `moved` is read with what stands above it.
+            ("vm k", "vm k x=1"),
+        ] {
+            let new = TEXT.replacen(from, to, 1);
+            assert_ne!(new, TEXT);
+            let mut kept = read(TEXT).unwrap();
+            assert_eq!(again(&mut kept, TEXT, &new, &is_kind), None, "{from} → {to}");
+            assert_eq!(Some(kept), read(TEXT));
+        }
+    }
+
+    proptest! {
+        /// Whatever is typed wherever: what is given is what reading the whole gives.
+        #[test]
+        fn it_is_what_the_whole_gives(
+            at in 0..TEXT.len(), gone in 0_usize..8, typed in "[abv#'\"{};=/*\\\\\\-\n \u{feff}-]{0,6}",
+        ) {
+            let mut new = TEXT.to_owned();
+            new.replace_range(at..(at + gone).min(TEXT.len()), &typed);
+            let mut found = read(TEXT).unwrap();
+            let wanted =
+                if again(&mut found, TEXT, &new, &is_kind).is_some() { read(&new) } else { read(TEXT) };
+            prop_assert_eq!(Some(found), wanted, "{:?}", new);
+        }
+    }
+}

@@ -1,0 +1,448 @@
+//! The KDL v2 grammar over tokens, with a stack of its own: depth is bounded, recursion is not needed.
+
+use super::document::{Block, Raw, Root, Word};
+use super::hints;
+use super::tokens::{Kind, Stop, Token, Tokens};
+use crate::config::syntax::budget::Values;
+use crate::config::syntax::document::{Document, Entry, Form, Node, NodeValue, Scalar, Syntax};
+use crate::config::syntax::limits::{
+    MAX_DEPTH, MAX_PROBLEMS, VALUE_AND_BLOCK, duplicate, too_deep, too_many_values,
+};
+use crate::config::syntax::unique_keys::Unique;
+use crate::model::address::Name;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::source::{Source, SourceId};
+
+/// Parses a KDL file.
+///
+/// `is_kind` tells the words whose argument is a block's name (`vpc main`) from those whose argument
+/// is a value (`stack shop`).
+///
+/// # Errors
+/// Every problem that could be told apart; likely slips get the corrected text.
+pub fn parse(
+    id: SourceId,
+    source: &Source,
+    is_kind: &dyn Fn(&str) -> bool,
+) -> Result<Document, Vec<Diagnostic>> {
+    let root = words(id, &source.text, is_kind)?.into_iter().map(Word::into_entry).collect();
+    Ok(Document { source: id, syntax: Syntax::Kdl, root })
+}
+
+/// Returns the top-level words of a text.
+pub(super) fn words(
+    id: SourceId,
+    text: &str,
+    is_kind: &dyn Fn(&str) -> bool,
+) -> Result<Vec<Word>, Vec<Diagnostic>> {
+    let mut reader = Reader {
+        tokens: Tokens::new(id, text),
+        root: Root::new(is_kind),
+        open: Vec::new(),
+        values: Values::new(text.len()),
+    };
+    let ended = reader.run();
+    let problems = reader.tokens.problems;
+    if ended.is_err() || !problems.is_empty() { Err(problems) } else { Ok(reader.root.finish()) }
+}
+
+struct Reader<'a> {
+    tokens: Tokens<'a>,
+    root: Root<'a>,
+    open: Vec<Open>,
+    values: Values,
+}
+
+/// A node whose block is being read.
+struct Open {
+    node: Raw,
+    block: Block,
+    /// Offset of the brace.
+    brace: usize,
+    /// What may follow the closing brace.
+    after: Phase,
+    /// The block itself is commented out.
+    dropped: bool,
+    /// It, or what it stands in, is commented out: nothing in it is a problem of meaning.
+    silent: bool,
+}
+
+/// How far a node has been read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Arguments, properties or a block may follow.
+    Entries,
+    /// A commented-out block was read: only blocks may follow.
+    Blocks,
+    /// The block was read: only commented-out blocks may follow.
+    Done,
+}
+
+impl Reader<'_> {
+    fn run(&mut self) -> Result<(), Stop> {
+        while let Some((node, phase)) = self.begin()? {
+            self.proceed(node, phase)?;
+        }
+        Ok(())
+    }
+
+    fn silent(&self) -> bool {
+        self.open.last().is_some_and(|open| open.silent)
+    }
+
+    fn skip_lines(&mut self) -> Result<(), Stop> {
+        while self.tokens.peek()?.kind == Kind::Line {
+            self.tokens.next()?;
+        }
+        Ok(())
+    }
+
+    /// Returns the next node, or the one whose block closes here; `None` at the end.
+    fn begin(&mut self) -> Result<Option<(Raw, Phase)>, Stop> {
+        self.skip_lines()?;
+        let mut token = self.tokens.next()?;
+        match token.kind {
+            Kind::End => return self.end(),
+            Kind::CloseBrace => return self.close(&token).map(Some),
+            _ => {}
+        }
+        let dropped = token.kind == Kind::SlashDash;
+        if dropped {
+            self.skip_lines()?;
+            token = self.tokens.next()?;
+        }
+        if token.kind == Kind::OpenParen {
+            token = self.annotation(&token)?;
+        }
+        self.name(token, dropped).map(|node| Some((node, Phase::Entries)))
+    }
+
+    fn end(&mut self) -> Result<Option<(Raw, Phase)>, Stop> {
+        match self.open.last().map(|open| open.brace) {
+            None => Ok(None),
+            Some(brace) => {
+                let at = self.tokens.span(brace, brace + 1);
+                // What stands behind it was taken for a part of it.
+                let is_behind = |problem: &Diagnostic| {
+                    problem.code == VALUE_AND_BLOCK
+                        && problem.span().is_some_and(|span| span.start > at.start)
+                };
+                self.tokens.problems.retain(|problem| !is_behind(problem));
+                Err(self.tokens.fatal(hints::unclosed_brace(at)))
+            }
+        }
+    }
+
+    fn close(&mut self, token: &Token) -> Result<(Raw, Phase), Stop> {
+        let Some(open) = self.open.pop() else {
+            let at = self.tokens.span(token.start, token.end);
+            return Err(self.tokens.fatal(hints::stray_brace(at)));
+        };
+        let mut node = open.node;
+        if !open.dropped {
+            let block = self.tokens.span(open.brace, token.end);
+            node.body = Some(node.body.map_or(block, |body| body.to(block)));
+            node.block = Some(open.block);
+        }
+        Ok((node, open.after))
+    }
+
+    /// Reads a node's name from its token.
+    fn name(&mut self, token: Token, dropped: bool) -> Result<Raw, Stop> {
+        let at = self.tokens.span(token.start, token.end);
+        let Kind::Text { text, bare } = token.kind else {
+            let what = match token.kind {
+                Kind::Number | Kind::Boolean(_) | Kind::Null => {
+                    "A line begins with a name, and this is a value."
+                }
+                Kind::OpenBrace => "A block stands behind its name, on the same line.",
+                _ => "A line begins with a name.",
+            };
+            return Err(self.tokens.fatal(hints::unexpected(
+                at,
+                what,
+                "Write `name value` or `name { … }`.",
+            )));
+        };
+        let (name, end) = self.without_colon(text, bare, token.end)?;
+        if end < token.end && matches!(self.tokens.peek()?.kind, Kind::Line | Kind::End) {
+            return Err(Stop);
+        }
+        Ok(Raw {
+            name,
+            name_span: self.tokens.span(token.start, end),
+            arguments: Vec::new(),
+            properties: Unique::default(),
+            block: None,
+            body: None,
+            dropped,
+        })
+    }
+
+    /// Drops the colon of a word such as `cidr:`, and says so.
+    fn without_colon(&mut self, text: Name, bare: bool, end: usize) -> Result<(Name, usize), Stop> {
+        let Some(name) = text.strip_suffix(':').filter(|name| bare && !name.is_empty()) else {
+            return Ok((text, end));
+        };
+        let (to, meant) = self.meant(end)?;
+        let at = self.tokens.span(end - 1, to);
+        self.tokens.report(hints::colon(at, name, &meant))?;
+        Ok((name.into(), end - 1))
+    }
+
+    /// Returns where the next value ends, and its corrected text: two slips in one place are one
+    /// message. Without a value, that is the offset given and nothing.
+    fn meant(&mut self, from: usize) -> Result<(usize, String), Stop> {
+        let known = self.tokens.problems.len();
+        let token = self.tokens.peek()?.clone();
+        let text = self.tokens.text;
+        match token.kind {
+            Kind::Text { .. } | Kind::Number | Kind::Boolean(_) | Kind::Null => {
+                let mended =
+                    self.tokens.problems.drain(known..).next_back().and_then(|problem| problem.fix);
+                let written = || text[token.start..token.end].to_owned();
+                Ok((token.end, mended.map_or_else(written, |fix| fix.replacement)))
+            }
+            Kind::OpenBrace => Ok((token.start, "{ … }".to_owned())),
+            _ => Ok((from, String::new())),
+        }
+    }
+
+    /// Reads a type annotation, which is refused, and returns the token behind it.
+    fn annotation(&mut self, open: &Token) -> Result<Token, Stop> {
+        let word = self.tokens.next()?;
+        let close = self.tokens.next()?;
+        let whole = matches!(word.kind, Kind::Text { .. }) && close.kind == Kind::CloseParen;
+        let end = if whole { close.end } else { open.end };
+        let problem = hints::annotation(self.tokens.span(open.start, end));
+        if !whole {
+            return Err(self.tokens.fatal(problem));
+        }
+        self.tokens.report(problem)?;
+        self.tokens.next()
+    }
+
+    /// Reads a node on, until it ends or its block opens.
+    fn proceed(&mut self, mut node: Raw, phase: Phase) -> Result<(), Stop> {
+        loop {
+            let mut token = self.tokens.next()?;
+            match token.kind {
+                Kind::Line | Kind::Semicolon => return self.finish(node),
+                Kind::End | Kind::CloseBrace => {
+                    self.tokens.put_back(token);
+                    return self.finish(node);
+                }
+                _ => {}
+            }
+            let dropped = token.kind == Kind::SlashDash;
+            if dropped {
+                self.skip_lines()?;
+                token = self.tokens.next()?;
+            }
+            if token.kind == Kind::OpenBrace && (phase != Phase::Done || dropped) {
+                return self.open(node, &token, phase, dropped);
+            }
+            self.entry(&mut node, token, phase, dropped)?;
+        }
+    }
+
+    fn open(&mut self, node: Raw, token: &Token, phase: Phase, dropped: bool) -> Result<(), Stop> {
+        if self.open.len() >= MAX_DEPTH {
+            let at = self.tokens.span(token.start, token.end);
+            return Err(self.tokens.fatal(too_deep(at)));
+        }
+        let silent = dropped || node.dropped || self.silent();
+        let after = if dropped && phase != Phase::Done { Phase::Blocks } else { Phase::Done };
+        self.open.push(Open { node, block: Block::default(), brace: token.start, after, dropped, silent });
+        Ok(())
+    }
+
+    /// Reads one argument or property.
+    fn entry(&mut self, node: &mut Raw, token: Token, phase: Phase, dropped: bool) -> Result<(), Stop> {
+        let at = self.tokens.span(token.start, token.end);
+        let nothing_yet = node.arguments.is_empty() && node.properties.entries().is_empty();
+        if token.kind == Kind::Equals && phase == Phase::Entries && nothing_yet && !dropped {
+            return self.equals(node, &token);
+        }
+        if token.kind == (Kind::Text { text: ":".into(), bare: true }) && nothing_yet {
+            return self.lone_colon(node, &token);
+        }
+        if phase != Phase::Entries {
+            return Err(self.tokens.fatal(hints::unexpected(
+                at,
+                "A node ends with its block.",
+                "Put this on a line of its own, or before the block.",
+            )));
+        }
+        if !dropped && !token.spaced && !matches!(token.kind, Kind::Equals) {
+            let help = "Put a space before it; quotes go around the whole text.";
+            return Err(self.tokens.fatal(hints::unexpected(at, "Values are separated by spaces.", help)));
+        }
+        if !self.values.spend(1) {
+            return Err(self.tokens.fatal(too_many_values(at)));
+        }
+        match token.kind {
+            Kind::Text { ref text, bare: true } if text.ends_with(':') => {
+                self.argument(node, token, dropped)
+            }
+            Kind::Text { text, .. } if self.tokens.peek()?.kind == Kind::Equals => {
+                self.tokens.next()?;
+                self.property(node, text, (token.start, token.end), dropped)
+            }
+            _ => self.argument(node, token, dropped),
+        }
+    }
+
+    /// `cidr = "…"` as a line of its own: the sign is dropped, and what is meant is clear.
+    fn equals(&mut self, node: &Raw, token: &Token) -> Result<(), Stop> {
+        let (to, meant) = self.meant(token.end)?;
+        let at = self.tokens.span(node.name_span.end as usize, to);
+        self.tokens.report(hints::equals(at, &node.name, &meant))?;
+        let value = self.tokens.next()?;
+        self.tokens.put_back(Token { spaced: true, ..value });
+        Ok(())
+    }
+
+    /// `"cidr": …`, `cidr : …`: the colon is dropped.
+    fn lone_colon(&mut self, node: &Raw, token: &Token) -> Result<(), Stop> {
+        let (to, meant) = self.meant(token.end)?;
+        let at = self.tokens.span(node.name_span.end as usize, to);
+        self.tokens.report(hints::colon(at, &node.name, &meant))
+    }
+
+    fn property(
+        &mut self,
+        node: &mut Raw,
+        key: Name,
+        (start, end): (usize, usize),
+        dropped: bool,
+    ) -> Result<(), Stop> {
+        let mut token = self.tokens.next()?;
+        if token.kind == Kind::OpenParen {
+            token = self.annotation(&token)?;
+        }
+        if token.kind == Kind::OpenBrace {
+            let at = self.tokens.span(end, token.end);
+            return Err(self.tokens.fatal(hints::block_as_value(at, &key)));
+        }
+        let value = self.value(token)?;
+        let entry = Entry { key, key_span: self.tokens.span(start, end), value };
+        if dropped || node.dropped || self.silent() {
+            return Ok(());
+        }
+        if let Some(first) = node.properties.get(&entry.key) {
+            let problem = duplicate(&entry.key, first.key_span, entry.key_span);
+            return self.tokens.report(problem);
+        }
+        let whole = entry.key_span.to(entry.value.span);
+        node.body = Some(node.body.map_or(whole, |body| body.to(whole)));
+        node.properties.push(entry);
+        Ok(())
+    }
+
+    fn argument(&mut self, node: &mut Raw, mut token: Token, dropped: bool) -> Result<(), Stop> {
+        if token.kind == Kind::OpenParen {
+            token = self.annotation(&token)?;
+        }
+        if let Kind::Text { text, bare: true } = &token.kind
+            && let Some(key) = text.strip_suffix(':').filter(|key| !key.is_empty())
+        {
+            return self.colon_argument(node, &key.into(), &token, dropped);
+        }
+        let value = self.value(token)?;
+        if !dropped {
+            node.arguments.push(value);
+        }
+        Ok(())
+    }
+
+    /// `vpc main cidr: …` is a property, `vpc main: {` an argument.
+    fn colon_argument(
+        &mut self,
+        node: &mut Raw,
+        key: &Name,
+        token: &Token,
+        dropped: bool,
+    ) -> Result<(), Stop> {
+        let end = token.end - 1;
+        let (to, meant) = self.meant(token.end)?;
+        let is_value = !matches!(self.tokens.peek()?.kind, Kind::OpenBrace | Kind::Line | Kind::End);
+        if is_value && !meant.is_empty() {
+            let at = self.tokens.span(end, to);
+            self.tokens.report(hints::colon_in_line(at, key, &meant))?;
+            return self.property(node, key.clone(), (token.start, end), dropped);
+        }
+        let at = self.tokens.span(end, to);
+        self.tokens.report(hints::colon(at, key, &meant))?;
+        let kind = Kind::Text { text: key.clone(), bare: true };
+        let value = self.value(Token { kind, end, ..token.clone() })?;
+        if !dropped {
+            node.arguments.push(value);
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, token: Token) -> Result<Node, Stop> {
+        let span = self.tokens.span(token.start, token.end);
+        let scalar = |text: Name, form| NodeValue::Scalar(Scalar { text, form, sole_argument: false });
+        let value = match token.kind {
+            Kind::Text { text, .. } => scalar(text, Form::Text),
+            Kind::Number => {
+                let Some(text) = number(&self.tokens.text[token.start..token.end]) else {
+                    self.tokens.report(hints::not_finite(span))?;
+                    return Ok(Node { value: NodeValue::Null, span, through: None });
+                };
+                scalar(text, Form::Number)
+            }
+            Kind::Boolean(value) => scalar(if value { "true" } else { "false" }.into(), Form::Boolean),
+            Kind::Null => NodeValue::Null,
+            found => {
+                let what = if found == Kind::Equals {
+                    "This `=` has no key before it."
+                } else {
+                    "A value is missing here."
+                };
+                let help = "Write a word, text in double quotes, a number, `#true`, `#false` or `#null`.";
+                return Err(self.tokens.fatal(hints::unexpected(span, what, help)));
+            }
+        };
+        Ok(Node { value, span, through: None })
+    }
+
+    /// Puts a whole node where it belongs.
+    fn finish(&mut self, node: Raw) -> Result<(), Stop> {
+        if !self.values.spend(1) {
+            return Err(self.tokens.fatal(too_many_values(node.name_span)));
+        }
+        if node.dropped || self.silent() {
+            return Ok(());
+        }
+        let problems = &mut self.tokens.problems;
+        match self.open.last_mut() {
+            Some(open) => open.block.add(node, problems),
+            None => self.root.add(node, problems),
+        }
+        if problems.len() >= MAX_PROBLEMS { Err(Stop) } else { Ok(()) }
+    }
+}
+
+/// Returns a number in decimal digits; `None` when it is not finite. Decimal text stays as written,
+/// without its underscores: the schema says what it is.
+fn number(written: &str) -> Option<Name> {
+    if written.starts_with('#') {
+        return None;
+    }
+    let plain: String = written.chars().filter(|c| *c != '_').collect();
+    let (sign, digits) = match plain.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", plain.strip_prefix('+').unwrap_or(&plain)),
+    };
+    let radix = match digits.get(..2) {
+        Some("0x") => 16,
+        Some("0o") => 8,
+        Some("0b") => 2,
+        _ => return Some(format!("{sign}{digits}").into()),
+    };
+    let value = u128::from_str_radix(digits.get(2..)?, radix);
+    Some(value.map_or_else(|_| plain.clone().into(), |value| format!("{sign}{value}").into()))
+}

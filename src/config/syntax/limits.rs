@@ -1,0 +1,207 @@
+//! What both syntaxes share: the codes of their messages, their limits, and the way in.
+
+use std::path::Path;
+
+use super::document::{Document, Syntax};
+use super::{kdl, yaml};
+use crate::model::diagnostic::Diagnostic;
+use crate::model::source::{Source, SourceId, Span};
+
+/// Most levels of nesting. It bounds the stack of everything that walks a tree.
+pub const MAX_DEPTH: usize = 64;
+
+/// Most values in one file, those that aliases repeat included. It bounds memory and time: 100,000 resources
+/// of ten attributes each stay below.
+pub const MAX_NODES: usize = 2_000_000;
+
+/// Most problems that are reported for one file.
+pub const MAX_PROBLEMS: usize = 50;
+
+/// File too large.
+pub const TOO_LARGE: &str = "S0101";
+/// Not UTF-8.
+pub const NOT_UTF8: &str = "S0102";
+/// Control character.
+pub const CONTROL_CHARACTER: &str = "S0103";
+/// Too deep.
+pub const TOO_DEEP: &str = "S0104";
+/// Too many values.
+pub const TOO_MANY_VALUES: &str = "S0105";
+/// Duplicate key.
+pub const DUPLICATE_KEY: &str = "S0106";
+/// The top level is not a mapping.
+pub const NOT_A_MAPPING: &str = "S0107";
+/// YAML: any other syntax error.
+pub const YAML_SYNTAX: &str = "S0110";
+/// YAML: tab in indentation.
+pub const TAB: &str = "S0111";
+/// YAML: expression cut off by `: ` or ` #`.
+pub const UNQUOTED_EXPRESSION: &str = "S0112";
+/// YAML: `${…}` inside `{}` or `[]`.
+pub const EXPRESSION_IN_FLOW: &str = "S0113";
+/// YAML: a cron that begins with `*`.
+pub const UNQUOTED_CRON: &str = "S0114";
+/// YAML: a value that begins with a reserved character.
+pub const RESERVED_START: &str = "S0115";
+/// YAML: quote that is not closed.
+pub const UNCLOSED_QUOTE: &str = "S0116";
+/// YAML: `key:value`.
+pub const MISSING_SPACE: &str = "S0117";
+/// YAML: indentation that matches nothing.
+pub const INDENTATION: &str = "S0118";
+/// YAML: tag.
+pub const TAG: &str = "S0119";
+/// YAML: key that is no plain text.
+pub const KEY: &str = "S0120";
+/// YAML: several documents.
+pub const DOCUMENTS: &str = "S0121";
+/// YAML: alias without its anchor.
+pub const ALIAS: &str = "S0122";
+/// YAML: merge of what is no mapping.
+pub const MERGE: &str = "S0123";
+/// YAML: text after a closing quote, or an escape that does not exist.
+pub const QUOTING: &str = "S0124";
+/// YAML: bracket without its pair.
+pub const BRACKET: &str = "S0125";
+/// KDL: any other syntax error.
+pub const KDL_SYNTAX: &str = "S0130";
+/// KDL: text that needs quotes.
+pub const NEEDS_QUOTES: &str = "S0131";
+/// KDL: bare `true`, `false`, `null`.
+pub const BARE_KEYWORD: &str = "S0132";
+/// KDL: `=` after a node's name.
+pub const EQUALS_AFTER_NAME: &str = "S0133";
+/// KDL: `key: value`.
+pub const COLON_AFTER_NAME: &str = "S0134";
+/// KDL: `#` as a comment.
+pub const HASH_COMMENT: &str = "S0135";
+/// KDL: `[…]` or commas.
+pub const LIST_PUNCTUATION: &str = "S0136";
+/// KDL: single quotes.
+pub const SINGLE_QUOTES: &str = "S0137";
+/// KDL: type annotation.
+pub const TYPE_ANNOTATION: &str = "S0138";
+/// KDL: a value and a block at once.
+pub const VALUE_AND_BLOCK: &str = "S0139";
+/// KDL: block without its one name.
+pub const BLOCK_NAME: &str = "S0140";
+/// KDL: text that is not closed, or a wrong escape.
+pub const TEXT: &str = "S0141";
+/// KDL: brace without its pair.
+pub const BRACE: &str = "S0142";
+/// KDL: list items beside keys.
+pub const MIXED_LIST: &str = "S0143";
+/// KDL: a number that is none.
+pub const NOT_FINITE: &str = "S0144";
+
+/// Every code of this module's messages with its meaning, in order.
+pub const CODES: &[(&str, &str)] = &[
+    (TOO_LARGE, "The file is larger than stead reads."),
+    (NOT_UTF8, "The file is not UTF-8 text."),
+    (CONTROL_CHARACTER, "The file holds a control character."),
+    (TOO_DEEP, "Blocks are nested too deeply."),
+    (TOO_MANY_VALUES, "The file holds, or its aliases repeat, too many values."),
+    (DUPLICATE_KEY, "A key is written twice."),
+    (NOT_A_MAPPING, "The top level of the file is not a mapping."),
+    (YAML_SYNTAX, "The text is not YAML."),
+    (TAB, "A YAML line is indented with a tab."),
+    (UNQUOTED_EXPRESSION, "An unquoted expression is cut off by `: ` or ` #` in YAML."),
+    (EXPRESSION_IN_FLOW, "An unquoted expression stands inside `{}` or `[]` in YAML."),
+    (UNQUOTED_CRON, "An unquoted cron schedule begins with `*` in YAML."),
+    (RESERVED_START, "An unquoted YAML value begins with a reserved character."),
+    (UNCLOSED_QUOTE, "A quote is not closed in YAML."),
+    (MISSING_SPACE, "A space is missing after a colon in YAML."),
+    (INDENTATION, "A YAML line's indentation matches no block."),
+    (TAG, "YAML tags are not used."),
+    (KEY, "A YAML key is not plain text."),
+    (DOCUMENTS, "A YAML file holds several documents."),
+    (ALIAS, "A YAML alias has no anchor before it."),
+    (MERGE, "`<<` is given something that is not a mapping."),
+    (QUOTING, "Quoted YAML text has a wrong escape, or text after its closing quote."),
+    (BRACKET, "A YAML bracket has no pair."),
+    (KDL_SYNTAX, "The text is not KDL."),
+    (NEEDS_QUOTES, "Text needs double quotes in KDL."),
+    (BARE_KEYWORD, "`true`, `false` and `null` are written with `#` in KDL."),
+    (EQUALS_AFTER_NAME, "A KDL node's value follows its name without `=`."),
+    (COLON_AFTER_NAME, "KDL has no colon after a name."),
+    (HASH_COMMENT, "A KDL comment begins with `//`."),
+    (LIST_PUNCTUATION, "KDL lists have no brackets and no commas."),
+    (SINGLE_QUOTES, "KDL text has double quotes."),
+    (TYPE_ANNOTATION, "KDL type annotations are not used."),
+    (VALUE_AND_BLOCK, "A KDL node has a value and also properties or a block."),
+    (BLOCK_NAME, "A KDL block does not have exactly one name."),
+    (TEXT, "KDL text is not closed or has a wrong escape."),
+    (BRACE, "A KDL brace has no pair."),
+    (MIXED_LIST, "A KDL block mixes `-` items with keys."),
+    (NOT_FINITE, "A KDL number is infinite or not a number."),
+];
+
+/// Reads a source in the syntax that its path's ending names; `None` is another ending.
+///
+/// `is_kind` tells a block with a name (`vpc main`) from a value (`stack shop`): YAML shows the
+/// difference by itself, KDL does not. For a file of plain values it is false for every word.
+pub fn parse(
+    id: SourceId,
+    source: &Source,
+    is_kind: &dyn Fn(&str) -> bool,
+) -> Option<Result<Document, Vec<Diagnostic>>> {
+    Some(match syntax_of(&source.path)? {
+        Syntax::Yaml => yaml::parse(id, source),
+        Syntax::Kdl => kdl::parse(id, source, is_kind),
+    })
+}
+
+/// Returns the syntax that a path's ending names.
+#[must_use]
+pub fn syntax_of(path: &str) -> Option<Syntax> {
+    let ending = Path::new(path).extension()?;
+    if ending.eq_ignore_ascii_case("yaml") || ending.eq_ignore_ascii_case("yml") {
+        Some(Syntax::Yaml)
+    } else if ending.eq_ignore_ascii_case("kdl") {
+        Some(Syntax::Kdl)
+    } else {
+        None
+    }
+}
+
+/// Returns a span of byte offsets; a source never reaches 4 GiB.
+pub(in crate::config) fn span(source: SourceId, start: usize, end: usize) -> Span {
+    let clamp = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    Span { source, start: clamp(start), end: clamp(end.max(start)) }
+}
+
+/// Says that a key was written before.
+pub(in crate::config) fn duplicate(key: &str, first: Span, again: Span) -> Diagnostic {
+    Diagnostic::error(DUPLICATE_KEY, "Duplicate key")
+        .at(again, "written again")
+        .at(first, "first written here")
+        .detail(format!("`{key}` is written twice in one block; only one of the two could count."))
+        .help("Remove one of the two, or rename it.")
+}
+
+/// Tells whether a problem is the last one over again: a key that was written twice already is told
+/// once, however often it stands there.
+pub(in crate::config) fn says_again(last: Option<&Diagnostic>, problem: &Diagnostic) -> bool {
+    let first = |problem: &Diagnostic| problem.labels.get(1).map(|label| label.span);
+    problem.code == DUPLICATE_KEY
+        && last.is_some_and(|last| last.code == DUPLICATE_KEY && first(last) == first(problem))
+}
+
+/// Says that blocks are nested too deeply.
+pub(in crate::config) fn too_deep(at: Span) -> Diagnostic {
+    Diagnostic::error(TOO_DEEP, "Nested too deeply")
+        .at(at, format!("level {} begins here", MAX_DEPTH + 1))
+        .detail(format!("A file may nest {MAX_DEPTH} levels."))
+        .help("Look for a bracket or brace that is not closed.")
+}
+
+/// Says that a file holds too much.
+pub(in crate::config) fn too_many_values(at: Span) -> Diagnostic {
+    Diagnostic::error(TOO_MANY_VALUES, "Too many values")
+        .at(at, "reading stopped here")
+        .detail(format!("A file may hold {MAX_NODES} values."))
+        .help("Split the file: all files of a stack's directory are read together.")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,24 @@
+//! The table of codes, and the endings.
+
+use crate::config::syntax::document::Syntax;
+use crate::config::syntax::limits::{CODES, syntax_of};
+
+#[test]
+fn codes_are_in_order_and_in_range() {
+    assert!(CODES.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    assert!(CODES.iter().all(|(code, _)| ("S0101"..="S0149").contains(code)));
+    assert!(CODES.iter().all(|(_, meaning)| meaning.ends_with('.')));
+}
+
+#[test]
+fn every_code_is_listed() {
+    let constants = include_str!("../../limits.rs").matches(": &str = \"S01").count();
+    assert_eq!(constants, CODES.len());
+}
+
+#[test]
+fn endings_name_the_syntax() {
+    assert_eq!(syntax_of("a/net.stead.yaml"), Some(Syntax::Yaml));
+    assert_eq!(syntax_of("STEAD.KDL"), Some(Syntax::Kdl));
+    assert_eq!(syntax_of("stead.toml"), None);
+}

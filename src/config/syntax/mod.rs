@@ -1,0 +1,12 @@
+//! Text to `Document`: one spanned tree from YAML and from KDL, with bounds on size and depth.
+
+pub(super) mod budget;
+pub mod decode;
+pub mod document;
+pub mod kdl;
+pub mod limits;
+pub mod parse_cache;
+pub(super) mod quoting;
+pub(super) mod scalar_class;
+pub(super) mod unique_keys;
+pub mod yaml;

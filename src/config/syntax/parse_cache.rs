@@ -1,0 +1,98 @@
+//! `Trees`: what files were read as, kept from one look at a stack to the next: most of them, and most of each,
+//! are what they were.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::document::{Document, Syntax};
+use super::{kdl, yaml};
+use crate::model::diagnostic::Diagnostic;
+use crate::model::source::{Source, SourceId};
+
+/// The files of one stack as they could be read last, by their paths.
+#[derive(Debug, Default)]
+pub struct Trees(RefCell<BTreeMap<String, (Arc<str>, Document)>>);
+
+impl Trees {
+    /// Returns what a file is read as: by `parse`, unless what is known of it is enough. `is_kind` is what
+    /// reading KDL asks.
+    pub(in crate::config) fn document(
+        &self,
+        id: SourceId,
+        source: &Source,
+        is_kind: &dyn Fn(&str) -> bool,
+        parse: impl FnOnce() -> Result<Document, Vec<Diagnostic>>,
+    ) -> Result<Document, Vec<Diagnostic>> {
+        let mut known = self.0.borrow_mut();
+        if let Some((text, document)) = known.get_mut(&source.path).filter(|(_, known)| known.source == id)
+        {
+            if *text == source.text {
+                return Ok(document.clone());
+            }
+            let again = match document.syntax {
+                Syntax::Yaml => yaml::again(document, text, &source.text),
+                Syntax::Kdl => kdl::again(document, text, &source.text, is_kind),
+            };
+            if again.is_some() {
+                *text = source.text.clone();
+                return Ok(document.clone());
+            }
+        }
+        let document = parse()?;
+        known.insert(source.path.clone(), (source.text.clone(), document.clone()));
+        Ok(document)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::syntax::limits;
+
+    fn is_kind(word: &str) -> bool {
+        word == "vm"
+    }
+
+    /// Each text in turn, and whether it has to be read whole.
+    fn all(path: &str, texts: &[(&str, u32, bool)]) {
+        let trees = Trees::default();
+        for (text, id, is_parsed) in texts {
+            let (id, source) = (SourceId(*id), Source::new(path, *text));
+            let whole = || limits::parse(id, &source, &is_kind).unwrap();
+            let mut parsed = false;
+            let document = trees.document(id, &source, &is_kind, || {
+                parsed = true;
+                whole()
+            });
+            assert_eq!(document.ok(), whole().ok(), "{text}");
+            assert_eq!(parsed, *is_parsed, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_parsed_once_and_again_where_that_is_needed() {
+        all(
+            "a.yaml",
+            &[
+                ("a:\n  b: 1\n  c: 2\n", 0, true),
+                ("a:\n  b: 1\n  c: 2\n", 0, false),
+                ("a:\n  b: 12\n  c: 2\n", 0, false),
+                ("a:\n  b: [\n  c: 2\n", 0, true),
+                ("a:\n  b: [x]\n  c: 2\n", 0, false),
+                ("a:\n  b: [x]\n  c: 2\n", 1, true),
+                ("d: 1\n", 1, true),
+            ],
+        );
+        all(
+            "a.kdl",
+            &[
+                ("vm a b=1\nvm c\n", 0, true),
+                ("vm a b=12\nvm c\n", 0, false),
+                ("vm a b={\nvm c\n", 0, true),
+                ("vm a b=12 { d }\nvm c\n", 0, false),
+                ("vpc a\nvm c\n", 0, true),
+            ],
+        );
+    }
+}

@@ -1,0 +1,76 @@
+//! `Unique`: a mapping that is being read, in which each key stands once.
+
+use std::collections::HashMap;
+
+use super::document::Entry;
+use crate::model::address::Name;
+
+/// Up to this many entries are compared one by one, which needs no second structure.
+const FEW: usize = 12;
+
+/// Entries in the order written; looking a key up takes constant time.
+#[derive(Debug, Default)]
+pub(in crate::config) struct Unique {
+    entries: Vec<Entry>,
+    index: HashMap<Name, usize>,
+}
+
+impl Unique {
+    /// Returns the position of a key.
+    pub(in crate::config) fn position(&self, key: &str) -> Option<usize> {
+        if self.index.is_empty() {
+            self.entries.iter().position(|entry| entry.key == key)
+        } else {
+            self.index.get(key).copied()
+        }
+    }
+
+    /// Returns the entry of a key.
+    pub(in crate::config) fn get(&self, key: &str) -> Option<&Entry> {
+        self.entries.get(self.position(key)?)
+    }
+
+    /// Adds an entry whose key is not there yet.
+    pub(in crate::config) fn push(&mut self, entry: Entry) {
+        if !self.index.is_empty() {
+            self.index.insert(entry.key.clone(), self.entries.len());
+        } else if self.entries.len() == FEW {
+            let known = self.entries.iter().chain([&entry]).enumerate();
+            self.index = known.map(|(i, entry)| (entry.key.clone(), i)).collect();
+        }
+        self.entries.push(entry);
+    }
+
+    /// Returns the entries.
+    pub(in crate::config) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Gives the entries away.
+    pub(in crate::config) fn into_entries(self) -> Vec<Entry> {
+        self.entries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::document::{Node, NodeValue};
+    use super::super::limits::span;
+    use super::*;
+    use crate::model::source::SourceId;
+
+    #[test]
+    fn finds_keys_among_few_and_among_many() {
+        let mut unique = Unique::default();
+        let at = span(SourceId(0), 0, 0);
+        for n in 0..100 {
+            let key: Name = format!("k{n}").into();
+            assert!(unique.get(&key).is_none());
+            let value = Node { value: NodeValue::Null, span: at, through: None };
+            unique.push(Entry { key: key.clone(), key_span: at, value });
+            assert_eq!(unique.position(&key), Some(n));
+            assert_eq!(unique.position("k0"), Some(0));
+        }
+        assert_eq!(unique.into_entries().len(), 100);
+    }
+}

@@ -1,0 +1,38 @@
+//! Anchors: what aliases repeat.
+
+use std::collections::HashMap;
+
+use crate::config::syntax::document::{Entry, Node, NodeValue};
+use crate::model::source::Span;
+
+/// A node that an alias can name.
+#[derive(Debug)]
+pub(super) struct Anchored {
+    /// A copy of it.
+    pub(super) node: Node,
+    /// Values in it, itself included.
+    pub(super) size: usize,
+    /// Levels in it: 0 for a scalar.
+    pub(super) height: usize,
+}
+
+/// The anchors of a document, by the parser's number.
+pub(super) type Anchors = HashMap<usize, Anchored>;
+
+/// Marks a node, and all in it, as reached through an alias or merge key. The recursion is as deep as
+/// the tree, which is bounded.
+pub(super) fn through(node: &mut Node, at: Span) {
+    node.through = Some(at);
+    match &mut node.value {
+        NodeValue::Sequence(items) => items.iter_mut().for_each(|item| through(item, at)),
+        NodeValue::Mapping(entries) => entries_through(entries, at),
+        NodeValue::Null | NodeValue::Bare | NodeValue::Scalar(_) => {}
+    }
+}
+
+/// The same for the entries of a mapping.
+pub(super) fn entries_through(entries: &mut [Entry], at: Span) {
+    for entry in entries {
+        through(&mut entry.value, at);
+    }
+}

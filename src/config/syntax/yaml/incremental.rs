@@ -1,0 +1,199 @@
+//! A text that was read before and has changed in one place: only the block around the change is read again.
+//!
+//! Whatever could reach beyond that block leads back to reading the whole: it gives nothing then.
+
+use std::ops::Range;
+
+use super::read;
+use crate::config::syntax::document::{Document, Entry, Node, NodeValue, moved, shift};
+use crate::model::source::{Source, Span, shared_ends};
+
+/// What stands above a block that is read alone, so that it is as deep as in its file.
+const ABOVE: &str = "_:\n";
+
+/// Makes of what reading `old` gave what reading `new` would give; `None` where only that can tell, and then
+/// all is as it was.
+pub(in crate::config) fn again(document: &mut Document, old: &str, new: &str) -> Option<()> {
+    let (place, changed) = around(document, old, new)?;
+    let delta = i64::try_from(new.len()).ok()? - i64::try_from(old.len()).ok()?;
+    let written =
+        new.get(changed.start..usize::try_from(i64::try_from(changed.end).ok()? + delta).ok()?)?;
+    let is_shared = |text: &str| text.contains(['&', '*']) || text.contains("<<");
+    // A line without indentation may end the document.
+    let is_inner = |line: &str| line.trim_end().is_empty() || line.starts_with([' ', '#']);
+    if is_shared(written) || is_shared(&old[changed.clone()]) || !written.lines().all(is_inner) {
+        return None;
+    }
+    let alone = Source::new("", format!("{ABOVE}{written}"));
+    let mut block = read::parse(document.source, &alone).ok()?;
+    let [Entry { value: Node { value: NodeValue::Mapping(entries), span, .. }, .. }] =
+        block.root.as_mut_slice()
+    else {
+        return None;
+    };
+    // A value that is missing at the end stands wherever the next thing begins.
+    let indent = column(old, place.key.start)?;
+    let in_line = |entry: &Entry| column(&alone.text, entry.key_span.start) == Some(indent);
+    if !entries.iter().all(in_line)
+        || span.end as usize > alone.text.trim_end().len()
+        || ends_empty(entries)
+    {
+        return None;
+    }
+    let there = i64::try_from(changed.start).ok()? - i64::try_from(ABOVE.len()).ok()?;
+    let (mut span, mut entries) = (*span, std::mem::take(entries));
+    shift(&mut span, 0, there);
+    for entry in &mut entries {
+        entry.shift(0, there);
+    }
+    spliced(document, &place, Piece { entries, span, end: u32::try_from(changed.end).ok()?, delta })
+}
+
+/// Where a block stands: which entry of which top-level entry, and its key.
+struct Place {
+    top: usize,
+    inner: usize,
+    key: Span,
+}
+
+/// What takes the place of a block.
+struct Piece {
+    entries: Vec<Entry>,
+    span: Span,
+    /// Where the old one ended.
+    end: u32,
+    /// How much longer the new one is.
+    delta: i64,
+}
+
+/// Returns the block of the second level that holds everything that changed, with its lines.
+fn around(document: &Document, old: &str, new: &str) -> Option<(Place, Range<usize>)> {
+    let (from, tail) = shared_ends(old.as_bytes(), new.as_bytes());
+    let to = old.len() - tail;
+    let begins = |entry: &Entry| entry.key_span.start as usize;
+    let top = document.root.partition_point(|entry| begins(entry) <= from).checked_sub(1)?;
+    let NodeValue::Mapping(entries) = &document.root[top].value.value else { return None };
+    let inner = entries.partition_point(|entry| begins(entry) <= from).checked_sub(1)?;
+    let key = entries[inner].key_span;
+    let start = line(old, key)?;
+    let end = match (entries.get(inner + 1), document.root.get(top + 1)) {
+        (Some(next), _) => line(old, next.key_span)?,
+        (None, Some(next)) => begins(next),
+        (None, None) => old.len(),
+    };
+    let is_plain = column(old, document.root[top].key_span.start) == Some(0)
+        && document.root.iter().chain(entries).all(|entry| entry.value.through.is_none())
+        && start > document.root[top].key_span.end as usize;
+    // A change that touches the end may join what stands behind it.
+    let inside = from >= start && to < end && end <= old.len() && old[..end].ends_with('\n');
+    (is_plain && inside).then_some((Place { top, inner, key }, start..end))
+}
+
+/// Returns where the line of a key begins, if nothing but spaces stands before it.
+fn line(text: &str, key: Span) -> Option<usize> {
+    let column = column(text, key.start)?;
+    (column > 0).then(|| key.start as usize - column)
+}
+
+/// Returns how many spaces stand before an offset on its line; `None` where something else does.
+fn column(text: &str, at: u32) -> Option<usize> {
+    let before = text.get(..at as usize)?;
+    let spaces = before.len() - before.trim_end_matches(' ').len();
+    let rest = &before[..before.len() - spaces];
+    (rest.is_empty() || rest.ends_with('\n')).then_some(spaces)
+}
+
+/// Tells whether the last value is missing.
+fn ends_empty(entries: &[Entry]) -> bool {
+    entries.last().is_none_or(|last| match &last.value.value {
+        NodeValue::Mapping(entries) => ends_empty(entries),
+        NodeValue::Sequence(items) => items.last().is_none_or(|item| item.value == NodeValue::Null),
+        value => *value == NodeValue::Null,
+    })
+}
+
+/// Puts a piece in its place; `None` where a name would stand twice.
+fn spliced(document: &mut Document, place: &Place, piece: Piece) -> Option<()> {
+    let Piece { entries: new, span, end, delta } = piece;
+    let NodeValue::Mapping(entries) = &mut document.root[place.top].value.value else { return None };
+    let mut others = entries.iter().enumerate().filter(|(n, _)| *n != place.inner);
+    let is_new = |key: &str| new.iter().all(|entry| entry.key != key);
+    let same_key = matches!(new.as_slice(), [only] if only.key == entries[place.inner].key);
+    if !same_key && !others.all(|(_, entry)| is_new(&entry.key)) {
+        return None;
+    }
+    let count = new.len();
+    entries.splice(place.inner..=place.inner, new);
+    let is_last = place.inner + count == entries.len();
+    for entry in entries.iter_mut().skip(place.inner + count) {
+        entry.shift(end, delta);
+    }
+    let value = &mut document.root[place.top].value;
+    if place.inner == 0 {
+        value.span.start = span.start;
+    }
+    if is_last {
+        value.span.end = span.end;
+    } else {
+        value.span.end = moved(value.span.end, delta);
+    }
+    for entry in document.root.iter_mut().skip(place.top + 1) {
+        entry.shift(end, delta);
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::config::syntax::yaml::parse;
+    use crate::model::source::SourceId;
+
+    const TEXT: &str = "stead: 1\nvm:\n  a:\n    x: 1 # c\n    y: [p, q]\n  # about b\n  b: { x: 2 }\n\n  c:\n    t: |\n      z\n    u: 'v'\nvpc:\n  d: &n { e: 1 }\n  f: *n\n  g:\nlocals:\n  h: \"i\"\n  j:\n    - k\n    - l: 1\n";
+
+    fn read(text: &str) -> Option<Document> {
+        parse(SourceId(0), &Source::new("a.yaml", text)).ok()
+    }
+
+    #[test]
+    fn one_block_is_read_again() {
+        for (from, to) in [
+            ("x: 1", "xy: 100"),
+            ("b: {", "bb: {"),
+            ("# about b", "# b"),
+            ("[p, q]", "[p, q, r]"),
+            ("  b: { x: 2 }\n", "  b: { x: 3 }\n  n: { x: 2 }\n"),
+            ("      z\n", "      z\n      zz\n"),
+            ("\"i\"", "\"${i}\""),
+        ] {
+            let new = TEXT.replacen(from, to, 1);
+            assert_ne!(new, TEXT);
+            let mut found = read(TEXT).unwrap();
+            assert!(again(&mut found, TEXT, &new).is_some(), "{from} → {to}");
+            assert_eq!(Some(found), read(&new), "{from} → {to}");
+        }
+        for (from, to) in
+            [("b: {", "a: {"), ("stead: 1", "stead: 2"), ("vpc:", "vpcs:"), ("'v'", "'v"), ("g:", "gg:")]
+        {
+            let mut kept = read(TEXT).unwrap();
+            assert_eq!(again(&mut kept, TEXT, &TEXT.replacen(from, to, 1)), None, "{from} → {to}");
+            assert_eq!(Some(kept), read(TEXT));
+        }
+    }
+
+    proptest! {
+        /// Whatever is typed wherever: what is given is what reading the whole gives.
+        #[test]
+        fn it_is_what_the_whole_gives(
+            at in 0..TEXT.len(), gone in 0_usize..8, typed in "[ab:#'\"&*\\[\\]{},|>%\n -]{0,6}",
+        ) {
+            let mut new = TEXT.to_owned();
+            new.replace_range(at..(at + gone).min(TEXT.len()), &typed);
+            let mut found = read(TEXT).unwrap();
+            let wanted = if again(&mut found, TEXT, &new).is_some() { read(&new) } else { read(TEXT) };
+            prop_assert_eq!(Some(found), wanted, "{:?}", new);
+        }
+    }
+}

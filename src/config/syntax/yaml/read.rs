@@ -1,0 +1,394 @@
+//! The tree from the parser's events, with a stack of its own.
+
+use granit_parser::{Event, Parser, ScalarStyle, Span as Marks, StrInput, options};
+
+use super::anchors::{Anchored, Anchors, entries_through, through};
+use super::{hints, messages};
+use crate::config::syntax::budget::Values;
+use crate::config::syntax::document::{Document, Entry, Form, Node, NodeValue, Scalar, Syntax};
+use crate::config::syntax::limits::{
+    MAX_DEPTH, MAX_PROBLEMS, duplicate, says_again, span, too_deep, too_many_values,
+};
+use crate::config::syntax::unique_keys::Unique;
+use crate::model::address::Name;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::source::{Source, SourceId, Span};
+
+/// Parses a YAML file.
+///
+/// # Errors
+/// Every problem that could be told apart, ending with the first that leaves the rest unclear; likely
+/// slips get the corrected text.
+pub fn parse(id: SourceId, source: &Source) -> Result<Document, Vec<Diagnostic>> {
+    let mut reader = Reader {
+        id,
+        text: &source.text,
+        open: Vec::new(),
+        root: None,
+        anchors: Anchors::new(),
+        names: Vec::new(),
+        values: Values::new(source.text.len()),
+        documents: 0,
+        problems: Vec::new(),
+    };
+    if let Err(problem) = reader.run() {
+        // The line that could not be read on from may have been told of.
+        if !reader.problems.contains(&problem) {
+            reader.problems.push(*problem);
+        }
+    }
+    let root = reader.root.take();
+    let mut problems = reader.problems;
+    let root = match root.map(|node| (node.span, node.value)) {
+        None | Some((_, NodeValue::Null)) => Vec::new(),
+        Some((_, NodeValue::Mapping(entries))) => entries,
+        Some((at, _)) => {
+            if problems.is_empty() {
+                problems.push(messages::not_a_mapping(&source.text, at));
+            }
+            Vec::new()
+        }
+    };
+    if problems.is_empty() {
+        Ok(Document { source: id, syntax: Syntax::Yaml, root })
+    } else {
+        Err(problems)
+    }
+}
+
+/// Reading cannot go on, for this reason.
+type Stop = Box<Diagnostic>;
+
+struct Reader<'a> {
+    id: SourceId,
+    text: &'a str,
+    open: Vec<Open>,
+    root: Option<Node>,
+    anchors: Anchors,
+    /// Names of the anchors so far, for suggestions.
+    names: Vec<Name>,
+    values: Values,
+    documents: usize,
+    problems: Vec<Diagnostic>,
+}
+
+/// A collection that is being read.
+struct Open {
+    content: Content,
+    start: usize,
+    /// Where its last part ended.
+    end: usize,
+    flow: bool,
+    anchor: usize,
+    /// Values in it so far.
+    size: usize,
+    /// Levels in it so far.
+    height: usize,
+}
+
+enum Content {
+    Sequence(Vec<Node>),
+    Mapping { entries: Unique, key: Option<Key>, merge: Option<Merge> },
+}
+
+/// A key that waits for its value.
+struct Key {
+    text: Name,
+    span: Span,
+    merge: bool,
+}
+
+/// What `<<` brings.
+struct Merge {
+    key: Span,
+    from: Vec<Node>,
+}
+
+impl Reader<'_> {
+    fn run(&mut self) -> Result<(), Stop> {
+        let options = options! {
+            emit_comments: false,
+            emit_unresolved_aliases: true,
+            emit_anchor_events: true,
+            flow_nesting_limit: MAX_DEPTH - 1,
+            block_nesting_limit: MAX_DEPTH,
+        };
+        let text = self.text;
+        for event in Parser::<StrInput>::new_from_str_with_options(text, options) {
+            let (event, marks) = event.map_err(|error| self.unreadable(&error))?;
+            self.event(event, marks)?;
+        }
+        Ok(())
+    }
+
+    /// Words the parser's error, with what is open here.
+    fn unreadable(&self, error: &granit_parser::ScanError) -> Stop {
+        let at = error.marker().byte_offset().unwrap_or(self.text.len());
+        Box::new(hints::explain(self.id, self.text, error.kind(), at))
+    }
+
+    fn span(&self, start: usize, end: usize) -> Span {
+        span(self.id, start, end)
+    }
+
+    fn event(&mut self, event: Event<'_>, marks: Marks) -> Result<(), Stop> {
+        let range = marks.byte_range().unwrap_or_default();
+        match event {
+            Event::DocumentStart(..) => self.document(range.start),
+            Event::Scalar(text, style, anchor, tag) => {
+                if tag.is_some() {
+                    self.tag(&marks)?;
+                }
+                let node = self.scalar(&text, style, &range);
+                self.check_expression(&node)?;
+                self.place(node, anchor, 1, 0)
+            }
+            Event::SequenceStart(style, anchor, tag) => {
+                if tag.is_some() {
+                    self.tag(&marks)?;
+                }
+                self.begin(Content::Sequence(Vec::new()), style, &range, anchor)
+            }
+            Event::MappingStart(style, anchor, tag) => {
+                if tag.is_some() {
+                    self.tag(&marks)?;
+                }
+                let content = Content::Mapping { entries: Unique::default(), key: None, merge: None };
+                self.begin(content, style, &range, anchor)
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.finish(range.end),
+            Event::Anchor(_, name) => {
+                self.names.push(Name::from(&*name));
+                Ok(())
+            }
+            Event::Alias(anchor) => self.alias(anchor, self.span(range.start, range.end)),
+            Event::UnresolvedAlias(name) => {
+                let at = self.span(range.start, range.end);
+                Err(Box::new(messages::unknown_alias(self.text, &name, at, &self.names)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn report(&mut self, problem: Diagnostic) -> Result<(), Stop> {
+        if says_again(self.problems.last(), &problem) {
+            return Ok(());
+        }
+        if self.problems.len() + 1 >= MAX_PROBLEMS {
+            return Err(Box::new(problem));
+        }
+        self.problems.push(problem);
+        Ok(())
+    }
+
+    fn document(&mut self, at: usize) -> Result<(), Stop> {
+        self.documents += 1;
+        if self.documents > 1 {
+            return Err(Box::new(messages::documents(self.text, self.id, at)));
+        }
+        Ok(())
+    }
+
+    fn tag(&mut self, marks: &Marks) -> Result<(), Stop> {
+        let range = marks.tag_span().and_then(|tag| tag.byte_range()).unwrap_or_default();
+        let tag = self.text.get(range.clone()).unwrap_or_default();
+        self.report(messages::tag(self.text, tag, self.span(range.start, range.end)))
+    }
+
+    fn scalar(&self, text: &str, style: ScalarStyle, range: &std::ops::Range<usize>) -> Node {
+        let span = self.span(range.start, range.end);
+        let plain = style == ScalarStyle::Plain;
+        let value = if plain && (range.is_empty() || matches!(text, "" | "~" | "null" | "Null" | "NULL")) {
+            NodeValue::Null
+        } else {
+            let form = if plain { Form::Plain } else { Form::Text };
+            NodeValue::Scalar(Scalar { text: text.into(), form, sole_argument: false })
+        };
+        Node { value, span, through: None }
+    }
+
+    /// Finds an expression that a comment cut off: the parser sees nothing wrong in it.
+    fn check_expression(&mut self, node: &Node) -> Result<(), Stop> {
+        match node.scalar() {
+            Some(scalar) if scalar.form == Form::Plain && messages::cut_off(&scalar.text) => {
+                match messages::commented_out(self.text, node.span) {
+                    Some(problem) => self.report(problem),
+                    None => Ok(()),
+                }
+            }
+            Some(scalar) if scalar.form == Form::Plain => {
+                let unseen = || messages::invisible(&scalar.text, node.span);
+                match messages::typographic(&scalar.text, node.span).or_else(unseen) {
+                    Some(problem) => self.report(problem),
+                    None => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn begin(
+        &mut self,
+        content: Content,
+        style: granit_parser::StructureStyle,
+        range: &std::ops::Range<usize>,
+        anchor: usize,
+    ) -> Result<(), Stop> {
+        let flow = style == granit_parser::StructureStyle::Flow;
+        if self.open.len() >= MAX_DEPTH {
+            return Err(Box::new(too_deep(self.span(range.start, range.end))));
+        }
+        if self.key_expected() {
+            return Err(Box::new(messages::key(self.text, self.span(range.start, range.end), flow)));
+        }
+        let open = Open { content, start: range.start, end: range.end, flow, anchor, size: 1, height: 0 };
+        self.open.push(open);
+        Ok(())
+    }
+
+    fn key_expected(&self) -> bool {
+        let content = self.open.last().map(|open| &open.content);
+        matches!(content, Some(Content::Mapping { key: None, .. }))
+    }
+
+    fn finish(&mut self, end: usize) -> Result<(), Stop> {
+        let Some(open) = self.open.pop() else { return Ok(()) };
+        let end = if open.flow { end } else { open.end };
+        let span = self.span(open.start, end);
+        let value = match open.content {
+            Content::Sequence(items) => NodeValue::Sequence(items),
+            Content::Mapping { mut entries, merge, .. } => {
+                if let Some(merge) = merge {
+                    self.merge(&mut entries, merge)?;
+                }
+                NodeValue::Mapping(entries.into_entries())
+            }
+        };
+        self.place(Node { value, span, through: None }, open.anchor, open.size, open.height + 1)
+    }
+
+    /// Adds what `<<` names: keys that are written win, and of several mappings the first.
+    fn merge(&mut self, entries: &mut Unique, merge: Merge) -> Result<(), Stop> {
+        for node in merge.from {
+            let at = node.through.unwrap_or(merge.key);
+            let NodeValue::Mapping(mut new) = node.value else {
+                self.report(messages::merge(node.through.unwrap_or(node.span), merge.key))?;
+                continue;
+            };
+            if node.through.is_none() {
+                entries_through(&mut new, at);
+            }
+            for entry in new {
+                if entries.position(&entry.key).is_none() {
+                    entries.push(entry);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn alias(&mut self, anchor: usize, at: Span) -> Result<(), Stop> {
+        if self.key_expected() {
+            return Err(Box::new(messages::key(self.text, at, false)));
+        }
+        let Some(anchored) = self.anchors.get(&anchor) else {
+            return Err(Box::new(messages::alias_in_itself(at)));
+        };
+        let (size, height) = (anchored.size, anchored.height);
+        if self.open.len() + height > MAX_DEPTH {
+            return Err(Box::new(too_deep(at)));
+        }
+        if !self.values.spend(size) {
+            return Err(Box::new(messages::expansion(at)));
+        }
+        let mut node = anchored.node.clone();
+        through(&mut node, at);
+        self.add(node, size, height, at.end as usize)
+    }
+
+    /// Places a node that stands in the text, and keeps it for aliases.
+    fn place(&mut self, node: Node, anchor: usize, size: usize, height: usize) -> Result<(), Stop> {
+        if !self.values.spend(1) {
+            return Err(Box::new(too_many_values(node.span)));
+        }
+        if anchor > 0 {
+            if !self.values.spend(size) {
+                return Err(Box::new(messages::expansion(node.span)));
+            }
+            self.anchors.insert(anchor, Anchored { node: node.clone(), size, height });
+        }
+        let end = node.span.end as usize;
+        self.add(node, size, height, end)
+    }
+
+    /// Adds a node to what is open.
+    fn add(&mut self, node: Node, size: usize, height: usize, end: usize) -> Result<(), Stop> {
+        let Some(open) = self.open.last_mut() else {
+            self.root = Some(node);
+            return Ok(());
+        };
+        open.end = open.end.max(end);
+        open.size += size;
+        open.height = open.height.max(height);
+        match &mut open.content {
+            Content::Sequence(items) => {
+                items.push(node);
+                Ok(())
+            }
+            Content::Mapping { key, .. } => match key.take() {
+                None => self.key(&node),
+                Some(key) => self.entry(key, node),
+            },
+        }
+    }
+
+    fn key(&mut self, node: &Node) -> Result<(), Stop> {
+        let Some(scalar) = node.scalar() else {
+            return Err(Box::new(messages::key(self.text, node.span, false)));
+        };
+        let plain = scalar.form == Form::Plain;
+        if plain && messages::cut_off(&scalar.text) {
+            return Err(Box::new(hints::expression_as_key(self.text, node.span)));
+        }
+        let merge = plain && scalar.text == "<<";
+        let new = Key { text: scalar.text.clone(), span: node.span, merge };
+        if let Some(Content::Mapping { key, .. }) = self.open.last_mut().map(|open| &mut open.content) {
+            *key = Some(new);
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, key: Key, value: Node) -> Result<(), Stop> {
+        let block = self.open.last().is_some_and(|open| !open.flow);
+        if block && messages::missing_space(self.text, key.span, &value) {
+            return self.report(messages::space(self.text, value.span));
+        }
+        let Some(Content::Mapping { entries, merge, .. }) =
+            self.open.last_mut().map(|open| &mut open.content)
+        else {
+            return Ok(());
+        };
+        let first = match merge {
+            Some(merge) if key.merge => Some(merge.key),
+            _ => entries.get(&key.text).map(|entry| entry.key_span),
+        };
+        if let Some(first) = first {
+            let problem = if key.merge {
+                messages::second_merge(first, key.span)
+            } else {
+                duplicate(&key.text, first, key.span)
+            };
+            return self.report(problem);
+        }
+        if key.merge {
+            let from = match value {
+                Node { value: NodeValue::Sequence(items), .. } => items,
+                other => vec![other],
+            };
+            *merge = Some(Merge { key: key.span, from });
+        } else {
+            entries.push(Entry { key: key.text, key_span: key.span, value });
+        }
+        Ok(())
+    }
+}

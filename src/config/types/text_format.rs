@@ -1,0 +1,285 @@
+//! The forms of texts: networks, keys, login names, times.
+
+use ipnet::{IpNet, Ipv4Net};
+
+use super::scalar::Mismatch;
+use crate::config::diagnostics::codes;
+use crate::config::syntax::quoting::shown;
+use crate::model::diagnostic::nearest;
+use crate::model::schema::Format;
+
+/// Beginnings of login names that the service keeps for itself.
+const RESERVED_LOGINS: &[&str] = &["app_", "fnb_"];
+/// What a taint does to workloads that do not tolerate it.
+const TAINT_EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
+/// Beginnings of OpenSSH public key types.
+const KEY_TYPES: &[&str] = &["ssh-", "ecdsa-sha2-", "sk-ssh-", "sk-ecdsa-"];
+
+/// Checks that a text has a form.
+pub(in crate::config) fn check(text: &str, format: Format) -> Result<(), Mismatch> {
+    match format {
+        Format::Any => Ok(()),
+        Format::Cidr4 => network(text).map(|_| ()),
+        Format::AllowedCidr4 => {
+            if network(text)?.prefix_len() == 0 {
+                return Err(wrong("0.0.0.0/0 lets everyone in, and the service refuses it.".into())
+                    .help("name the networks, or leave the list empty"));
+            }
+            Ok(())
+        }
+        Format::SshPublicKey => ssh_key(text),
+        Format::DatabaseUser => login(text),
+        Format::Timestamp => text
+            .parse::<jiff::Timestamp>()
+            .map(|_| ())
+            .map_err(|_| wrong(format!("`{}` is no RFC 3339 time.", shown(text)))),
+        Format::HttpPath if text.starts_with('/') => Ok(()),
+        Format::HttpPath => {
+            Err(wrong(format!("A path begins with a slash, and this is `{}`.", shown(text)))
+                .help(format!("write /{}", shown(text)))
+                .fix(format!("/{text}")))
+        }
+        Format::Cron => super::cron::check(text).map_err(|why| match super::cron::nickname(text) {
+            Some(right) => wrong(why).help(format!("write \"{right}\"")).fix(format!("\"{right}\"")),
+            None => {
+                wrong(why).help("write, for example, \"0 6 * * 1-5\": at six o'clock from Monday to Friday")
+            }
+        }),
+        Format::TimeZone => time_zone(text),
+        Format::ClockTime => clock_time(text),
+        Format::Domain => domain(text),
+        Format::Email => email(text),
+        Format::Taint => taint(text),
+        Format::PathName => path_name(text),
+        Format::Directory => match crate::config::input::files::refused(text) {
+            None => Ok(()),
+            Some(why) => {
+                Err(Mismatch::new(codes::CONFINED_PATH, "this path cannot be used", format!("{why}.")))
+            }
+        },
+    }
+}
+
+/// Checks the name of a zone against the database of them.
+fn time_zone(text: &str) -> Result<(), Mismatch> {
+    if jiff::tz::db().get(text).is_ok() {
+        return Ok(());
+    }
+    let slip = wrong(format!("`{}` is no time zone of the IANA database.", shown(text)));
+    let offset = ["UTC", "GMT"].iter().find_map(|name| text.strip_prefix(name)).unwrap_or(text);
+    if let Some((sign, hours)) = offset.split_at_checked(1).filter(|(sign, _)| matches!(*sign, "+" | "-"))
+        && let Ok(hours @ 1..=12) = hours.split(':').next().unwrap_or_default().parse::<u8>()
+    {
+        let turned = if sign == "+" { "-" } else { "+" };
+        return Err(slip.help(format!(
+            "name the zone, such as Europe/Paris; the fixed offset is called Etc/GMT{turned}{hours} there, with the sign turned round"
+        )));
+    }
+    let known: Vec<String> = jiff::tz::db().available().map(|name| name.to_string()).collect();
+    Err(match nearest(text, known.iter().map(String::as_str)) {
+        Some(near) => slip.help(format!("did you mean {near}?")).fix(near),
+        None => slip.help("write a name such as Europe/Paris or UTC"),
+    })
+}
+
+fn clock_time(text: &str) -> Result<(), Mismatch> {
+    let number = |text: &str, most: u8| {
+        text.len() == 2
+            && text.bytes().all(|b| b.is_ascii_digit())
+            && text.parse::<u8>().is_ok_and(|n| n <= most)
+    };
+    match text.split_once(':') {
+        Some((hour, minute)) if number(hour, 23) && number(minute, 59) => Ok(()),
+        _ => Err(wrong(format!(
+            "A time of the day such as 02:00 was expected, and this is `{}`.",
+            shown(text)
+        ))),
+    }
+}
+
+fn domain(text: &str) -> Result<(), Mismatch> {
+    let label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    if text.contains('.') && text.len() <= 253 && text.split('.').all(label) {
+        return Ok(());
+    }
+    let slip =
+        wrong(format!("A domain such as shop.example.com was expected, and this is `{}`.", shown(text)));
+    let bare = text.trim_start_matches("https://").trim_start_matches("http://").trim_end_matches('/');
+    let bare = bare.to_ascii_lowercase();
+    let mended = bare != text && bare.contains('.') && bare.split('.').all(label);
+    Err(if mended { slip.help(format!("write {bare}")).fix(bare) } else { slip })
+}
+
+fn email(text: &str) -> Result<(), Mismatch> {
+    let good = text.split_once('@').is_some_and(|(user, host)| {
+        !user.is_empty() && host.contains('.') && !host.contains('@') && !text.contains(char::is_whitespace)
+    });
+    if good {
+        return Ok(());
+    }
+    Err(wrong(format!("A mail address was expected, and this is `{}`.", shown(text))))
+}
+
+/// Checks a taint as `kubectl` writes it.
+fn taint(text: &str) -> Result<(), Mismatch> {
+    let expected = || {
+        wrong(format!(
+            "A taint such as dedicated=batch:NoSchedule was expected, and this is `{}`.",
+            shown(text)
+        ))
+    };
+    let Some((rest, effect)) = text.rsplit_once(':') else {
+        return Err(expected().help(format!("end it with one of {}", TAINT_EFFECTS.join(", "))));
+    };
+    let (key, value) = rest.split_once('=').unwrap_or((rest, ""));
+    let legal = |part: &str| {
+        part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'/'))
+    };
+    if key.is_empty() || !legal(key) || !legal(value) {
+        return Err(expected());
+    }
+    if TAINT_EFFECTS.contains(&effect) {
+        return Ok(());
+    }
+    let slip = wrong(format!("`{}` is no effect of a taint.", shown(effect)));
+    Err(match nearest(effect, TAINT_EFFECTS.iter().copied()) {
+        Some(near) => slip.help(format!("did you mean {near}?")).fix(format!("{rest}:{near}")),
+        None => slip.help(format!("write one of {}", TAINT_EFFECTS.join(", "))),
+    })
+}
+
+/// Checks a name that requests carry in their path.
+fn path_name(text: &str) -> Result<(), Mismatch> {
+    let hostile = |c: char| c.is_control() || matches!(c, '/' | '\\' | '%');
+    if matches!(text, "." | "..") || text.chars().any(hostile) {
+        let slip = wrong(format!("`{}` stands in the path of requests, and cannot.", shown(text)));
+        return Err(slip.help("write it without slashes, backslashes and percent signs"));
+    }
+    Ok(())
+}
+
+fn wrong(detail: String) -> Mismatch {
+    Mismatch::new(codes::WRONG_FORM, "this text does not have the form it needs", detail)
+}
+
+/// Reads an IPv4 network without host bits.
+pub(in crate::config) fn network(text: &str) -> Result<Ipv4Net, Mismatch> {
+    let expected =
+        || format!("An IPv4 network such as 10.0.0.0/16 was expected, and this is `{}`.", shown(text));
+    match text.parse::<IpNet>() {
+        Ok(IpNet::V4(network)) if network.trunc() == network => Ok(network),
+        Ok(IpNet::V4(network)) => {
+            let network = network.trunc();
+            Err(wrong(format!("`{}` is an address inside the network {network}.", shown(text)))
+                .help(format!("write {network}"))
+                .fix(network.to_string()))
+        }
+        Ok(IpNet::V6(_)) => Err(wrong(expected()).help("the service takes IPv4 networks only")),
+        Err(_) if text.parse::<core::net::Ipv4Addr>().is_ok() => Err(wrong(expected())
+            .help(format!("write {text}/32 for this one address"))
+            .fix(format!("{text}/32"))),
+        Err(_) => {
+            let (address, _) = text.split_once('/').unwrap_or_default();
+            let is_address = address.parse::<core::net::Ipv4Addr>().is_ok();
+            let help =
+                is_address.then(|| "what follows the slash is the network's length, 0 to 32".to_owned());
+            Err(Mismatch { help, ..wrong(expected()) })
+        }
+    }
+}
+
+fn ssh_key(text: &str) -> Result<(), Mismatch> {
+    if text.contains("PRIVATE KEY") {
+        return Err(
+            wrong("This is a private key.".into()).help("give the public one, the file ending in .pub")
+        );
+    }
+    let line = text.trim_end_matches(['\n', '\r']);
+    let mut parts = line.split(' ');
+    let known = parts.next().is_some_and(|first| KEY_TYPES.iter().any(|known| first.starts_with(known)));
+    let body = parts.next().unwrap_or_default();
+    let base64 = body.len() >= 16
+        && body.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='));
+    if known && base64 && !line.contains('\n') {
+        return Ok(());
+    }
+    let slip = wrong("One line of an OpenSSH public key was expected: type, key, comment.".into());
+    let name = line.rsplit('/').next().unwrap_or_default();
+    Err(match name.strip_suffix(".pub") {
+        Some(stem) if !stem.contains(' ') => {
+            slip.help(format!("put the file beside the stack, and write `\"${{file('{name}')}}\"`"))
+        }
+        _ => slip,
+    })
+}
+
+fn login(text: &str) -> Result<(), Mismatch> {
+    let legal = text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+        && !text.starts_with(|c: char| c.is_ascii_digit());
+    if !legal {
+        return Err(wrong(format!("`{}` is no login: a-z, 0-9 and _, not a digit first.", shown(text))));
+    }
+    match RESERVED_LOGINS.iter().find(|reserved| text.starts_with(**reserved)) {
+        Some(reserved) => {
+            Err(wrong(format!("The service keeps logins that begin with {reserved} for itself.")))
+        }
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms() {
+        let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFakeFakeFake me@example";
+        for (text, format) in [
+            ("10.20.0.0/16", Format::Cidr4),
+            ("203.0.113.0/24", Format::AllowedCidr4),
+            (key, Format::SshPublicKey),
+            ("reporting_1", Format::DatabaseUser),
+            ("2026-01-02T03:04:05Z", Format::Timestamp),
+            ("dedicated=batch:NoSchedule", Format::Taint),
+            ("example.com/gpu:NoExecute", Format::Taint),
+            ("orders of today?", Format::PathName),
+        ] {
+            assert_eq!(check(text, format), Ok(()), "{text}");
+        }
+        for (text, format, detail) in [
+            (
+                "10.20.0.1/16",
+                Format::Cidr4,
+                "`10.20.0.1/16` is an address inside the network 10.20.0.0/16.",
+            ),
+            (
+                "::/0",
+                Format::Cidr4,
+                "An IPv4 network such as 10.0.0.0/16 was expected, and this is `::/0`.",
+            ),
+            ("0.0.0.0/0", Format::AllowedCidr4, "0.0.0.0/0 lets everyone in, and the service refuses it."),
+            (
+                "ssh-rsa",
+                Format::SshPublicKey,
+                "One line of an OpenSSH public key was expected: type, key, comment.",
+            ),
+            ("app_x", Format::DatabaseUser, "The service keeps logins that begin with app_ for itself."),
+            ("1x", Format::DatabaseUser, "`1x` is no login: a-z, 0-9 and _, not a digit first."),
+            ("soon", Format::Timestamp, "`soon` is no RFC 3339 time."),
+            ("a=b:NoSchedul", Format::Taint, "`NoSchedul` is no effect of a taint."),
+            (
+                "batch",
+                Format::Taint,
+                "A taint such as dedicated=batch:NoSchedule was expected, and this is `batch`.",
+            ),
+            ("a/b", Format::PathName, "`a/b` stands in the path of requests, and cannot."),
+        ] {
+            assert_eq!(check(text, format).unwrap_err().detail, detail, "{text}");
+        }
+    }
+}
