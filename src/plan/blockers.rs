@@ -1,6 +1,6 @@
 //! `Blocks`: why a plan cannot be applied, gathered while it is made.
 
-use super::change::Block;
+use super::block::Block;
 use super::join::joined_state::{Subject, Survey};
 use crate::model::address::Address;
 use crate::model::source::{Place, Span};

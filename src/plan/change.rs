@@ -7,7 +7,8 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::ledger::state::entry::{Entry, Owned};
+use super::block::Block;
+use super::step::{Bookkeeping, CriticalPath, Step};
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
 use crate::model::schema::Effect;
@@ -229,14 +230,6 @@ impl Plan {
     }
 }
 
-impl Block {
-    /// Tells whether it only repeats what a policy says, which stands among the rulings.
-    #[must_use]
-    pub fn is_ruling(&self) -> bool {
-        self.code == POLICY
-    }
-}
-
 /// What a policy says of a plan, or of one resource of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ruling {
@@ -378,123 +371,6 @@ pub struct Cost {
     pub moved: Vec<(String, Decimal, Decimal)>,
 }
 
-/// One thing to run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Step {
-    /// Which resource.
-    pub address: Address,
-    /// Its kind.
-    pub kind: Name,
-    /// What to do.
-    pub operation: Operation,
-    /// Steps that must be done before; each number is smaller than this step's own.
-    pub after: Vec<usize>,
-    /// How long it usually takes.
-    pub seconds: u32,
-    /// How long it may take.
-    pub timeout_seconds: u32,
-}
-
-/// What a step does. Attribute values are expressions: references are filled in when their objects
-/// exist. Secret parts are sealed; apply takes them from the configuration.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "do")]
-pub enum Operation {
-    /// Makes an object with all attributes at once, then the `after_creation` calls.
-    Create {
-        /// Everything written, by the language's names; catalog names already as ids.
-        desired: BTreeMap<Name, Expression>,
-        /// The project it is made in.
-        project: ProjectOf,
-        /// The parent's address, for a child.
-        parent: Option<Address>,
-        /// What the ledger remembers besides `applied` and `current`.
-        remember: Remember,
-        /// The current object becomes `deposed` (create-first replacement).
-        deposes: bool,
-    },
-    /// Changes an object in place by calls, in order.
-    Update {
-        /// The object; `None`: the one that the ledger has when the step runs (after a replacement).
-        object: Option<ObjectKey>,
-        /// The calls.
-        calls: Vec<PlannedCall>,
-        /// Everything written, as in `Create`: what the ledger remembers in the end.
-        desired: BTreeMap<Name, Expression>,
-        /// What the ledger remembers besides.
-        remember: Remember,
-    },
-    /// Deletes an object.
-    Delete {
-        /// The object, with its birth certificate.
-        object: Owned,
-        /// It is the deposed one of a replacement, not the current one.
-        deposed: bool,
-    },
-}
-
-/// One call of an update.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PlannedCall {
-    /// The call's name in the kind's table.
-    pub call: Name,
-    /// The attributes that it changes: before (as read) and after.
-    pub attributes: BTreeMap<Name, (Value, Expression)>,
-}
-
-/// In which project an object is made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProjectOf {
-    /// It belongs to the account, or its parent says.
-    None,
-    /// A project that exists.
-    Id(Name),
-    /// A project of this stack, which may not exist yet.
-    Resource(Address),
-}
-
-/// What the ledger remembers of a resource besides its object and its attributes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Remember {
-    /// What it depends on.
-    pub depends_on: Vec<Address>,
-    /// `lifecycle.protect`.
-    pub protect: bool,
-    /// `lifecycle.on_remove: keep`.
-    pub keep_on_remove: bool,
-    /// `lifecycle.on_remove: delete`, where it is written.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub delete_on_remove: bool,
-    /// `lifecycle.final_snapshot`.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub final_snapshot: bool,
-    /// Attributes whose live value is not compared with the sent one: `lifecycle.ignore_drift`, and what the
-    /// service itself moves.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub unverified: BTreeSet<Name>,
-    /// It is a copy of what goes: once it is made it stays live, and nobody manages it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub let_go: bool,
-}
-
-/// A ledger correction without a request.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Bookkeeping {
-    /// An owned object is proven gone.
-    Gone(Address, Name),
-    /// What is remembered changes although the object does not. An entry whose `current` is not the
-    /// ledger's is an adoption.
-    Remember(Address, Box<Entry>),
-    /// stead lets go of an object.
-    Forget(Address),
-    /// Entries get new addresses, before anything else: the new ones, by the old ones.
-    Move(BTreeMap<Address, Address>),
-    /// Kept secrets are encrypted to these recipients from then on.
-    PinRecipients(BTreeSet<Name>),
-}
-
 /// One difference between what was last applied and what is live.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Drift {
@@ -559,54 +435,6 @@ pub enum DriftClass {
     Replaced,
     /// A key of an open map that no block writes: it is left alone.
     Unmanaged,
-}
-
-/// The longest chain of steps.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CriticalPath {
-    /// Step numbers, first to last.
-    pub steps: Vec<usize>,
-    /// Their seconds together.
-    pub seconds: u32,
-}
-
-/// Why a plan cannot be applied.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Block {
-    /// Stable code: `account`, `adopt`, `catalog`, `cycle`, `deletion_budget`, `exists`, `expression`,
-    /// `failed`, `fingerprint`, `grow_only`, `held`, `holds_data`, `identity_missing`, `late_effect`, `ledger_lost`, `moved`,
-    /// `other_directory`, `policy`, `project`, `protected`, `provisional`, `question`, `recipient_refused`, `recipients_changed`,
-    /// `replace_never`, `rule`, `secret_lost`, `sink_occupied`, `sink_on_runner`, `target`, `unknown`, `unknown_kind`, `unread`.
-    pub code: Name,
-    /// Which resource.
-    pub address: Option<Address>,
-    /// What and why.
-    pub text: String,
-    /// What to do.
-    pub help: String,
-    /// Where.
-    pub source: Option<Place>,
-}
-
-/// Codes whose resources are left out of the plan, with what depends on them, while the rest goes on.
-const FREEZING: &[&str] = &["late_effect", "question", "unread", "unknown_kind"];
-
-/// What is said of a lost secret. One of an object leaves the object out; one of a variable may be used anywhere.
-pub(super) const SECRET_LOST: &str = "secret_lost";
-
-impl Block {
-    /// Tells whether the block only leaves its resource, and what depends on it, out of the plan: the
-    /// rest can be applied.
-    #[must_use]
-    pub fn only_freezes(&self) -> bool {
-        self.is_lost_secret_of_object() || FREEZING.contains(&self.code.as_str())
-    }
-
-    /// Tells whether a human is asked what becomes of an object whose secret is lost.
-    #[must_use]
-    pub fn is_lost_secret_of_object(&self) -> bool {
-        self.code == SECRET_LOST && self.address.is_some()
-    }
 }
 
 /// The code of what a policy blocks.

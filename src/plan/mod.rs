@@ -2,6 +2,7 @@
 
 pub mod annotate;
 pub mod artifact;
+pub mod block;
 mod blockers;
 pub mod change;
 pub mod decide;
@@ -15,6 +16,7 @@ mod order;
 pub mod pipeline;
 mod refresh_request;
 pub mod restate;
+pub mod step;
 
 #[cfg(test)]
 mod tests;

@@ -7,9 +7,8 @@ use stead::model::schema::Effect;
 use stead::plan::artifact::drift_history::{Memory, Sightings};
 use stead::plan::artifact::saved_plan::SavedPlan;
 use stead::plan::artifact::signature::{Signed, SigningKey, VerifyingKeys};
-use stead::plan::change::{
-    Action, Bookkeeping, Cause, DriftClass, NoteCode, Operation, ProjectOf, RulingVerdict,
-};
+use stead::plan::change::{Action, Cause, DriftClass, NoteCode, RulingVerdict};
+use stead::plan::step::{Bookkeeping, Operation, ProjectOf};
 
 use crate::case::Case;
 use crate::coverage::Coverage;

@@ -36,7 +36,7 @@ fn only(outside: &Outside, path: &str) -> Json {
 }
 
 fn calls(run: &Run) -> Vec<String> {
-    use stead::plan::change::Operation;
+    use stead::plan::step::Operation;
     let of = |operation: &Operation| match operation {
         Operation::Update { calls, .. } => calls.iter().map(|call| call.call.to_string()).collect(),
         _ => Vec::new(),

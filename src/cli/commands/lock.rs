@@ -68,7 +68,7 @@ async fn broken(
     let effect = Bounds::default().effect;
     let identity = ledger_io::fresh(project);
     let terms = Terms { identity: &identity, effect, force: Some(&args.reason) };
-    let key = ledger_io::key_as_found(project, place).await?;
+    let key = crate::cli::ledger::open::key_as_found(project, place).await?;
     ledger_io::close(ledger_io::open_with(key.as_ref(), &session.who, place, &terms).await?).await?;
     session.ui.done("The lock is broken; the history keeps the reason.");
     session.next("plan", "shows what is open");

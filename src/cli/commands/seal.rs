@@ -6,7 +6,8 @@ use crate::apply::context::Bounds;
 use crate::cli::args::Seal;
 use crate::cli::command_context::Session;
 use crate::cli::ledger::high_water_mark::Marks;
-use crate::cli::ledger::ledger_io::{self, Book, Shelf, Terms};
+use crate::cli::ledger::ledger_io::{self, Book, Terms};
+use crate::cli::ledger::open::Shelf;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::stack::project::Project;
@@ -40,7 +41,7 @@ pub(super) async fn run(
     project: &Project,
     place: &Place,
 ) -> Result<Exit, Failure> {
-    let key = ledger_io::seal_key(&session.settings)?.ok_or_else(|| {
+    let key = crate::cli::ledger::open::seal_key(&session.settings)?.ok_or_else(|| {
         Failure::new(Exit::Usage, "`STEAD_LEDGER_KEY` is not set: it names the file of the key")
             .help("A key for ledgers: (umask 077; openssl rand -base64 48 > ledger.key)")
     })?;
@@ -49,7 +50,8 @@ pub(super) async fn run(
 
 impl Sealing<'_> {
     async fn run(&self) -> Result<Exit, Failure> {
-        let previous = self.args.previous_key.as_deref().map(ledger_io::key_of_file).transpose()?;
+        let previous =
+            self.args.previous_key.as_deref().map(crate::cli::ledger::open::key_of_file).transpose()?;
         match (self.read(&self.key).await, previous) {
             (Ok(None), _) => Err(missing(self.place)),
             (Ok(Some(ledger)), _) => Ok(self.finished(&ledger)),

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::high_water_mark::{Marks, Objection};
+use super::open::{Shelf, seal_key};
 use super::remote_stacks;
 use crate::cli::command_context::Session;
 use crate::cli::files::repository_walk;
@@ -15,7 +16,7 @@ use crate::cli::process::failure::Failure;
 use crate::cli::process::output::Ui;
 use crate::cli::process::settings::{Cloud, Settings};
 use crate::cli::process::signals::{self, Ended};
-use crate::cli::service::connection::{Connection, Time};
+use crate::cli::service::connection::Connection;
 use crate::cli::service::embedded_cloud;
 use crate::cli::stack::project::Project;
 use crate::cloud::system_clock::{SystemClock, SystemRandom};
@@ -26,7 +27,7 @@ use crate::ledger::journal::handle::Journal;
 use crate::ledger::journal::mac::SealKey;
 use crate::ledger::state::entry::{Entry, Identity};
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::stores::any_store::{self, AnyStore, Opening};
+use crate::ledger::stores::any_store::{self, Opening};
 use crate::ledger::stores::file::process;
 use crate::ledger::stores::location::Place;
 use crate::ledger::stores::shared::lease::Holder;
@@ -36,8 +37,6 @@ use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::ObjectKey;
 use crate::model::value::Value;
 
-/// The store of every command.
-pub(in crate::cli) type Shelf = AnyStore<Time>;
 /// The journal of every command.
 pub(in crate::cli) type Book = Journal<Shelf>;
 
@@ -112,40 +111,6 @@ pub(in crate::cli) async fn look(
     let found = Shelf::read(place, &stack.name, &stack.environment.name, key.as_ref()).await?;
     let unproven = key.is_none() && found.as_ref().is_some_and(|ledger| ledger.sealed.is_some());
     Ok(Looked { found, unproven })
-}
-
-/// Returns the key that seals ledgers; `None` where none is named.
-///
-/// # Errors
-/// When its file cannot be read, can be read by others, or is too short.
-pub(in crate::cli) fn seal_key(settings: &Settings) -> Result<Option<SealKey>, Failure> {
-    settings.ledger_key.as_deref().map(key_of_file).transpose()
-}
-
-/// Returns the key for a command that decides nothing by what a ledger says: none for one without MACs.
-///
-/// # Errors
-/// When the ledger cannot be read or is damaged.
-pub(in crate::cli) async fn key_as_found(
-    project: &Project,
-    place: &Place,
-) -> Result<Option<SealKey>, Failure> {
-    let Some(key) = seal_key(&project.settings)? else { return Ok(None) };
-    let (stack, lenient) = (&project.stack, key.accepting_unsealed());
-    let found = Shelf::read(place, &stack.name, &stack.environment.name, Some(&lenient)).await?;
-    Ok(found.is_none_or(|found| found.sealed.is_some() || found.is_blank()).then_some(key))
-}
-
-/// Reads a key that seals ledgers.
-///
-/// # Errors
-/// When its file cannot be read, can be read by others, or is too short.
-pub(in crate::cli) fn key_of_file(path: &Path) -> Result<SealKey, Failure> {
-    let bytes = stack_files::read_own_secret(path)?;
-    SealKey::new(&bytes).map_err(|error| {
-        Failure::new(Exit::Failed, format!("{} is not used: {error}", stack_files::shown(path)))
-            .help("A key for ledgers: (umask 077; openssl rand -base64 48 > FILE)")
-    })
 }
 
 /// Reads the ledger as plans see it, without taking its lock; an empty one when there is none.

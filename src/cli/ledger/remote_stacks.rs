@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::ledger_io::{self, Shelf};
+use super::open::Shelf;
 use crate::cli::files::stack_files::{self, Shared, Trust};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
@@ -76,7 +76,7 @@ pub(in crate::cli) async fn ledger(
     let environment = environment(project, name, other, &peek)?;
     let whose = (peek.name.as_str(), peek.backend_required);
     let place = ledger_settings::place_of(&project.settings, whose, &directory)?;
-    let key = ledger_io::seal_key(&project.settings)?;
+    let key = crate::cli::ledger::open::seal_key(&project.settings)?;
     let read = Shelf::read(&place, &peek.name, &environment, key.as_ref()).await;
     read.map_err(|error| {
         let failure = Failure::from(error);

@@ -8,7 +8,8 @@ use crate::cli::command_context::Session;
 use crate::cli::process::failure::Failure;
 use crate::kinds::REGISTRY;
 use crate::model::address::{Address, Name};
-use crate::plan::change::{Action, Block, Change, Plan};
+use crate::plan::block::Block;
+use crate::plan::change::{Action, Change, Plan};
 use crate::report::text::escape;
 
 /// Addresses that a message names.

@@ -6,12 +6,13 @@ use crate::model::schema::{Effect, Type};
 use crate::model::source::{Place, Span};
 use crate::model::value::Value;
 use crate::plan::change::{
-    Action, AttributeChange, Carried, Cause, Change, Consequence, LineCost, Operation, Step, Unchanged, Was,
+    Action, AttributeChange, Carried, Cause, Change, Consequence, LineCost, Unchanged, Was,
 };
 use crate::plan::decision::{Act, Difference, Verdict, Want};
 use crate::plan::diff::attributes::shown;
 use crate::plan::diff::compare::sealed;
 use crate::plan::join::joined_state::{Adoption, Subject, Survey};
+use crate::plan::step::{Operation, Step};
 
 /// What a line says besides what its verdict says.
 pub(in crate::plan) struct Facts {

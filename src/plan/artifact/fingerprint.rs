@@ -10,9 +10,8 @@ use crate::model::address::{Address, Name};
 use crate::model::digest::json_digest;
 use crate::model::expression::Expression;
 use crate::model::value::Value;
-use crate::plan::change::{
-    Action, AttributeChange, Base, Bookkeeping, Cause, Change, Operation, POLICY, Plan, RulingVerdict, Step,
-};
+use crate::plan::change::{Action, AttributeChange, Base, Cause, Change, POLICY, Plan, RulingVerdict};
+use crate::plan::step::{Bookkeeping, Operation, Step};
 
 /// Everything that is decided.
 #[derive(Serialize)]

@@ -8,11 +8,11 @@ use crate::model::expression::Expression;
 use crate::model::schema::{FinalCopy, Kind, Type};
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
-use crate::plan::change::{Operation, ProjectOf, Remember, Step};
 use crate::plan::decision::{Act, Verdict};
 use crate::plan::join::joined_state::{Live, Subject, Survey};
 use crate::plan::join::prices::Prices;
 use crate::plan::join::project_scope::PROJECT;
+use crate::plan::step::{Operation, ProjectOf, Remember, Step};
 
 /// Characters of a source's id in its copy's name.
 const TOLD: usize = 8;

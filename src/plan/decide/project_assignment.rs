@@ -6,10 +6,10 @@ use crate::model::schema::Scope;
 use crate::model::snapshot::Snapshot;
 use crate::model::value::Value;
 use crate::plan::blockers::Blocks;
-use crate::plan::change::ProjectOf;
 use crate::plan::diff::planned_values::Outlook;
 use crate::plan::join::joined_state::{Subject, Survey};
 use crate::plan::join::project_scope::PROJECT;
+use crate::plan::step::ProjectOf;
 
 /// The project of resources that do not say one.
 pub(in crate::plan) struct Projects {

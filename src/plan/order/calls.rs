@@ -6,13 +6,13 @@ use crate::model::address::Name;
 use crate::model::expression::Expression;
 use crate::model::schema::{Attribute, Call, Kind, OnChange, Type};
 use crate::model::value::Value;
-use crate::plan::change::PlannedCall;
 use crate::plan::decide::reactivation;
 use crate::plan::decision::{Difference, Verdict};
 use crate::plan::diff::attributes::is_exclusive;
 use crate::plan::diff::compare::shielded;
 use crate::plan::diff::current_value::present;
 use crate::plan::join::joined_state::{Subject, Survey};
+use crate::plan::step::PlannedCall;
 
 /// The calls of one update, in the order of the kind's table.
 pub(in crate::plan) struct Calls {

@@ -4,12 +4,12 @@ use super::steps::remember;
 use crate::ledger::state::entry::{Entry, Owned};
 use crate::model::address::Name;
 use crate::model::value::{Attributes, Value};
-use crate::plan::change::Bookkeeping;
 use crate::plan::decision::{Act, Verdict};
 use crate::plan::diff::attributes::Diff;
 use crate::plan::diff::compare::{same, sealed};
 use crate::plan::diff::confirmation;
 use crate::plan::join::joined_state::{Adoption, Live, Subject, Survey, certificate, is_gone};
+use crate::plan::step::Bookkeeping;
 
 /// Returns the corrections of one subject.
 pub(in crate::plan) fn bookkeeping(

@@ -15,7 +15,6 @@ use crate::model::graph::{Graph, NodeId};
 use crate::model::schema::{Attribute, Check, Effect, Kind, OnChange, Rule};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
-use crate::plan::change::{CriticalPath, Operation, PlannedCall, Remember, Step};
 use crate::plan::decide::checks::catalog_rules;
 use crate::plan::decide::deposed::Leftovers;
 use crate::plan::decide::final_snapshot;
@@ -23,6 +22,7 @@ use crate::plan::decide::name_handover::successors;
 use crate::plan::decision::{Act, Verdict, Want};
 use crate::plan::diff::attributes::ignores;
 use crate::plan::join::joined_state::{Adoption, Live, Subject, Survey, is_adopted, is_leaving, referred};
+use crate::plan::step::{CriticalPath, Operation, PlannedCall, Remember, Step};
 
 /// The shortest time that a step is given, in seconds.
 const PATIENCE: u32 = 300;

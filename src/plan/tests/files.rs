@@ -10,8 +10,9 @@ use crate::model::snapshot::Wanted;
 use crate::plan::artifact::binding::{Binding, LIFETIME, Requested, Unborn, ledger_digest, secrets_digest};
 use crate::plan::artifact::recheck::check_recomputed;
 use crate::plan::artifact::saved_plan::{Facts, Origin, SavedError, SavedPlan, Stale};
-use crate::plan::change::{Operation, Plan};
+use crate::plan::change::Plan;
 use crate::plan::pipeline::wanted;
+use crate::plan::step::Operation;
 
 fn check(world: &World, saved: &SavedPlan) -> Result<(), Stale> {
     saved.check_origin(&Origin {

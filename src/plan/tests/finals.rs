@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::World;
 use crate::ledger::state::entry::Tombstone;
-use crate::plan::change::{Action, Operation, Plan};
+use crate::plan::change::{Action, Plan};
+use crate::plan::step::Operation;
 
 fn with_a_volume() -> World {
     let mut world = World::new();

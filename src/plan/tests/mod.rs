@@ -25,7 +25,8 @@ mod world;
 
 use serde_json::json;
 
-use super::change::{Action, Change, NoteCode, Operation, Plan};
+use super::change::{Action, Change, NoteCode, Plan};
+use super::step::Operation;
 use crate::model::value::Value;
 pub use world::World;
 

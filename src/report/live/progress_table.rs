@@ -70,7 +70,7 @@ impl Board {
                 }
             }
         }
-        let planned = |(step, tail): (&crate::plan::change::Step, u64)| Planned {
+        let planned = |(step, tail): (&crate::plan::step::Step, u64)| Planned {
             address: step.address.clone(),
             seconds: step.seconds,
             tail,

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::plan::change::{Action, Operation, Plan, Step};
+use crate::plan::change::{Action, Plan};
+use crate::plan::step::{Operation, Step};
 
 /// Returns the chart; empty lines for a plan that does nothing.
 pub(super) fn plan(plan: &Plan) -> String {

@@ -4,9 +4,9 @@ use crate::model::address::Address;
 use crate::model::schema::{Effect, Registry};
 use crate::model::source::Place;
 use crate::model::value::Value;
+use crate::plan::block::Block;
 use crate::plan::change::{
-    Action, AttributeChange, Block, Change, Consequence, Drift, DriftClass, Note, NoteCode, Plan,
-    RulingVerdict,
+    Action, AttributeChange, Change, Consequence, Drift, DriftClass, Note, NoteCode, Plan, RulingVerdict,
 };
 use crate::report::run_report::Ran;
 use crate::report::text::counts::Counts;

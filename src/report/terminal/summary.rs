@@ -1,7 +1,9 @@
 //! The end of the page: what stands in the way, what it costs, how long it takes, the totals.
 
 use super::notes;
-use crate::plan::change::{Action, Block, Operation, Plan, Step};
+use crate::plan::block::Block;
+use crate::plan::change::{Action, Plan};
+use crate::plan::step::{Operation, Step};
 use crate::report::text::counts::Counts;
 use crate::report::text::page::{self, Line, Page};
 use crate::report::text::phrases;

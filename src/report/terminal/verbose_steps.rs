@@ -3,7 +3,8 @@
 
 use crate::model::schema::Registry;
 use crate::model::snapshot::RequestCount;
-use crate::plan::change::{Plan, Step};
+use crate::plan::change::Plan;
+use crate::plan::step::Step;
 use crate::report::json::requests;
 use crate::report::text::page::{self, Line, Page};
 use crate::report::text::phrases;

@@ -11,10 +11,12 @@ use crate::model::secret::Secret;
 use crate::model::snapshot::RequestCount;
 use crate::model::source::Place;
 use crate::model::value::Value;
+use crate::plan::block::Block;
 use crate::plan::change::{
-    Action, AttributeChange, Base, Block, Cause, Change, Consequence, Cost, CriticalPath, Drift,
-    DriftClass, Leave, LineCost, Operation, Plan, PlannedCall, ProjectOf, Remember, Step, Unchanged,
+    Action, AttributeChange, Base, Cause, Change, Consequence, Cost, Drift, DriftClass, Leave, LineCost,
+    Plan, Unchanged,
 };
+use crate::plan::step::{CriticalPath, Operation, PlannedCall, ProjectOf, Remember, Step};
 
 pub(crate) fn at(line: u32) -> Place {
     Place { file: "shop.stead.yaml".into(), line, column: 5 }

@@ -15,7 +15,8 @@ use stead::model::address::{Address, Name};
 use stead::model::expression::Expression;
 use stead::model::schema::{Kind, Method};
 use stead::model::value::{Attributes, Value};
-use stead::plan::change::{Operation, Plan};
+use stead::plan::change::Plan;
+use stead::plan::step::Operation;
 use uuid::Uuid;
 
 use super::schedule::{Class, Place, Schedule};

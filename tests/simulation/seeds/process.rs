@@ -23,7 +23,8 @@ use stead::ledger::stores::shared::lease_rules::Opening;
 use stead::ledger::stores::shared::store::SharedStore;
 use stead::model::address::{Address, Name};
 use stead::model::clock::{Clock, Random};
-use stead::plan::change::{Block, Plan};
+use stead::plan::block::Block;
+use stead::plan::change::Plan;
 use stead::plan::inputs::{Inputs, Options};
 use stead::plan::pipeline::{make, wanted};
 

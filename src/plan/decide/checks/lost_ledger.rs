@@ -2,7 +2,8 @@
 //! To destroy nothing then, or to find no drift, would leave live and billed objects behind a false statement.
 
 use crate::ledger::state::ledger::Ledger;
-use crate::plan::change::{Block, Plan};
+use crate::plan::block::Block;
+use crate::plan::change::Plan;
 use crate::plan::inputs::{Inputs, Options};
 
 /// The code of the blocker.

@@ -8,12 +8,12 @@ use crate::model::schema::{Check, Kind, Rule, Scope};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
 use crate::plan::blockers::Blocks;
-use crate::plan::change::ProjectOf;
 use crate::plan::decide::byproducts;
 use crate::plan::decide::replacement_order::network;
 use crate::plan::decision::{Act, Verdict, Want};
 use crate::plan::join::joined_state::{Subject, Survey, is_leaving};
 use crate::plan::join::project_scope::PROJECT;
+use crate::plan::step::ProjectOf;
 
 /// Objects with the names of wanted ones, from which on it is no accident.
 const SEVERAL: usize = 2;

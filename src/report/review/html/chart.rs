@@ -6,7 +6,8 @@ use maud::{Markup, html};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
-use crate::plan::change::{Action, Operation, Plan, Step};
+use crate::plan::change::{Action, Plan};
+use crate::plan::step::{Operation, Step};
 use crate::report::text::phrases;
 
 /// Nodes of a map that can still be read.
