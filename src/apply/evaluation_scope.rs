@@ -10,8 +10,8 @@ use crate::model::expression::{Expression, Lookup, Reference};
 use crate::model::schema::Registry;
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
-use crate::plan::change::Plan;
-use crate::plan::step::Operation;
+use crate::plan::model::change::Plan;
+use crate::plan::model::step::Operation;
 
 /// A look at the ledger and at objects by address.
 pub(super) struct World<'a> {

@@ -24,8 +24,8 @@ use crate::ledger::journal::store::Store;
 use crate::ledger::state::run_history::Tally;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
-use crate::plan::change::{Cause, NoteCode, Plan};
-use crate::plan::step::{Bookkeeping, Operation, Step};
+use crate::plan::model::change::{Cause, NoteCode, Plan};
+use crate::plan::model::step::{Bookkeeping, Operation, Step};
 
 /// Steps at the same time that have sent nothing yet. Requests pass the limiter in the order in which
 /// they came: with more of them queued there, the step that everything waits for would stand behind.

@@ -16,7 +16,7 @@ use crate::model::schema::{Attribute, Call, Kind, Literal, OnChange, Presence, T
 use crate::model::secret::{FingerprintKey, Secret, is_same_fingerprint};
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
-use crate::plan::step::Remember;
+use crate::plan::model::step::Remember;
 
 /// An attribute whose value must not be sent: a part of it is not known, or is a secret without its
 /// text.

@@ -11,7 +11,7 @@ use super::run_state::Session;
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::store::Store;
 use crate::model::clock::{Clock, Random};
-use crate::plan::change::Plan;
+use crate::plan::model::change::Plan;
 
 /// Resolves every open intent of the ledger. Called before anything is planned or sent.
 ///

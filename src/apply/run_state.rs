@@ -26,7 +26,7 @@ use crate::model::schema::Kind;
 use crate::model::secret::FingerprintKey;
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::{Attributes, Value};
-use crate::plan::change::Plan;
+use crate::plan::model::change::Plan;
 
 /// One apply, or one recovery.
 pub(super) struct Session<'a, C, K, R, S> {

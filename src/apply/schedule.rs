@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::plan::step::Step;
+use crate::plan::model::step::Step;
 
 /// How far a step has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use crate::ledger::state::entry::Owned;
     use crate::model::address::Address;
-    use crate::plan::step::Operation;
+    use crate::plan::model::step::Operation;
     use proptest::prelude::*;
 
     fn step(seconds: u32, after: &[usize]) -> Step {

@@ -1,7 +1,7 @@
 //! `Blocks`: why a plan cannot be applied, gathered while it is made.
 
-use super::block::Block;
 use super::join::joined_state::{Subject, Survey};
+use super::model::block::Block;
 use crate::model::address::Address;
 use crate::model::source::{Place, Span};
 

@@ -1,7 +1,7 @@
 //! `Verdict`: what becomes of one subject, and the differences that say so.
 
-use super::change::Cause;
-use super::step::ProjectOf;
+use super::model::change::Cause;
+use super::model::step::ProjectOf;
 use crate::config::stack::model::Setting;
 use crate::model::address::Name;
 use crate::model::expression::Expression;

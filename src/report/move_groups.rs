@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::plan::change::{Action, Carried, Change};
+use crate::plan::model::change::{Action, Carried, Change};
 
 /// What one line tells.
 #[derive(Debug, Clone, Copy)]

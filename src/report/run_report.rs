@@ -9,7 +9,7 @@ use super::text::phrases;
 use super::views::apply_outcome::{self, InWords, Occasion};
 use crate::apply::event::{Event, Outcome, StepError};
 use crate::model::address::Address;
-use crate::plan::change::{Change, Plan};
+use crate::plan::model::change::{Change, Plan};
 
 /// What was heard of a plan's steps, by their numbers.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -7,8 +7,8 @@ use stead::model::schema::Effect;
 use stead::plan::artifact::drift_history::{Memory, Sightings};
 use stead::plan::artifact::saved_plan::SavedPlan;
 use stead::plan::artifact::signature::{Signed, SigningKey, VerifyingKeys};
-use stead::plan::change::{Action, Cause, DriftClass, NoteCode, RulingVerdict};
-use stead::plan::step::{Bookkeeping, Operation, ProjectOf};
+use stead::plan::model::change::{Action, Cause, DriftClass, NoteCode, RulingVerdict};
+use stead::plan::model::step::{Bookkeeping, Operation, ProjectOf};
 
 use crate::case::Case;
 use crate::coverage::Coverage;

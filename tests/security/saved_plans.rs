@@ -15,7 +15,7 @@ use stead::ledger::state::ledger::Ledger;
 use stead::model::expression::Expression;
 use stead::plan::artifact::saved_plan::SavedPlan;
 use stead::plan::artifact::signature::Signed;
-use stead::plan::step::{CriticalPath, Operation};
+use stead::plan::model::step::{CriticalPath, Operation};
 
 use crate::case::{Case, Run};
 

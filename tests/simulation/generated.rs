@@ -30,7 +30,11 @@ fn check(holds: bool, what: impl FnOnce() -> String) -> Found {
 }
 
 /// Applies an aim: nothing blocks it, nothing fails, and the service refuses nothing.
-fn goes_through(outside: &Rc<Outside>, aim: &Aim, what: &str) -> Result<stead::plan::change::Plan, String> {
+fn goes_through(
+    outside: &Rc<Outside>,
+    aim: &Aim,
+    what: &str,
+) -> Result<stead::plan::model::change::Plan, String> {
     let run = process(outside, aim, seed(outside)).unwrap();
     check(run.plan.blocks.is_empty(), || format!("{what} is blocked: {:#?}", run.plan.blocks))?;
     let refusals = outside.refusals.take();

@@ -28,8 +28,8 @@ use stead::model::secret::FingerprintKey;
 use stead::model::snapshot::Snapshot;
 use stead::plan::artifact::binding::Binding;
 use stead::plan::artifact::saved_plan::SavedPlan;
-use stead::plan::change::Plan;
 use stead::plan::inputs::{Inputs, Options};
+use stead::plan::model::change::Plan;
 use stead::plan::pipeline::{make, wanted};
 use uuid::Uuid;
 

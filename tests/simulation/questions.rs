@@ -144,7 +144,7 @@ fn a_foreign_request_that_made_nothing_yet_is_asked_about_and_the_rest_goes_on()
     let asked = question.intent.address.as_str();
     let blocked: Vec<_> = run.plan.blocks.iter().map(|block| block.code.as_str()).collect();
     assert_eq!(blocked, ["question"]);
-    assert!(run.plan.blocks.iter().all(stead::plan::block::Block::only_freezes));
+    assert!(run.plan.blocks.iter().all(stead::plan::model::block::Block::only_freezes));
     assert_eq!(live(&again)["volume"].len(), 1, "the other one was made, {asked} was not");
     assert!(run.outcome.questions[0].contains("stead resolve"), "{:?}", run.outcome.questions);
     // Nothing is presumed, however often it runs.

@@ -36,7 +36,7 @@ fn only(outside: &Outside, path: &str) -> Json {
 }
 
 fn calls(run: &Run) -> Vec<String> {
-    use stead::plan::step::Operation;
+    use stead::plan::model::step::Operation;
     let of = |operation: &Operation| match operation {
         Operation::Update { calls, .. } => calls.iter().map(|call| call.call.to_string()).collect(),
         _ => Vec::new(),
@@ -77,7 +77,7 @@ fn a_suspended_database_is_resumed_by_the_change_that_needs_it() {
         let run = apply(&outside, text);
         assert_eq!(calls(&run), wanted);
         let change = run.plan.changes.iter().find(|change| change.kind == "database").unwrap();
-        let told = |effect: &stead::plan::change::Consequence| {
+        let told = |effect: &stead::plan::model::change::Consequence| {
             effect.text.contains("resumed first; in use it costs")
         };
         assert!(change.effects.iter().any(told), "{:?}", change.effects);

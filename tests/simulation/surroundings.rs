@@ -7,7 +7,7 @@ use serde_json::json;
 use stead::apply::event::StepError;
 use stead::ledger::journal::replay::load_ledger;
 use stead::model::schema::Method;
-use stead::plan::change::Action;
+use stead::plan::model::change::Action;
 
 use super::cloud::meddle;
 use super::disaster::Outside;

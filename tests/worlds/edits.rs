@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use serde_json::{Value as Json, json};
 use stead::kinds::REGISTRY;
-use stead::plan::change::{Cause, Plan};
+use stead::plan::model::change::{Cause, Plan};
 
 use crate::contract::collection;
 use crate::disaster::Outside;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 use stead::apply::event::StepError;
 use stead::model::schema::Method;
-use stead::plan::change::{Action, Cause, DriftClass, NoteCode, Plan};
+use stead::plan::model::change::{Action, Cause, DriftClass, NoteCode, Plan};
 
 use crate::contract::{collection, target};
 use crate::disaster::Outside;

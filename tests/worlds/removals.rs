@@ -12,8 +12,8 @@ use stead::config::stack::model::Stack;
 use stead::ledger::journal::record::Record;
 use stead::ledger::journal::replay::load_ledger;
 use stead::ledger::state::origins::{Here, StackOrigin};
-use stead::plan::change::Plan;
 use stead::plan::decide::checks::lost_ledger;
+use stead::plan::model::change::Plan;
 
 use crate::disaster::Outside;
 use crate::generate::generate;

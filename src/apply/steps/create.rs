@@ -27,7 +27,7 @@ use crate::model::expression::Expression;
 use crate::model::schema::Kind;
 use crate::model::snapshot::Object;
 use crate::model::value::Attributes;
-use crate::plan::step::{ProjectOf, Remember};
+use crate::plan::model::step::{ProjectOf, Remember};
 
 /// Requests of one creation, at most: a new one only after the last is known, or presumed by the
 /// stated bounds, to have had no effect.

@@ -17,7 +17,7 @@ use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::{Action, Effect, Kind, Run, Until};
 use crate::model::snapshot::Object;
-use crate::plan::step::PlannedCall;
+use crate::plan::model::step::PlannedCall;
 
 /// Time between two looks at something that takes long.
 const RARELY: Duration = Duration::from_secs(15);

@@ -25,7 +25,7 @@ use crate::model::schema::{Attribute, Call, Kind, OnChange, Run};
 use crate::model::secret::FingerprintKey;
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::{Attributes, Value};
-use crate::plan::step::{PlannedCall, Remember};
+use crate::plan::model::step::{PlannedCall, Remember};
 
 /// Requests of one call, at most.
 const ATTEMPTS: usize = 3;

@@ -11,7 +11,7 @@ use crate::kinds::REGISTRY;
 use crate::plan::artifact::binding::Binding;
 use crate::plan::artifact::saved_plan::SavedPlan;
 use crate::plan::artifact::signature::{KeyError, KeyId, Signed, SigningKey, VerifyingKeys};
-use crate::plan::change::Plan;
+use crate::plan::model::change::Plan;
 
 /// The version that saved plans are bound to.
 pub(in crate::cli) const STEAD_VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -14,7 +14,7 @@ use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
-use crate::plan::change::Plan;
+use crate::plan::model::change::Plan;
 use crate::report::review::{Format, Problems, Reviewed, Root, Told};
 
 /// What is known of a plan besides, for its reports.

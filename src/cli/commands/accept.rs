@@ -17,7 +17,7 @@ use crate::model::diagnostic::nearest;
 use crate::model::schema::Type;
 use crate::model::source::{Source, Sources};
 use crate::model::value::Value;
-use crate::plan::change::{Drift, DriftClass};
+use crate::plan::model::change::{Drift, DriftClass};
 
 /// Writes the live value of a path into the file that sets it.
 ///

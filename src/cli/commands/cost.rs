@@ -17,8 +17,8 @@ use crate::cli::process::failure::Failure;
 use crate::cli::process::settings::Settings;
 use crate::cli::testing;
 use crate::model::address::{Address, Name};
-use crate::plan::change::Plan;
 use crate::plan::inputs::Options;
+use crate::plan::model::change::Plan;
 use crate::report::views::cost::{self, Bill, Side};
 use crate::report::views::list::Listed;
 

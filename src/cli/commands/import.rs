@@ -35,7 +35,7 @@ use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::source::{SourceId, Sources};
 use crate::plan::import::{Accepted, Order, Refused, accept, accept_child};
 use crate::plan::inputs::{Inputs, Options};
-use crate::plan::step::Bookkeeping;
+use crate::plan::model::step::Bookkeeping;
 use crate::report::json;
 use crate::report::text::phrases;
 use crate::report::views::{import as page, recovery as matches};

@@ -22,9 +22,9 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::clock::Clock;
 use crate::plan::artifact::binding::{self, Binding, Requested, Unborn};
-use crate::plan::change::Plan;
 use crate::plan::decide::conflicts::competing_writers;
 use crate::plan::inputs::Options;
+use crate::plan::model::change::Plan;
 use crate::report::json::{self, PlanOptions};
 use crate::report::terminal::{self, Facts};
 

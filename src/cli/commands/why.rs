@@ -15,7 +15,7 @@ use crate::config::stack::model::{Resource, Stack};
 use crate::editor::graph::{Graph, Way};
 use crate::model::address::Address;
 use crate::model::source::Place;
-use crate::plan::change::Change;
+use crate::plan::model::change::Change;
 use crate::report::json;
 use crate::report::text::page::{Line, Page};
 use crate::report::text::style::{Role, Style};

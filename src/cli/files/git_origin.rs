@@ -7,8 +7,8 @@ use super::stack_files;
 use crate::cli::process::actor::is_commit;
 use crate::ledger::state::run_history::Origin;
 use crate::model::address::Name;
-use crate::plan::change::Plan;
 use crate::plan::decide::conflicts::competing_writers;
+use crate::plan::model::change::Plan;
 
 /// References that point at references, at most.
 const DEEPEST: usize = 5;

@@ -1,7 +1,7 @@
 //! Whether `--yes` agrees to everything that a plan does. Pure.
 
 use crate::cli::args::{ChangeKind, Consent};
-use crate::plan::change::{Action, Change, Plan};
+use crate::plan::model::change::{Action, Change, Plan};
 
 /// Returns the changes of a plan that a consent does not cover.
 ///

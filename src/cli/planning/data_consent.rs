@@ -8,8 +8,8 @@ use crate::cli::command_context::Session;
 use crate::cli::process::failure::Failure;
 use crate::kinds::REGISTRY;
 use crate::model::address::{Address, Name};
-use crate::plan::block::Block;
-use crate::plan::change::{Action, Change, Plan};
+use crate::plan::model::block::Block;
+use crate::plan::model::change::{Action, Change, Plan};
 use crate::report::text::escape;
 
 /// Addresses that a message names.

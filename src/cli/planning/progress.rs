@@ -12,7 +12,7 @@ use crate::cli::process::output::Ui;
 use crate::cloud::client::{Client, Wait};
 use crate::cloud::http::message::Cloud;
 use crate::model::clock::{Clock, Random};
-use crate::plan::change::Plan;
+use crate::plan::model::change::Plan;
 use crate::report::json::plan::apply_events;
 use crate::report::live::display::Live;
 use crate::report::live::progress_table::Board;

@@ -28,8 +28,8 @@ use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::{ObjectKey, Snapshot, Wanted};
 use crate::model::source::{Source, Sources};
 use crate::plan::artifact::binding;
-use crate::plan::change::Plan;
 use crate::plan::inputs::{Inputs, Options};
+use crate::plan::model::change::Plan;
 use crate::plan::pipeline;
 
 /// The live world as one command saw it.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use crate::apply::event::{Outcome, StepError};
 use crate::cloud::error::{ReadError, Refusal};
 use crate::ledger::journal::error::StoreError;
-use crate::plan::change::Plan;
+use crate::plan::model::change::Plan;
 
 /// How a command ended. The numbers are an interface: scripts branch on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -24,9 +24,9 @@ use crate::model::diagnostic::nearest;
 use crate::model::secret::Secret;
 use crate::model::snapshot::Snapshot;
 use crate::plan::annotate::generated_secrets;
-use crate::plan::change::Plan;
 use crate::plan::decide::checks::kept_secrets::is_withheld;
-use crate::plan::step::{Operation, Step};
+use crate::plan::model::change::Plan;
+use crate::plan::model::step::{Operation, Step};
 
 /// Secrets by the paths of their variables.
 pub(in crate::cli) type Secrets = BTreeMap<Name, Secret>;

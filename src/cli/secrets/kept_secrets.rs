@@ -17,8 +17,8 @@ use crate::ledger::state::kept_secrets::{KeptVersion, RotationStep, VARS};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::secret::Secret;
-use crate::plan::change::Plan;
-use crate::plan::step::Bookkeeping;
+use crate::plan::model::change::Plan;
+use crate::plan::model::step::Bookkeeping;
 
 /// The identities of a run, read once they are needed.
 pub(in crate::cli) struct Keyring<'a> {

@@ -14,8 +14,8 @@ use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::snapshot::Snapshot;
 use crate::model::value::Value;
-use crate::plan::block::Block;
-use crate::plan::change::{Plan, RulingVerdict};
+use crate::plan::model::block::Block;
+use crate::plan::model::change::{Plan, RulingVerdict};
 use crate::report::text::phrases;
 
 /// The code of a block that a policy sets.

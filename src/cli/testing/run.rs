@@ -30,8 +30,8 @@ use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::Snapshot;
 use crate::model::source::Span;
-use crate::plan::change::Plan;
 use crate::plan::inputs::{Inputs, Options};
+use crate::plan::model::change::Plan;
 use crate::plan::pipeline;
 
 /// The code of the blocker of what would be deleted with its data.

@@ -8,13 +8,13 @@ use rust_decimal::Decimal;
 use crate::model::catalog::CatalogRecord;
 use crate::model::schema::{Kind, Price, PriceTerm};
 use crate::model::value::Value;
-use crate::plan::change::{Cost, LineCost};
 use crate::plan::decide::final_snapshot;
 use crate::plan::decision::{Act, Verdict};
 use crate::plan::diff::planned_values::ended;
 use crate::plan::join::catalog_index::Names;
 use crate::plan::join::joined_state::{Subject, Survey};
 use crate::plan::join::prices::{amount, chosen};
+use crate::plan::model::change::{Cost, LineCost};
 
 /// The bill while it is added up.
 pub(in crate::plan) struct Bill<'s, 'a> {

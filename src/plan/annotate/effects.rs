@@ -6,11 +6,11 @@ use rust_decimal::Decimal;
 
 use crate::model::address::Name;
 use crate::model::schema::{Effect, Kind, OnChange, Price, Revival, Type};
-use crate::plan::change::{Consequence, LineCost};
 use crate::plan::decide::{final_snapshot, reactivation};
 use crate::plan::decision::{Act, Verdict};
 use crate::plan::join::joined_state::{Subject, Survey};
 use crate::plan::join::prices::Prices;
+use crate::plan::model::change::{Consequence, LineCost};
 
 /// Unmanaged objects that are linked to an object, by that object's id: they stay when it goes.
 pub(in crate::plan) struct Linked<'a> {

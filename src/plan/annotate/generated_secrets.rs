@@ -11,9 +11,9 @@ use crate::model::schema::Registry;
 use crate::model::secret::{Secret, fingerprint_prefix, is_same_fingerprint};
 use crate::model::snapshot::{Snapshot, Wanted};
 use crate::model::value::Value;
-use crate::plan::change::{Note, NoteCode};
 use crate::plan::decision::{Act, Verdict};
 use crate::plan::join::joined_state::Survey;
+use crate::plan::model::change::{Note, NoteCode};
 
 /// Returns the fingerprint of a generated secret, where the one that was used last fits what is declared.
 #[must_use]

@@ -8,9 +8,9 @@ use crate::config::stack::model::Resource;
 use crate::config::stack::module_path::module_of;
 use crate::model::address::{self, Address, is_in};
 use crate::model::source::Span;
-use crate::plan::change::{Note, NoteCode};
 use crate::plan::decision::{Act, Verdict};
 use crate::plan::join::joined_state::{Subject, Survey};
+use crate::plan::model::change::{Note, NoteCode};
 
 /// What stands in a place of modules: what each resource looks like, by its address in there.
 type Contents<'s> = BTreeMap<&'s str, String>;

@@ -9,13 +9,13 @@ use crate::model::cel::{Item, Path, Program, Scope, Segment};
 use crate::model::schema::Type;
 use crate::model::value::{Attributes, Value};
 use crate::plan::artifact::fingerprint::fingerprint;
-use crate::plan::block::Block;
-use crate::plan::change::{Action, POLICY, Plan, Ruling, RulingVerdict};
 use crate::plan::decision::{Act, Verdict};
 use crate::plan::diff::attributes::shown;
 use crate::plan::diff::compare::sealed;
 use crate::plan::diff::planned_values::foreseen;
 use crate::plan::join::joined_state::{Adoption, Subject, Survey};
+use crate::plan::model::block::Block;
+use crate::plan::model::change::{Action, POLICY, Plan, Ruling, RulingVerdict};
 
 /// What one evaluation says.
 pub(in crate::plan) enum Said {

@@ -7,9 +7,9 @@ use super::similarity::{key, old, wanted};
 use crate::config::stack::module_path::kind_at;
 use crate::model::address::Address;
 use crate::model::schema::Type;
-use crate::plan::change::{Note, NoteCode};
 use crate::plan::decision::{Act, Verdict};
 use crate::plan::join::joined_state::{Subject, Survey};
+use crate::plan::model::change::{Note, NoteCode};
 
 /// Renames that are told one by one.
 const MOST: usize = 20;

@@ -7,9 +7,9 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::schema::Registry;
 use crate::plan::blockers::Blocks;
-use crate::plan::change::{Note, NoteCode};
 use crate::plan::join::joined_state::Survey;
-use crate::plan::step::{Operation, Step};
+use crate::plan::model::change::{Note, NoteCode};
+use crate::plan::model::step::{Operation, Step};
 
 /// What a generated secret's address begins with.
 const VARIABLES: &str = "vars.";

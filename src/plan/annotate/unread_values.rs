@@ -7,8 +7,8 @@ use crate::model::address::Address;
 use crate::model::meaning::is_unset;
 use crate::model::reading::Reading;
 use crate::model::schema::Attribute;
-use crate::plan::change::{Note, NoteCode};
 use crate::plan::join::joined_state::{Subject, Survey};
+use crate::plan::model::change::{Note, NoteCode};
 
 /// Reads of single objects that are worth no word.
 const FEW: usize = 100;

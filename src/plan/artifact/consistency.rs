@@ -6,11 +6,11 @@ use crate::model::address::places;
 use crate::model::expression::Expression;
 use crate::model::schema::{Kind, Registry, Type};
 use crate::model::value::Value;
-use crate::plan::change::{Action, AttributeChange, Change, Plan};
 use crate::plan::diff::compare::{canonical, part_type};
+use crate::plan::model::change::{Action, AttributeChange, Change, Plan};
+use crate::plan::model::step::{Operation, PlannedCall, Step};
 use crate::plan::order::dependency_cycle;
 use crate::plan::order::steps::critical_path;
-use crate::plan::step::{Operation, PlannedCall, Step};
 
 /// Checks a plan.
 ///

@@ -10,8 +10,10 @@ use crate::model::address::{Address, Name};
 use crate::model::digest::json_digest;
 use crate::model::expression::Expression;
 use crate::model::value::Value;
-use crate::plan::change::{Action, AttributeChange, Base, Cause, Change, POLICY, Plan, RulingVerdict};
-use crate::plan::step::{Bookkeeping, Operation, Step};
+use crate::plan::model::change::{
+    Action, AttributeChange, Base, Cause, Change, POLICY, Plan, RulingVerdict,
+};
+use crate::plan::model::step::{Bookkeeping, Operation, Step};
 
 /// Everything that is decided.
 #[derive(Serialize)]

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::saved_plan::Stale;
 use crate::model::digest::json_digest;
 use crate::model::source::Place;
-use crate::plan::change::Plan;
+use crate::plan::model::change::Plan;
 
 /// Checks that two plans are the same. They are compared as they are written: a secret of which no fingerprint is
 /// known is equal to nothing otherwise.

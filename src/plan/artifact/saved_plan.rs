@@ -20,9 +20,9 @@ use crate::model::digest::json_digest;
 use crate::model::schema::Registry;
 use crate::model::secret::FingerprintKey;
 use crate::model::snapshot::Snapshot;
-use crate::plan::change::{BeforeImage, Plan};
 use crate::plan::diff::before_image::moved;
-use crate::plan::step::{Bookkeeping, Operation};
+use crate::plan::model::change::{BeforeImage, Plan};
+use crate::plan::model::step::{Bookkeeping, Operation};
 
 /// The version of the form of saved plans.
 const SCHEMA: u32 = 2;

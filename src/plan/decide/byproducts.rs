@@ -15,11 +15,11 @@ use crate::model::address::{Address, Name};
 use crate::model::schema::{Kind, Type};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::{Attributes, Value};
-use crate::plan::change::{Note, NoteCode};
 use crate::plan::inputs::Inputs;
 use crate::plan::join::joined_state::{Live, Subject, Survey, certificate, is_leaving};
 use crate::plan::join::prices::Prices;
 use crate::plan::join::project_scope::PROJECT;
+use crate::plan::model::change::{Note, NoteCode};
 use crate::plan::moves::resolved::{Added, Declared};
 
 /// A live object that came of one of the stack's.

@@ -15,13 +15,13 @@ use crate::model::schema::{Check, Revival};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
 use crate::plan::blockers::Blocks;
-use crate::plan::change::{Cause, Note, NoteCode};
 use crate::plan::decision::{Act, Difference, Verdict, Want};
 use crate::plan::diff::attributes::Diff;
 use crate::plan::diff::planned_values::Outlook;
 use crate::plan::diff::{confirmation, desired};
 use crate::plan::join::joined_state::{Live, Subject, Survey, questioned};
 use crate::plan::join::targeting::Scope;
+use crate::plan::model::change::{Cause, Note, NoteCode};
 
 /// Decides for every subject.
 pub(in crate::plan) fn classify<'a>(

@@ -12,7 +12,7 @@ use crate::plan::decision::{Act, Verdict};
 use crate::plan::join::joined_state::{Live, Subject, Survey};
 use crate::plan::join::prices::Prices;
 use crate::plan::join::project_scope::PROJECT;
-use crate::plan::step::{Operation, ProjectOf, Remember, Step};
+use crate::plan::model::step::{Operation, ProjectOf, Remember, Step};
 
 /// Characters of a source's id in its copy's name.
 const TOLD: usize = 8;

@@ -9,7 +9,7 @@ use crate::plan::blockers::Blocks;
 use crate::plan::diff::planned_values::Outlook;
 use crate::plan::join::joined_state::{Subject, Survey};
 use crate::plan::join::project_scope::PROJECT;
-use crate::plan::step::ProjectOf;
+use crate::plan::model::step::ProjectOf;
 
 /// The project of resources that do not say one.
 pub(in crate::plan) struct Projects {

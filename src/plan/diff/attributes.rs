@@ -17,10 +17,10 @@ use crate::model::schema::{Attribute, Format, Presence, Type};
 use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
-use crate::plan::change::Cause;
 use crate::plan::decision::{Difference, Want};
 use crate::plan::join::catalog_index::Names;
 use crate::plan::join::joined_state::{Adoption, Subject, Survey};
+use crate::plan::model::change::Cause;
 
 /// Characters of a digest that are shown: `sha256:` and twelve digits.
 const SHORT: usize = 19;

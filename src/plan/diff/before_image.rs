@@ -10,9 +10,9 @@ use crate::model::meaning::meaning;
 use crate::model::schema::{Attribute, Kind};
 use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::snapshot::Object;
-use crate::plan::change::BeforeImage;
 use crate::plan::decision::Verdict;
 use crate::plan::join::joined_state::Subject;
+use crate::plan::model::change::BeforeImage;
 
 /// The birth date stands for the whole object: another one has another date.
 const BORN: &str = "created_at";

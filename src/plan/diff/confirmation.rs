@@ -13,9 +13,9 @@ use crate::model::schema::{Attribute, OnChange, Type};
 use crate::model::snapshot::Object;
 use crate::model::source::Place;
 use crate::model::value::Value;
-use crate::plan::change::{Cause, Note, NoteCode, Plan};
 use crate::plan::decision::{Act, Difference, Verdict, Want};
 use crate::plan::join::joined_state::{Subject, Survey};
+use crate::plan::model::change::{Cause, Note, NoteCode, Plan};
 
 /// Returns the cause of a difference between what was applied and what is live, as far as the ledger can tell.
 /// `live` is sealed, as the ledger has it.

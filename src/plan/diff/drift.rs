@@ -13,9 +13,9 @@ use crate::model::schema::Type;
 use crate::model::secret::Secret;
 use crate::model::source::Place;
 use crate::model::value::{Attributes, Value};
-use crate::plan::change::{Drift, DriftClass, Leave};
 use crate::plan::decision::{Act, Verdict, Want};
 use crate::plan::join::joined_state::{Live, Subject, Survey};
+use crate::plan::model::change::{Drift, DriftClass, Leave};
 
 /// Returns the drift of one subject. What no block writes any more is nobody's drift, and of what is
 /// left out of the plan nothing is made.

@@ -20,10 +20,10 @@ use crate::model::address::{Address, Name};
 use crate::model::diagnostic::Severity;
 use crate::model::snapshot::ObjectKey;
 use crate::model::source::{Source, SourceId, Sources};
-use crate::plan::change::{Action, Change, Plan};
 use crate::plan::inputs::{Inputs, Options};
+use crate::plan::model::change::{Action, Change, Plan};
+use crate::plan::model::step::Bookkeeping;
 use crate::plan::pipeline::make;
-use crate::plan::step::Bookkeeping;
 
 /// Rounds of leaving out before it is given up. Every round leaves something out, and most of it at once.
 pub(super) const ROUNDS: usize = 60;

@@ -7,8 +7,8 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::schema::{Registry, Scope};
 use crate::model::snapshot::{Object, ObjectKey, Snapshot};
-use crate::plan::change::Plan;
-use crate::plan::step::{Operation, ProjectOf};
+use crate::plan::model::change::Plan;
+use crate::plan::model::step::{Operation, ProjectOf};
 
 /// The projects that a stack is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

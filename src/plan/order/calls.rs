@@ -12,7 +12,7 @@ use crate::plan::diff::attributes::is_exclusive;
 use crate::plan::diff::compare::shielded;
 use crate::plan::diff::current_value::present;
 use crate::plan::join::joined_state::{Subject, Survey};
-use crate::plan::step::PlannedCall;
+use crate::plan::model::step::PlannedCall;
 
 /// The calls of one update, in the order of the kind's table.
 pub(in crate::plan) struct Calls {

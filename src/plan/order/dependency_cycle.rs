@@ -11,13 +11,13 @@ use crate::model::expression::Expression;
 use crate::model::schema::ReplaceOrder;
 use crate::model::source::Span;
 use crate::model::value::Value;
-use crate::plan::block::Block;
 use crate::plan::blockers::Blocks;
-use crate::plan::change::{POLICY, Plan};
 use crate::plan::decide::conflicts::name_conflicts::unique;
 use crate::plan::decision::{Act, Verdict};
 use crate::plan::inputs::Inputs;
 use crate::plan::join::joined_state::Survey;
+use crate::plan::model::block::Block;
+use crate::plan::model::change::{POLICY, Plan};
 
 /// The code of the blocker.
 pub(in crate::plan) const CYCLE: &str = "cycle";

@@ -9,7 +9,7 @@ use crate::plan::diff::attributes::Diff;
 use crate::plan::diff::compare::{same, sealed};
 use crate::plan::diff::confirmation;
 use crate::plan::join::joined_state::{Adoption, Live, Subject, Survey, certificate, is_gone};
-use crate::plan::step::Bookkeeping;
+use crate::plan::model::step::Bookkeeping;
 
 /// Returns the corrections of one subject.
 pub(in crate::plan) fn bookkeeping(

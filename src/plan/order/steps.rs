@@ -22,7 +22,7 @@ use crate::plan::decide::name_handover::successors;
 use crate::plan::decision::{Act, Verdict, Want};
 use crate::plan::diff::attributes::ignores;
 use crate::plan::join::joined_state::{Adoption, Live, Subject, Survey, is_adopted, is_leaving, referred};
-use crate::plan::step::{CriticalPath, Operation, PlannedCall, Remember, Step};
+use crate::plan::model::step::{CriticalPath, Operation, PlannedCall, Remember, Step};
 
 /// The shortest time that a step is given, in seconds.
 const PATIENCE: u32 = 300;

@@ -7,7 +7,7 @@ use super::world::World;
 use super::{shop, show};
 use crate::config::stack::model::IgnoreDrift;
 use crate::model::source::{SourceId, Span};
-use crate::plan::change::{DriftClass, Plan};
+use crate::plan::model::change::{DriftClass, Plan};
 
 fn ignore(world: &mut World, address: &str, attribute: &str, until: Option<&str>) {
     let ignored = IgnoreDrift {

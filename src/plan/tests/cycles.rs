@@ -10,7 +10,7 @@ use crate::model::address::Address;
 use crate::model::catalog::CatalogRecord;
 use crate::model::schema::ReplaceOrder;
 use crate::model::value::Value;
-use crate::plan::change::Plan;
+use crate::plan::model::change::Plan;
 
 /// A network with a cluster in it, whose workers are in these pools.
 fn cluster(pools: &[(&str, u32)]) -> World {

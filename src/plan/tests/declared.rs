@@ -265,7 +265,7 @@ fn what_goes_says_which_word_left_it_out() {
     world.stack.left_out =
         left_out.map(|(address, keyed)| (Address::parse(address).unwrap(), LeftOut { keyed, span })).into();
     let told = |world: &World| -> Vec<String> {
-        let line = |change: &crate::plan::change::Change| {
+        let line = |change: &crate::plan::model::change::Change| {
             let place = change.source.as_ref().map(|place| format!(" {}", place.column));
             let reason = change.reason.as_deref().unwrap_or_default();
             format!("{} {reason}{}", change.address, place.unwrap_or_default())

@@ -10,9 +10,9 @@ use crate::model::snapshot::Wanted;
 use crate::plan::artifact::binding::{Binding, LIFETIME, Requested, Unborn, ledger_digest, secrets_digest};
 use crate::plan::artifact::recheck::check_recomputed;
 use crate::plan::artifact::saved_plan::{Facts, Origin, SavedError, SavedPlan, Stale};
-use crate::plan::change::Plan;
+use crate::plan::model::change::Plan;
+use crate::plan::model::step::Operation;
 use crate::plan::pipeline::wanted;
-use crate::plan::step::Operation;
 
 fn check(world: &World, saved: &SavedPlan) -> Result<(), Stale> {
     saved.check_origin(&Origin {
@@ -117,7 +117,7 @@ fn a_plan_whose_changes_are_not_what_its_steps_do_is_not_read() {
             plan.changes[1].steps.extend(steps);
         }),
         ("do something else", &|plan| {
-            plan.changes[0].action = crate::plan::change::Action::Forget;
+            plan.changes[0].action = crate::plan::model::change::Action::Forget;
         }),
         ("the longest chain", &|plan| plan.critical_path.seconds += 1),
         ("the time that", &|plan| plan.changes[0].seconds += 1),

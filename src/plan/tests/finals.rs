@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::World;
 use crate::ledger::state::entry::Tombstone;
-use crate::plan::change::{Action, Plan};
-use crate::plan::step::Operation;
+use crate::plan::model::change::{Action, Plan};
+use crate::plan::model::step::Operation;
 
 fn with_a_volume() -> World {
     let mut world = World::new();

@@ -8,7 +8,7 @@ use super::world::World;
 use crate::plan::artifact::binding::{Binding, LIFETIME, Requested, ledger_digest};
 use crate::plan::artifact::recheck::check_recomputed;
 use crate::plan::artifact::saved_plan::{Facts, Origin, SavedPlan};
-use crate::plan::change::Plan;
+use crate::plan::model::change::Plan;
 
 /// A world with something of everything that a plan holds: creation, update, replacement, deletion, drift.
 fn world() -> World {

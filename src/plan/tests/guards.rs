@@ -170,7 +170,7 @@ fn what_is_named_after_another_address_is_not_taken_over_for_this_one() {
 #[test]
 fn an_empty_ledger_beside_several_wanted_objects_may_be_a_lost_one() {
     let help = |world: &World| -> Vec<bool> {
-        let exists = |block: &&crate::plan::block::Block| block.code == "exists";
+        let exists = |block: &&crate::plan::model::block::Block| block.code == "exists";
         let plan = world.plan();
         plan.blocks.iter().filter(exists).map(|block| block.help.contains("stead recover")).collect()
     };

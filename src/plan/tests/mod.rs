@@ -25,8 +25,8 @@ mod world;
 
 use serde_json::json;
 
-use super::change::{Action, Change, NoteCode, Plan};
-use super::step::Operation;
+use super::model::change::{Action, Change, NoteCode, Plan};
+use super::model::step::Operation;
 use crate::model::value::Value;
 pub use world::World;
 

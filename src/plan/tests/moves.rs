@@ -19,7 +19,7 @@ use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::source::{Source, Sources};
-use crate::plan::change::Action;
+use crate::plan::model::change::Action;
 
 /// What stands in one directory.
 #[derive(Debug, Clone, Default)]

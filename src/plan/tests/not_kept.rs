@@ -9,7 +9,7 @@ use crate::config::stack::model::IgnoreDrift;
 use crate::ledger::state::verification::Verification;
 use crate::model::source::{SourceId, Span};
 use crate::model::value::Value;
-use crate::plan::change::{Cause, NoteCode, Plan};
+use crate::plan::model::change::{Cause, NoteCode, Plan};
 
 /// A gear whose shape was sent as `round`, and that showed `flat` after the last write.
 fn flat_gear() -> World {

@@ -12,8 +12,8 @@ use crate::ledger::state::entry::{Intent, IntentAction};
 use crate::model::address::Address;
 use crate::model::schema::{Kind, Registry};
 use crate::model::snapshot::Snapshot;
-use crate::plan::change::{Action, Plan};
 use crate::plan::inputs::Inputs;
+use crate::plan::model::change::{Action, Plan};
 use crate::plan::pipeline::make;
 
 fn codes(plan: &Plan) -> Vec<&str> {

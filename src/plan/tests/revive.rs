@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::show;
 use super::world::{World, is_empty};
-use crate::plan::change::Plan;
+use crate::plan::model::change::Plan;
 
 fn effects(plan: &Plan) -> Vec<&str> {
     plan.changes.iter().flat_map(|change| &change.effects).map(|effect| effect.text.as_str()).collect()

@@ -6,7 +6,7 @@ use super::invented::INVENTED;
 use super::world::World;
 use super::{changes, show};
 use crate::model::secret::Secret;
-use crate::plan::step::Bookkeeping;
+use crate::plan::model::step::Bookkeeping;
 
 fn gear(attributes: Json) -> World {
     let mut world = World::with(INVENTED);

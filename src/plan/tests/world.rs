@@ -27,12 +27,12 @@ use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::source::{Source, SourceId, Sources, Span};
 use crate::model::value::{Attributes, Value};
-use crate::plan::change::Plan;
 use crate::plan::diff::compare::{is_unset, sealed};
 use crate::plan::import::rebuild_ledger::{Recovery, recover};
 use crate::plan::inputs::{Inputs, Options};
+use crate::plan::model::change::Plan;
+use crate::plan::model::step::{Bookkeeping, Operation, ProjectOf, Remember};
 use crate::plan::pipeline::{danger, make};
-use crate::plan::step::{Bookkeeping, Operation, ProjectOf, Remember};
 
 pub const KEY: FingerprintKey = FingerprintKey([7; 32]);
 const SPAN: Span = Span { source: SourceId(0), start: 0, end: 1 };

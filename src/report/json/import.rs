@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::writer::{SCHEMA_VERSION, pretty};
 use crate::model::address::{Address, Name};
-use crate::plan::change::Change;
 use crate::plan::import::{Accepted, InClear, Suggestion};
+use crate::plan::model::change::Change;
 use crate::report::json_value::Shown;
 
 #[derive(Serialize)]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::plan::change::{Action, Plan};
+use crate::plan::model::change::{Action, Plan};
 use crate::report::json::compact;
 use crate::report::text::counts::Counts;
 

@@ -8,7 +8,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::view::{self, Reviewed};
 use crate::model::page::LOOKS;
 use crate::model::source::Place;
-use crate::plan::change::{Action, AttributeChange, Change, Drift, RulingVerdict};
+use crate::plan::model::change::{Action, AttributeChange, Change, Drift, RulingVerdict};
 use crate::report::json::{self, PlanOptions};
 use crate::report::text::counts::Counts;
 use crate::report::text::style::Style;

@@ -3,7 +3,7 @@
 use super::finding::{Finding, Level, Problems};
 use super::view::Reviewed;
 use crate::model::address::Address;
-use crate::plan::change::RulingVerdict;
+use crate::plan::model::change::RulingVerdict;
 use crate::report::run_report::{Fate, Ran};
 use crate::report::text::junit_xml::{self, Case, Suite};
 use crate::report::text::phrases;

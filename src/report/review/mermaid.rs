@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::plan::change::{Action, Plan};
-use crate::plan::step::{Operation, Step};
+use crate::plan::model::change::{Action, Plan};
+use crate::plan::model::step::{Operation, Step};
 
 /// Returns the chart; empty lines for a plan that does nothing.
 pub(super) fn plan(plan: &Plan) -> String {

@@ -6,7 +6,7 @@ use rust_decimal::Decimal;
 
 use super::view::{Reviewed, Told};
 use crate::apply::event::Outcome;
-use crate::plan::change::DriftClass;
+use crate::plan::model::change::DriftClass;
 use crate::report::run_report::Ran;
 use crate::report::text::counts::Counts;
 use crate::report::text::phrases;

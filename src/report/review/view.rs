@@ -4,8 +4,8 @@ use crate::model::address::Address;
 use crate::model::schema::{Effect, Registry};
 use crate::model::source::Place;
 use crate::model::value::Value;
-use crate::plan::block::Block;
-use crate::plan::change::{
+use crate::plan::model::block::Block;
+use crate::plan::model::change::{
     Action, AttributeChange, Change, Consequence, Drift, DriftClass, Note, NoteCode, Plan, RulingVerdict,
 };
 use crate::report::run_report::Ran;
@@ -199,7 +199,7 @@ impl<'a> Reviewed<'a> {
     }
 
     /// Returns the verdicts of policies that are no plain yes.
-    pub(super) fn denials(&self) -> impl Iterator<Item = &crate::plan::change::Ruling> {
+    pub(super) fn denials(&self) -> impl Iterator<Item = &crate::plan::model::change::Ruling> {
         self.plan.policy.iter().filter(|ruling| ruling.verdict >= RulingVerdict::Unknown)
     }
 }

@@ -1,7 +1,7 @@
 //! Attributes of a change: `before → after` with place and cause, or one flowing line of a creation.
 
 use crate::model::value::Value;
-use crate::plan::change::{AttributeChange, Cause, Change, Unchanged};
+use crate::plan::model::change::{AttributeChange, Cause, Change, Unchanged};
 use crate::report::text::page::{self, Line, Page};
 use crate::report::text::style::{Role, Sign, Style};
 use crate::report::text::{line_diff, phrases};

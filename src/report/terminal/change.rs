@@ -4,7 +4,7 @@ use super::attribute;
 use crate::model::address::Address;
 use crate::model::schema::Effect;
 use crate::model::source::Place;
-use crate::plan::change::{Action, Carried, Cause, Change};
+use crate::plan::model::change::{Action, Carried, Cause, Change};
 use crate::report::move_groups::{self, Told};
 use crate::report::text::page::{self, Line, Page};
 use crate::report::text::phrases;

@@ -1,6 +1,6 @@
 //! What is worth saying besides changes: verdicts of policies, declarations that are done, renames.
 
-use crate::plan::change::{Note, NoteCode, Ruling, RulingVerdict};
+use crate::plan::model::change::{Note, NoteCode, Ruling, RulingVerdict};
 use crate::report::text::page::{Line, Page};
 use crate::report::text::style::{Role, Sign};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::{change, notes, summary};
-use crate::plan::change::{Drift, DriftClass, NoteCode, Plan};
+use crate::plan::model::change::{Drift, DriftClass, NoteCode, Plan};
 use crate::report::text::page::{Line, Page};
 use crate::report::text::phrases;
 use crate::report::text::style::{Role, Sign, Style};

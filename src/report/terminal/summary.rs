@@ -1,9 +1,9 @@
 //! The end of the page: what stands in the way, what it costs, how long it takes, the totals.
 
 use super::notes;
-use crate::plan::block::Block;
-use crate::plan::change::{Action, Plan};
-use crate::plan::step::{Operation, Step};
+use crate::plan::model::block::Block;
+use crate::plan::model::change::{Action, Plan};
+use crate::plan::model::step::{Operation, Step};
 use crate::report::text::counts::Counts;
 use crate::report::text::page::{self, Line, Page};
 use crate::report::text::phrases;

@@ -3,8 +3,8 @@
 
 use crate::model::schema::Registry;
 use crate::model::snapshot::RequestCount;
-use crate::plan::change::Plan;
-use crate::plan::step::Step;
+use crate::plan::model::change::Plan;
+use crate::plan::model::step::Step;
 use crate::report::json::requests;
 use crate::report::text::page::{self, Line, Page};
 use crate::report::text::phrases;

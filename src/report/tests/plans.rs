@@ -11,12 +11,12 @@ use crate::model::secret::Secret;
 use crate::model::snapshot::RequestCount;
 use crate::model::source::Place;
 use crate::model::value::Value;
-use crate::plan::block::Block;
-use crate::plan::change::{
+use crate::plan::model::block::Block;
+use crate::plan::model::change::{
     Action, AttributeChange, Base, Cause, Change, Consequence, Cost, Drift, DriftClass, Leave, LineCost,
     Plan, Unchanged,
 };
-use crate::plan::step::{CriticalPath, Operation, PlannedCall, ProjectOf, Remember, Step};
+use crate::plan::model::step::{CriticalPath, Operation, PlannedCall, ProjectOf, Remember, Step};
 
 pub(crate) fn at(line: u32) -> Place {
     Place { file: "shop.stead.yaml".into(), line, column: 5 }

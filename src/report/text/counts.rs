@@ -1,6 +1,6 @@
 //! `Counts`: how many changes a plan has of each action.
 
-use crate::plan::change::{Action, Plan};
+use crate::plan::model::change::{Action, Plan};
 
 /// The actions, the dangerous first.
 const ALL: [Action; 8] = [

@@ -10,8 +10,8 @@ use super::style::{Sign, Style};
 use crate::model::address::Address;
 use crate::model::secret::Secret;
 use crate::model::value::Value;
-use crate::plan::change::{Action, DriftClass, LineCost};
-use crate::plan::step::Operation;
+use crate::plan::model::change::{Action, DriftClass, LineCost};
+use crate::plan::model::step::Operation;
 
 /// Returns an amount of money: `$339.40`; four decimals for what is less than a cent.
 #[must_use]

@@ -4,7 +4,7 @@ use super::list::Listed;
 use crate::model::address::Name;
 use crate::model::value::Value;
 use crate::plan::artifact::drift_history::Memory;
-use crate::plan::change::{Drift, DriftClass, Leave, Note};
+use crate::plan::model::change::{Drift, DriftClass, Leave, Note};
 use crate::report::terminal::notes;
 use crate::report::text::page::{self, Line, Page};
 use crate::report::text::phrases;

@@ -2,8 +2,8 @@
 
 use crate::model::address::Address;
 use crate::model::diagnostic::nearest;
-use crate::plan::change::Change;
 use crate::plan::import::{Accepted, Left};
+use crate::plan::model::change::Change;
 use crate::report::text::page::{Line, Page};
 use crate::report::text::phrases;
 use crate::report::text::style::{Role, Sign, Style};

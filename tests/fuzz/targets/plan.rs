@@ -7,7 +7,7 @@ use stead::ledger::state::ledger::Ledger;
 use stead::model::snapshot::Snapshot;
 use stead::plan::artifact::binding::{Binding, ledger_digest};
 use stead::plan::artifact::saved_plan::{Facts, Origin, SavedPlan};
-use stead::plan::change::Plan;
+use stead::plan::model::change::Plan;
 use stead::report::text::style::Style;
 use stead::report::{json, terminal};
 

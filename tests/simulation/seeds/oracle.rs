@@ -15,8 +15,8 @@ use stead::model::address::{Address, Name};
 use stead::model::expression::Expression;
 use stead::model::schema::{Kind, Method};
 use stead::model::value::{Attributes, Value};
-use stead::plan::change::Plan;
-use stead::plan::step::Operation;
+use stead::plan::model::change::Plan;
+use stead::plan::model::step::Operation;
 use uuid::Uuid;
 
 use super::schedule::{Class, Place, Schedule};

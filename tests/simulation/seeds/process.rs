@@ -23,9 +23,9 @@ use stead::ledger::stores::shared::lease_rules::Opening;
 use stead::ledger::stores::shared::store::SharedStore;
 use stead::model::address::{Address, Name};
 use stead::model::clock::{Clock, Random};
-use stead::plan::block::Block;
-use stead::plan::change::Plan;
 use stead::plan::inputs::{Inputs, Options};
+use stead::plan::model::block::Block;
+use stead::plan::model::change::Plan;
 use stead::plan::pipeline::{make, wanted};
 
 use super::super::machine::{Machine, SimRandom, wall};

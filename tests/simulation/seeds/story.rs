@@ -14,7 +14,7 @@ use stead::ledger::journal::record::{Answer, Record};
 use stead::ledger::state::entry::{IntentAction, Owned};
 use stead::model::address::{Address, Name};
 use stead::model::catalog::Catalog;
-use stead::plan::block::Block;
+use stead::plan::model::block::Block;
 use uuid::Uuid;
 
 use super::actor::play;

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use crate::model::source::Span;
 use crate::plan::blockers::Blocks;
-use crate::plan::change::{Note, NoteCode};
 use crate::plan::join::joined_state::Survey;
+use crate::plan::model::change::{Note, NoteCode};
 use crate::plan::moves::ledger_moves::{Done, done};
 use crate::plan::moves::resolved::Impossible;
 

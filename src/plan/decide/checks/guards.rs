@@ -11,11 +11,11 @@ use crate::model::diagnostic::nearest;
 use crate::model::schema::{OnChange, ReplaceOrder, Type};
 use crate::model::value::Value;
 use crate::plan::blockers::Blocks;
-use crate::plan::change::Cause;
 use crate::plan::decide::{adoption, reactivation};
 use crate::plan::decision::{Act, Difference, Verdict};
 use crate::plan::diff::drift;
 use crate::plan::join::joined_state::{Adoption, Live, Subject, Survey};
+use crate::plan::model::change::Cause;
 
 /// Deletions up to here are never too many.
 const FEW: usize = 3;

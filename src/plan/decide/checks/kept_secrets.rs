@@ -11,12 +11,12 @@ use crate::model::address::Name;
 use crate::model::expression::Expression;
 use crate::model::secret::Secret;
 use crate::model::value::Value;
-use crate::plan::block::SECRET_LOST;
 use crate::plan::blockers::Blocks;
-use crate::plan::change::{Note, NoteCode};
 use crate::plan::decision::{Act, Verdict};
 use crate::plan::join::joined_state::{Subject, Survey};
-use crate::plan::step::Bookkeeping;
+use crate::plan::model::block::SECRET_LOST;
+use crate::plan::model::change::{Note, NoteCode};
+use crate::plan::model::step::Bookkeeping;
 
 /// Adds what blocks a plan.
 pub(in crate::plan) fn check<'a>(

@@ -2,9 +2,9 @@
 //! To destroy nothing then, or to find no drift, would leave live and billed objects behind a false statement.
 
 use crate::ledger::state::ledger::Ledger;
-use crate::plan::block::Block;
-use crate::plan::change::Plan;
 use crate::plan::inputs::{Inputs, Options};
+use crate::plan::model::block::Block;
+use crate::plan::model::change::Plan;
 
 /// The code of the blocker.
 const CODE: &str = "ledger_lost";

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::ledger::state::run_history::Run;
 use crate::model::address::Name;
-use crate::plan::change::{Drift, DriftClass};
+use crate::plan::model::change::{Drift, DriftClass};
 
 /// Differences that an apply remembers.
 const REMEMBERED: usize = 64;

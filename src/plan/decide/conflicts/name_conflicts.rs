@@ -13,7 +13,7 @@ use crate::plan::decide::replacement_order::network;
 use crate::plan::decision::{Act, Verdict, Want};
 use crate::plan::join::joined_state::{Subject, Survey, is_leaving};
 use crate::plan::join::project_scope::PROJECT;
-use crate::plan::step::ProjectOf;
+use crate::plan::model::step::ProjectOf;
 
 /// Objects with the names of wanted ones, from which on it is no accident.
 const SEVERAL: usize = 2;

@@ -14,11 +14,11 @@ use super::run::RanEntry;
 use crate::model::address::{Address, Name};
 use crate::model::schema::{Effect, Registry};
 use crate::model::source::Place;
-use crate::plan::block::Block;
-use crate::plan::change::{
+use crate::plan::model::block::Block;
+use crate::plan::model::change::{
     Action, AttributeChange, Cause, Change, Drift, LineCost, Note, NoteCode, Plan, Ruling, RulingVerdict,
 };
-use crate::plan::step::{Operation, Step};
+use crate::plan::model::step::{Operation, Step};
 use crate::report::json::writer::{SCHEMA_VERSION, pretty, pretty_to};
 use crate::report::json_value::{Number, Shown};
 use crate::report::run_report::Ran;

@@ -10,7 +10,7 @@ use super::document::{
     RulingEntry, StepEntry, Summary,
 };
 use crate::model::schema::Registry;
-use crate::plan::change::Plan;
+use crate::plan::model::change::Plan;
 use crate::report::json::writer::compact;
 
 /// One line.

@@ -6,8 +6,8 @@ use maud::{Markup, html};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
-use crate::plan::change::{Action, Plan};
-use crate::plan::step::{Operation, Step};
+use crate::plan::model::change::{Action, Plan};
+use crate::plan::model::step::{Operation, Step};
 use crate::report::text::phrases;
 
 /// Nodes of a map that can still be read.

@@ -9,7 +9,7 @@ use crate::apply::event::{Event, Outcome, StepError};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources, Span};
 use crate::plan::artifact::drift_history::Memory;
-use crate::plan::change::{Action, Carried, Plan, RulingVerdict, Was};
+use crate::plan::model::change::{Action, Carried, Plan, RulingVerdict, Was};
 use crate::report::review::{Format, Problems, Reviewed, Told, fingerprint_of, marked, marker_of};
 use crate::report::run_report::{Ran, Steps};
 use crate::report::tests::plans;

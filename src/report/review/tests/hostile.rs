@@ -4,7 +4,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::reviewed;
 use crate::model::value::Value;
-use crate::plan::change::{Plan, Ruling, RulingVerdict};
+use crate::plan::model::change::{Plan, Ruling, RulingVerdict};
 use crate::report::review::Format;
 use crate::report::tests::plans;
 use crate::report::text::escape;

@@ -3,8 +3,8 @@
 mod forms;
 mod hostile;
 
-use crate::plan::block::Block;
-use crate::plan::change::{Plan, Ruling, RulingVerdict};
+use crate::plan::model::block::Block;
+use crate::plan::model::change::{Plan, Ruling, RulingVerdict};
 use crate::report::review::{Reviewed, Root, Told};
 use crate::report::tests::plans;
 

@@ -8,10 +8,10 @@ use crate::model::schema::Kind;
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
 use crate::plan::blockers::Blocks;
-use crate::plan::change::{Cause, Note, NoteCode};
 use crate::plan::decide::{byproducts, final_snapshot};
 use crate::plan::decision::{Act, Verdict};
 use crate::plan::join::joined_state::{Subject, Survey};
+use crate::plan::model::change::{Cause, Note, NoteCode};
 
 /// Copies that a message names.
 const NAMED: usize = 3;

@@ -36,7 +36,7 @@ pub struct Block {
 const FREEZING: &[&str] = &["late_effect", "question", "unread", "unknown_kind"];
 
 /// What is said of a lost secret. One of an object leaves the object out; one of a variable may be used anywhere.
-pub(super) const SECRET_LOST: &str = "secret_lost";
+pub(in crate::plan) const SECRET_LOST: &str = "secret_lost";
 
 impl Block {
     /// Tells whether the block only leaves its resource, and what depends on it, out of the plan: the

@@ -438,4 +438,4 @@ pub enum DriftClass {
 }
 
 /// The code of what a policy blocks.
-pub(super) const POLICY: &str = "policy";
+pub(in crate::plan) const POLICY: &str = "policy";

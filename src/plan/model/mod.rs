@@ -1,0 +1,6 @@
+//! The plan as plain data: it is saved, compared, shown and applied later, so it holds no closure, connection or
+//! rendered text.
+
+pub mod block;
+pub mod change;
+pub mod step;
