@@ -1,7 +1,7 @@
 //! The command line, declared once: parser, help, completions and their tests derive from it.
 
 mod access;
-mod actions;
+pub(super) mod actions;
 mod books;
 mod catalog;
 mod ci;

@@ -9,7 +9,7 @@ use crate::model::schema::{Attribute, OnChange, Revival};
 use crate::model::secret::FingerprintKey;
 use crate::model::value::Value;
 
-use super::diff::compare::{canonical, sealed};
+use super::diff::compare::{canonical, sealed, sealed_expression};
 
 /// What becomes of a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,28 +170,5 @@ impl<'a> Verdict<'a> {
     /// Tells whether the old object goes before the new one comes.
     pub fn deletes_first(&self) -> bool {
         self.act == Act::Replace { create_first: false } || (self.act == Act::Create && self.crowded)
-    }
-}
-
-/// Returns an expression without the text of its secrets.
-pub(super) fn sealed_expression(expression: &Expression, key: &FingerprintKey) -> Expression {
-    if !expression.is_secret() {
-        return expression.clone();
-    }
-    let all = |parts: &[Expression]| parts.iter().map(|part| sealed_expression(part, key)).collect();
-    match expression {
-        Expression::Value(value) => Expression::Value(sealed(value, key)),
-        Expression::Reference(_) => expression.clone(),
-        Expression::Text(parts) => Expression::Text(all(parts)),
-        Expression::List(parts) => Expression::List(all(parts)),
-        Expression::Map(map) => Expression::Map(
-            map.iter().map(|(name, part)| (name.clone(), sealed_expression(part, key))).collect(),
-        ),
-        Expression::Cel(cel) => {
-            let mut cel = cel.as_ref().clone();
-            cel.bindings.values_mut().for_each(|value| *value = sealed(value, key));
-            cel.waiting.values_mut().for_each(|part| *part = sealed_expression(part, key));
-            Expression::Cel(cel.into())
-        }
     }
 }

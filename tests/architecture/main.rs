@@ -48,21 +48,43 @@ const fn figures(in_cycles: usize, misplaced_impls: usize, long_files: usize) ->
 /// The figures of each top folder now: modules in cycles, misplaced inherent impls, long files. A folder that is not
 /// listed has none. The goal is an empty table.
 const FIGURES: &[(&str, Figures)] = &[
-    ("apply", figures(15, 13, 1)),
-    ("cli", figures(61, 0, 5)),
-    ("cloud", figures(24, 11, 1)),
-    ("config", figures(62, 20, 7)),
+    ("apply", figures(11, 13, 1)),
+    ("cli", figures(45, 0, 5)),
+    ("cloud", figures(18, 10, 1)),
+    ("config", figures(44, 20, 5)),
     ("editor", figures(10, 0, 0)),
     ("emulator", figures(61, 32, 0)),
-    ("ledger", figures(19, 5, 2)),
+    ("ledger", figures(4, 3, 1)),
     ("model", figures(16, 2, 4)),
-    ("plan", figures(50, 2, 5)),
-    ("report", figures(6, 1, 1)),
+    ("plan", figures(0, 0, 4)),
+    ("report", figures(0, 1, 1)),
 ];
 
 /// Folders with more than 15 entries now.
-const CROWDED_FOLDERS: usize = 12;
+const CROWDED_FOLDERS: usize = 3;
 
 /// Folder, and its sub-folders and files in order, lower parts first: each may depend on those to its left only. A
 /// folder that is listed here lists all its entries.
-const ORDER: &[(&str, &[&str])] = &[];
+const ORDER: &[(&str, &[&str])] = &[
+    ("ledger", &["age_file", "state", "journal", "stores", "integrity"]),
+    (
+        "plan",
+        &[
+            "model",
+            "inputs",
+            "moves",
+            "join",
+            "decision",
+            "blockers",
+            "diff",
+            "decide",
+            "order",
+            "artifact",
+            "annotate",
+            "refresh_request",
+            "pipeline",
+            "restate",
+            "import",
+        ],
+    ),
+];

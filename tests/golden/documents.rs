@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Stdio;
 
 use serde_json::{Deserializer, Value, json};
+use stead::ledger::state::holder::Holder;
 use stead::ledger::stores::file::process;
-use stead::ledger::stores::shared::lease::Holder;
 use uuid::Uuid;
 
 use crate::case::{Case, Run};

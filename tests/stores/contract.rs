@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use stead::ledger::state::holder::Holder;
 use stead::ledger::stores::shared::backend::{Mark, Shelf, ShelfError};
-use stead::ledger::stores::shared::lease::{Holder, Lease};
+use stead::ledger::stores::shared::lease::Lease;
 use stead::ledger::stores::shared::memory_backend::MemoryShelf;
 use uuid::Uuid;
 

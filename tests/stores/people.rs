@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use stead::ledger::state::entry::Identity;
-use stead::ledger::stores::shared::lease::Holder;
+use stead::ledger::state::holder::Holder;
 use stead::model::clock::Clock;
 use stead::model::secret::FingerprintKey;
 use uuid::Uuid;

@@ -13,12 +13,12 @@ use stead::ledger::journal::error::StoreError;
 use stead::ledger::journal::record::Record;
 use stead::ledger::journal::store::Store;
 use stead::ledger::state::entry::Identity;
+use stead::ledger::state::holder::Holder;
 use stead::ledger::state::ledger::Ledger;
 use stead::ledger::state::run_history::Origin;
 use stead::ledger::stores::any_store::{AnyStore, Opening};
 use stead::ledger::stores::file::process;
 use stead::ledger::stores::location::Place;
-use stead::ledger::stores::shared::lease::Holder;
 use stead::model::clock::{Clock, Random};
 
 use crate::server::{Bouncer, Database};

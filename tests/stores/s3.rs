@@ -7,9 +7,9 @@ use std::time::Duration;
 use stead::ledger::journal::error::StoreError;
 use stead::ledger::journal::record::Record;
 use stead::ledger::journal::store::Store;
+use stead::ledger::state::holder::Holder;
 use stead::ledger::stores::s3::backend::S3Shelf;
 use stead::ledger::stores::shared::backend::Shelf;
-use stead::ledger::stores::shared::lease::Holder;
 use stead::ledger::stores::shared::lease_rules::Opening;
 use stead::ledger::stores::shared::store::SharedStore;
 

@@ -14,7 +14,7 @@ use crate::kinds::REGISTRY;
 use crate::model::schema::{Answer, Effect, Merge, Need, Parameter, Type};
 
 /// The action that no table has.
-const DELETE: &str = crate::cli::commands::delete_object::DELETE;
+pub(in crate::cli) const DELETE: &str = "delete";
 
 const ABOUT: &str = "\
 An action is done once, at once, and is no part of the configuration. ADDRESS is a resource of the stack (vm.web), or KIND:ID for an object that no stack here manages (a child is KIND:PARENT/ID). What disrupts asks first; where nobody can be asked it needs --yes.

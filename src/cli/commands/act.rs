@@ -28,7 +28,7 @@ use crate::report::views::action_output::laid_out;
 /// # Errors
 /// When something that was given is wrong, nobody agrees, the service refuses, or it does not end well.
 pub(in crate::cli) async fn run(session: &Session, args: &Do) -> Result<Exit, Failure> {
-    if args.action == delete_object::DELETE {
+    if args.action == crate::cli::args::actions::DELETE {
         return Box::pin(delete_object::run(session, args)).await;
     }
     let named = named(args)?;

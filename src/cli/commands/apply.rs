@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::apply::context::{Bounds, Context};
 use crate::apply::event::Event;
-use crate::apply::run::{self};
+use crate::apply::run;
 use crate::cli::args::{Apply as Args, Consent, Running, Scope};
 use crate::cli::artifacts::plan_file;
 use crate::cli::artifacts::report_files::{self, About};
@@ -18,8 +18,9 @@ use crate::cli::ledger::ledger_io::{self, Book, Expected};
 use crate::cli::ledger::open::Shelf;
 use crate::cli::ledger::recovery_file::Rescue;
 use crate::cli::ledger::{ambiguous_intents, stack_origin};
+use crate::cli::planning::approval::{self, Overriding};
 use crate::cli::planning::progress::{Telling, Waits};
-use crate::cli::planning::{approval, data_consent, refresh};
+use crate::cli::planning::{data_consent, refresh};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::process::signals::{self, Ended};
@@ -38,7 +39,6 @@ use crate::ledger::journal::recovered_facts::salvaged;
 use crate::ledger::state::run_history::Origin;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
-use crate::model::diagnostic::nearest;
 use crate::model::secret::Secret;
 use crate::plan::artifact::recheck;
 use crate::plan::artifact::saved_plan::{Facts, Origin as PlanOrigin, SavedPlan, Stale};
@@ -77,34 +77,6 @@ pub(in crate::cli) struct Order<'a> {
     pub(in crate::cli) stack: Option<&'a Name>,
     /// Remove what came of the stack's objects, too.
     pub(in crate::cli) with_leftovers: bool,
-}
-
-/// Policies whose no does not count, and why.
-#[derive(Debug, Clone, Default)]
-pub(in crate::cli) struct Overriding {
-    policies: Vec<Name>,
-    reason: Option<String>,
-}
-
-impl Overriding {
-    fn names(&self) -> BTreeSet<Name> {
-        self.policies.iter().cloned().collect()
-    }
-
-    /// Refuses a policy that the stack does not have.
-    fn check(&self, project: &Project) -> Result<(), Failure> {
-        let known = || project.stack.policies.iter().map(|policy| policy.name.as_str());
-        let Some(name) = self.policies.iter().find(|name| !known().any(|known| known == name.as_str()))
-        else {
-            return Ok(());
-        };
-        let help = match (nearest(name, known()), known().next()) {
-            (Some(near), _) => format!("Did you mean {near}?"),
-            (None, Some(_)) => format!("Policies are: {}.", known().collect::<Vec<_>>().join(", ")),
-            (None, None) => "It has no policies: leave --override out.".to_owned(),
-        };
-        Err(Failure::new(Exit::Usage, format!("the stack has no policy {name}")).help(&help))
-    }
 }
 
 /// Applies a stack or a saved plan.

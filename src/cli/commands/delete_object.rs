@@ -24,9 +24,6 @@ use crate::plan::decide::byproducts;
 use crate::plan::join::prices::Prices;
 use crate::report::text::escape;
 
-/// The action's name.
-pub(in crate::cli) const DELETE: &str = "delete";
-
 /// Longest wait for the object to go.
 const PATIENCE: Duration = Duration::from_mins(10);
 

@@ -2,7 +2,8 @@
 
 use crate::cli::args::{Consent, Destroy as Args, Scope};
 use crate::cli::command_context::Session;
-use crate::cli::commands::apply::{self, Order, Overriding};
+use crate::cli::commands::apply::{self, Order};
+use crate::cli::planning::approval::Overriding;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 

@@ -1,6 +1,13 @@
 //! Whether `--yes` agrees to everything that a plan does. Pure.
 
+use std::collections::BTreeSet;
+
 use crate::cli::args::{ChangeKind, Consent};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::stack::project::Project;
+use crate::model::address::Name;
+use crate::model::diagnostic::nearest;
 use crate::plan::model::change::{Action, Change, Plan};
 
 /// Returns the changes of a plan that a consent does not cover.
@@ -30,6 +37,34 @@ const fn kind(action: Action) -> Option<ChangeKind> {
         Action::Replace => Some(ChangeKind::Replace),
         Action::Delete => Some(ChangeKind::Delete),
         Action::Read => None,
+    }
+}
+
+/// Policies whose no does not count, and why.
+#[derive(Debug, Clone, Default)]
+pub(in crate::cli) struct Overriding {
+    pub(in crate::cli) policies: Vec<Name>,
+    pub(in crate::cli) reason: Option<String>,
+}
+
+impl Overriding {
+    pub(in crate::cli) fn names(&self) -> BTreeSet<Name> {
+        self.policies.iter().cloned().collect()
+    }
+
+    /// Refuses a policy that the stack does not have.
+    pub(in crate::cli) fn check(&self, project: &Project) -> Result<(), Failure> {
+        let known = || project.stack.policies.iter().map(|policy| policy.name.as_str());
+        let Some(name) = self.policies.iter().find(|name| !known().any(|known| known == name.as_str()))
+        else {
+            return Ok(());
+        };
+        let help = match (nearest(name, known()), known().next()) {
+            (Some(near), _) => format!("Did you mean {near}?"),
+            (None, Some(_)) => format!("Policies are: {}.", known().collect::<Vec<_>>().join(", ")),
+            (None, None) => "It has no policies: leave --override out.".to_owned(),
+        };
+        Err(Failure::new(Exit::Usage, format!("the stack has no policy {name}")).help(&help))
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Component, PathBuf};
 use crate::cli::files::git_ignored;
 use crate::cli::files::stack_files::{self, Below, Shared, Trust};
 use crate::config::check::secret_sinks::{not_ignored, shared_with, target_of};
-use crate::config::load::{self};
+use crate::config::load;
 use crate::config::request::{Giving, Request};
 use crate::config::stack::model::{SecretSink, SinkUse, Stack};
 use crate::kinds::REGISTRY;

@@ -9,7 +9,7 @@ use super::in_process_cloud::Emulated;
 use super::virtual_time::VirtualTime;
 use crate::apply::context::{Bounds, Context, PARALLEL};
 use crate::apply::event::Outcome;
-use crate::apply::run::{self};
+use crate::apply::run;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::process::settings::{Cloud, Settings};

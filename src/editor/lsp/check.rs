@@ -9,7 +9,7 @@ use super::outlook::Outlook;
 use super::overlay::normal;
 use super::protocol::{Location, Problem, Range, Related, TextEdit};
 use super::workspace::{Disk, Text, Workspace};
-use crate::config::load::{self};
+use crate::config::load;
 use crate::config::request::Request;
 use crate::config::syntax::parse_cache::Trees;
 use crate::config::test_file;

@@ -9,11 +9,11 @@ use uuid::Uuid;
 use crate::ledger::state::entry::{
     Delivery, Entry, Generated, Identity, Intent, Owned, Question, key_as_hex,
 };
+use crate::ledger::state::holder::Holder;
 use crate::ledger::state::kept_secrets::{KeptVersion, RotationStep};
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::origins::StackOrigin;
 use crate::ledger::state::run_history::{Incident, Origin, Tally};
-use crate::ledger::stores::shared::lease::Holder;
 use crate::model::address::{Address, Name};
 use crate::model::value::Attributes;
 

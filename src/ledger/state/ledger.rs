@@ -14,7 +14,7 @@ use super::kept_secrets::{KeptSecrets, KeptVersion, VARS};
 use super::origins::StackOrigin;
 use super::run_history::{Incident, Run};
 use crate::ledger::age_file::{self, AgeFileError, SecretPlace, decrypt, encrypt};
-use crate::ledger::stores::shared::lease::Holder;
+use crate::ledger::state::holder::Holder;
 use crate::model::address::{Address, Name};
 use crate::model::secret::Secret;
 use crate::model::value::Attributes;

@@ -3,6 +3,7 @@
 
 pub mod ambiguous_intent;
 pub mod entry;
+pub mod holder;
 pub mod kept_secrets;
 pub mod ledger;
 pub mod origins;

@@ -14,8 +14,8 @@ use crate::plan::diff::attributes::shown;
 use crate::plan::diff::compare::sealed;
 use crate::plan::diff::planned_values::foreseen;
 use crate::plan::join::joined_state::{Adoption, Subject, Survey};
-use crate::plan::model::block::Block;
-use crate::plan::model::change::{Action, POLICY, Plan, Ruling, RulingVerdict};
+use crate::plan::model::block::{Block, POLICY};
+use crate::plan::model::change::{Action, Plan, Ruling, RulingVerdict};
 
 /// What one evaluation says.
 pub(in crate::plan) enum Said {

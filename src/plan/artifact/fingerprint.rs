@@ -10,9 +10,8 @@ use crate::model::address::{Address, Name};
 use crate::model::digest::json_digest;
 use crate::model::expression::Expression;
 use crate::model::value::Value;
-use crate::plan::model::change::{
-    Action, AttributeChange, Base, Cause, Change, POLICY, Plan, RulingVerdict,
-};
+use crate::plan::model::block::POLICY;
+use crate::plan::model::change::{Action, AttributeChange, Base, Cause, Change, Plan, RulingVerdict};
 use crate::plan::model::step::{Bookkeeping, Operation, Step};
 
 /// Everything that is decided.

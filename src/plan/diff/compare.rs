@@ -2,6 +2,7 @@
 //! Whether two plain values mean the same, `model::meaning` tells.
 
 use crate::model::derived::comparable;
+use crate::model::expression::Expression;
 pub(in crate::plan) use crate::model::meaning::{canonical, is_unset, part_type, same};
 use crate::model::schema::{Attribute, Type};
 use crate::model::secret::{FingerprintKey, Secret, is_legacy_fingerprint, is_same_fingerprint};
@@ -121,6 +122,29 @@ pub(in crate::plan) fn unwritten(attribute: &Attribute, live: &Value, key: &Fing
     match live {
         Value::Text(text) if attribute.private => Value::Secret(Secret::new(text.as_str()).seal(key)),
         _ => sealed(live, key),
+    }
+}
+
+/// Returns an expression without the text of its secrets.
+pub(in crate::plan) fn sealed_expression(expression: &Expression, key: &FingerprintKey) -> Expression {
+    if !expression.is_secret() {
+        return expression.clone();
+    }
+    let all = |parts: &[Expression]| parts.iter().map(|part| sealed_expression(part, key)).collect();
+    match expression {
+        Expression::Value(value) => Expression::Value(sealed(value, key)),
+        Expression::Reference(_) => expression.clone(),
+        Expression::Text(parts) => Expression::Text(all(parts)),
+        Expression::List(parts) => Expression::List(all(parts)),
+        Expression::Map(map) => Expression::Map(
+            map.iter().map(|(name, part)| (name.clone(), sealed_expression(part, key))).collect(),
+        ),
+        Expression::Cel(cel) => {
+            let mut cel = cel.as_ref().clone();
+            cel.bindings.values_mut().for_each(|value| *value = sealed(value, key));
+            cel.waiting.values_mut().for_each(|part| *part = sealed_expression(part, key));
+            Expression::Cel(cel.into())
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::change::POLICY;
 use crate::model::address::{Address, Name};
 use crate::model::source::Place;
 
@@ -52,3 +51,6 @@ impl Block {
         self.code == SECRET_LOST && self.address.is_some()
     }
 }
+
+/// The code of what a policy blocks.
+pub(in crate::plan) const POLICY: &str = "policy";

@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::block::Block;
+use super::block::{Block, POLICY};
 use super::step::{Bookkeeping, CriticalPath, Step};
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
@@ -436,6 +436,3 @@ pub enum DriftClass {
     /// A key of an open map that no block writes: it is left alone.
     Unmanaged,
 }
-
-/// The code of what a policy blocks.
-pub(in crate::plan) const POLICY: &str = "policy";

@@ -16,8 +16,8 @@ use crate::plan::decide::conflicts::name_conflicts::unique;
 use crate::plan::decision::{Act, Verdict};
 use crate::plan::inputs::Inputs;
 use crate::plan::join::joined_state::Survey;
-use crate::plan::model::block::Block;
-use crate::plan::model::change::{POLICY, Plan};
+use crate::plan::model::block::{Block, POLICY};
+use crate::plan::model::change::Plan;
 
 /// The code of the blocker.
 pub(in crate::plan) const CYCLE: &str = "cycle";

@@ -10,6 +10,7 @@ use serde_json::{Value as Json, json};
 use uuid::Uuid;
 
 use super::alone::{assert_alone, take_along};
+use super::expressions::setting;
 use super::prices::catalog;
 use super::{with_what_stays, with_written};
 use crate::config::stack::declarations::Declarations;
@@ -21,7 +22,7 @@ use crate::ledger::state::entry::{Entry, Identity, Owned};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
-use crate::model::expression::{Expression, Lookup, Reference};
+use crate::model::expression::{Expression, Lookup};
 use crate::model::schema::{Kind, Presence, Registry, Scope, Type};
 use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::snapshot::{Object, ObjectKey, Snapshot};
@@ -35,7 +36,7 @@ use crate::plan::model::step::{Bookkeeping, Operation, ProjectOf, Remember};
 use crate::plan::pipeline::{danger, make};
 
 pub const KEY: FingerprintKey = FingerprintKey([7; 32]);
-const SPAN: Span = Span { source: SourceId(0), start: 0, end: 1 };
+pub(super) const SPAN: Span = Span { source: SourceId(0), start: 0, end: 1 };
 
 /// What a plan is made from, and what an apply changes.
 #[derive(Clone)]
@@ -546,40 +547,6 @@ fn settle(entry: &mut Entry, sent: Attributes, remember: &Remember) {
     entry.delete_on_remove = remember.delete_on_remove;
     entry.final_snapshot = remember.final_snapshot;
     entry.unfinished = false;
-}
-
-fn setting(value: &Json) -> Setting {
-    Setting {
-        expression: expression(value),
-        span: SPAN,
-        set_by: None,
-        parts: None,
-        directory: None,
-        exclusive: false,
-    }
-}
-
-pub fn expression(value: &Json) -> Expression {
-    match value {
-        Json::String(text) if text.starts_with('$') => {
-            let parts: Vec<&str> = text[1..].split('.').collect();
-            let kinds = || REGISTRY.kinds.iter().chain(super::invented::INVENTED.kinds);
-            let known = |name: &&str| kinds().any(|kind| kind.attribute(name).is_some());
-            let (path, attribute) = match parts.split_last() {
-                Some((last, path)) if path.len() >= 2 && known(last) => {
-                    (path.join("."), Some(Name::new(last)))
-                }
-                _ => (parts.join("."), None),
-            };
-            Expression::Reference(Reference { address: Address::parse(&path).unwrap(), attribute })
-        }
-        Json::Array(items)
-            if items.iter().any(|item| item.as_str().is_some_and(|t| t.starts_with('$'))) =>
-        {
-            Expression::List(items.iter().map(expression).collect())
-        }
-        other => Expression::Value(Value::from_json(other)),
-    }
 }
 
 /// Tells whether a plan asks for nothing at all.

@@ -55,5 +55,5 @@ fn lease(bytes: &[u8]) {
     let Ok(lease) = serde_json::from_slice::<Lease>(bytes) else { return };
     let written = serde_json::to_vec(&lease).expect("a lease can be written");
     assert_eq!(serde_json::from_slice::<Lease>(&written).expect("what was written can be read"), lease);
-    let _ = lease.holder.as_ref().map(stead::ledger::stores::shared::lease::Holder::in_words);
+    let _ = lease.holder.as_ref().map(stead::ledger::state::holder::Holder::in_words);
 }

@@ -7,8 +7,9 @@
 use super::{no_such_secret, open};
 use crate::cli::args::{Scope, SecretRotate};
 use crate::cli::command_context::Session;
-use crate::cli::commands::apply::{self, Order, Overriding};
+use crate::cli::commands::apply::{self, Order};
 use crate::cli::ledger::ledger_io;
+use crate::cli::planning::approval::Overriding;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::stack::project::Project;

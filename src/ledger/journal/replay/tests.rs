@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use super::*;
 use crate::ledger::fixture::*;
 use crate::ledger::state::entry::{Entry, Question};
+use crate::ledger::state::holder::Holder;
 use crate::ledger::state::ledger::MOST_KEPT;
 use crate::ledger::state::run_history::{Origin, Tally};
-use crate::ledger::stores::shared::lease::Holder;
 use crate::model::address::Name;
 
 /// Replays records; the first illegal one ends it with its reason.

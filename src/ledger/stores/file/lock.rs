@@ -14,7 +14,8 @@ use uuid::Uuid;
 use super::dir_handle::{Folder, failed};
 use super::process;
 use crate::ledger::journal::error::StoreError;
-use crate::ledger::stores::shared::lease::{Held, Holder, Standing};
+use crate::ledger::state::holder::Holder;
+use crate::ledger::stores::shared::lease::{Held, Standing};
 use crate::model::address::is_legal_segment;
 
 /// The file's name.

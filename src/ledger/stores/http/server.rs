@@ -16,9 +16,9 @@ use uuid::Uuid;
 use super::store::Settings;
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::state::entry::Identity;
+use crate::ledger::state::holder::Holder;
 use crate::ledger::stores::https::{self, Way, innermost, shown};
 use crate::ledger::stores::location::without_password;
-use crate::ledger::stores::shared::lease::Holder;
 use crate::model::redact::SentSecrets;
 
 /// Time allowed for a small request.

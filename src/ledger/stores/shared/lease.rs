@@ -6,10 +6,9 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
+use crate::ledger::state::holder::Holder;
 use crate::model::address::Name;
 
 /// How long a lease lasts after its last renewal. Longer than a request and its margin, so that a
@@ -28,20 +27,6 @@ pub struct Lease {
     pub holder: Option<Holder>,
     /// How long it lasts after a renewal.
     pub lasts_seconds: u64,
-}
-
-/// Who holds a lease.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Holder {
-    /// Told apart from every other holder, of the same process too.
-    pub session: Uuid,
-    /// `user@host`.
-    pub who: String,
-    /// Its process, where that can be proven dead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub process: Option<Process>,
-    /// Since when, by its own clock: for people.
-    pub since: Timestamp,
 }
 
 /// A process, told apart from every other one that ever ran anywhere.
@@ -102,17 +87,10 @@ pub struct Held {
     pub renewed: Option<Duration>,
 }
 
-impl Holder {
-    /// Returns the holder in words: `ada@build-7, process 123, since 2026-11-21 12:01:02 UTC`.
-    #[must_use]
-    pub fn in_words(&self) -> String {
-        let process = self.process.as_ref().map_or_else(String::new, |p| format!(", process {}", p.id));
-        format!("{}{process}, since {}", self.who, self.since.strftime("%Y-%m-%d %H:%M:%S UTC"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
 
     #[test]

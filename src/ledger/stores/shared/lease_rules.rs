@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use super::super::shared::backend::Stored;
-use super::super::shared::lease::{Holder, Standing, standing};
+use super::super::shared::lease::{Standing, standing};
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::mac::SealKey;
 use crate::ledger::state::entry::Identity;
+use crate::ledger::state::holder::Holder;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::shared::lease::Process;
 

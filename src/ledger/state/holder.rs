@@ -1,0 +1,30 @@
+//! Who has a ledger open for writing.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::ledger::stores::shared::lease::Process;
+
+/// Who holds a lease.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// Told apart from every other holder, of the same process too.
+    pub session: Uuid,
+    /// `user@host`.
+    pub who: String,
+    /// Its process, where that can be proven dead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
+    /// Since when, by its own clock: for people.
+    pub since: Timestamp,
+}
+
+impl Holder {
+    /// Returns the holder in words: `ada@build-7, process 123, since 2026-11-21 12:01:02 UTC`.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let process = self.process.as_ref().map_or_else(String::new, |p| format!(", process {}", p.id));
+        format!("{}{process}, since {}", self.who, self.since.strftime("%Y-%m-%d %H:%M:%S UTC"))
+    }
+}
