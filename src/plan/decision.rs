@@ -9,7 +9,7 @@ use crate::model::schema::{Attribute, OnChange, Revival};
 use crate::model::secret::FingerprintKey;
 use crate::model::value::Value;
 
-use super::diff::compare::{canonical, sealed, sealed_expression};
+use super::model::compare::{canonical, sealed, sealed_expression};
 
 /// What becomes of a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -54,7 +54,7 @@ const FIGURES: &[(&str, Figures)] = &[
     ("config", figures(44, 20, 5)),
     ("editor", figures(10, 0, 0)),
     ("emulator", figures(61, 32, 0)),
-    ("ledger", figures(4, 3, 1)),
+    ("ledger", figures(2, 3, 1)),
     ("model", figures(16, 2, 4)),
     ("plan", figures(0, 0, 4)),
     ("report", figures(0, 1, 1)),

@@ -7,7 +7,7 @@ use crate::model::address::Name;
 use crate::model::secret::FingerprintKey;
 use crate::model::snapshot::Object;
 use crate::model::value::{Attributes, Value};
-use crate::plan::diff::compare;
+use crate::plan::model::compare;
 
 /// Returns what was last applied to an object, and what is live, without the text of what the ledger has as a
 /// secret or somebody else may have as one.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::verification::{Confirmation, Verification};
+use super::verification::{Confirmation, Verification, attribute_of};
 use crate::model::address::{Address, Name};
 use crate::model::clock::Random;
 use crate::model::secret::{FingerprintKey, Secret};
@@ -351,9 +351,4 @@ impl Entry {
             None => Confirmation::Shown,
         }
     }
-}
-
-/// Returns the attribute that a path is of.
-pub(in crate::ledger) fn attribute_of(path: &str) -> &str {
-    path.split_once('.').map_or(path, |(attribute, _)| attribute)
 }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::ledger::stores::shared::lease::Process;
+use crate::model::address::Name;
 
 /// Who holds a lease.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,4 +27,17 @@ impl Holder {
         let process = self.process.as_ref().map_or_else(String::new, |p| format!(", process {}", p.id));
         format!("{}{process}, since {}", self.who, self.since.strftime("%Y-%m-%d %H:%M:%S UTC"))
     }
+}
+
+/// A process, told apart from every other one that ever ran anywhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Random id of the machine's boot.
+    pub boot: Name,
+    /// The namespace in which its number counts: containers of one machine share the boot.
+    pub namespace: Name,
+    /// Its number.
+    pub id: u32,
+    /// When it started, in ticks since the boot.
+    pub started: u64,
 }

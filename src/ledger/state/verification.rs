@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::entry::attribute_of;
 use crate::model::address::Name;
 use crate::model::value::{Attributes, Value};
 
@@ -52,6 +51,11 @@ impl Verification {
         let of_attribute = not_kept.filter(|(path, _)| attribute_of(path) == attribute);
         self.not_kept.extend(of_attribute.map(|(path, shown)| (path.clone(), shown.clone())));
     }
+}
+
+/// Returns the attribute that a path is of.
+pub(in crate::ledger) fn attribute_of(path: &str) -> &str {
+    path.split_once('.').map_or(path, |(attribute, _)| attribute)
 }
 
 #[cfg(test)]

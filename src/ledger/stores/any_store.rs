@@ -16,7 +16,7 @@ use super::postgres::backend::PostgresShelf;
 #[cfg(feature = "s3")]
 use super::s3::backend::{self, S3Shelf};
 use super::shared;
-use super::shared::lease::{Held, Process};
+use super::shared::lease::Held;
 #[cfg(feature = "s3")]
 use super::shared::store::SharedStore;
 use crate::ledger::journal::error::StoreError;
@@ -26,6 +26,7 @@ use crate::ledger::journal::store::Store;
 use crate::ledger::journal::trail::Trail;
 use crate::ledger::state::entry::Identity;
 use crate::ledger::state::holder::Holder;
+use crate::ledger::state::holder::Process;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::is_legal_segment;
 use crate::model::clock::Clock;

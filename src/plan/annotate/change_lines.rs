@@ -7,11 +7,11 @@ use crate::model::source::{Place, Span};
 use crate::model::value::Value;
 use crate::plan::decision::{Act, Difference, Verdict, Want};
 use crate::plan::diff::attributes::shown;
-use crate::plan::diff::compare::sealed;
 use crate::plan::join::joined_state::{Adoption, Subject, Survey};
 use crate::plan::model::change::{
     Action, AttributeChange, Carried, Cause, Change, Consequence, LineCost, Unchanged, Was,
 };
+use crate::plan::model::compare::sealed;
 use crate::plan::model::step::{Operation, Step};
 
 /// What a line says besides what its verdict says.

@@ -11,11 +11,11 @@ use crate::model::value::{Attributes, Value};
 use crate::plan::artifact::fingerprint::fingerprint;
 use crate::plan::decision::{Act, Verdict};
 use crate::plan::diff::attributes::shown;
-use crate::plan::diff::compare::sealed;
 use crate::plan::diff::planned_values::foreseen;
 use crate::plan::join::joined_state::{Adoption, Subject, Survey};
 use crate::plan::model::block::{Block, POLICY};
 use crate::plan::model::change::{Action, Plan, Ruling, RulingVerdict};
+use crate::plan::model::compare::sealed;
 
 /// What one evaluation says.
 pub(in crate::plan) enum Said {

@@ -5,8 +5,8 @@ use crate::model::address::Name;
 use crate::model::schema::Type;
 use crate::model::value::{Attributes, Value};
 use crate::plan::decision::{Act, Verdict};
-use crate::plan::diff::compare::{canonical, sealed};
 use crate::plan::join::joined_state::{Subject, Survey};
+use crate::plan::model::compare::{canonical, sealed};
 
 /// The attribute that follows the address, and so says nothing of whether two are the same.
 pub(in crate::plan) const NAME: &str = "name";

@@ -13,8 +13,8 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::digest::{JsonDigest, json_digest};
 use crate::model::secret::FingerprintKey;
-use crate::plan::diff::compare::sealed_expression;
 use crate::plan::inputs::Options;
+use crate::plan::model::compare::sealed_expression;
 
 /// How long a saved plan can be applied, at least and at most.
 pub const LIFETIMES: RangeInclusive<SignedDuration> =

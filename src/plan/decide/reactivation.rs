@@ -5,10 +5,10 @@ use crate::model::expression::Expression;
 use crate::model::schema::{Check, Effect, Revival};
 use crate::model::value::Value;
 use crate::plan::decision::{Act, Difference, Verdict, Want};
-use crate::plan::diff::compare::is_unset;
 use crate::plan::diff::current_value::present;
 use crate::plan::join::joined_state::{Subject, Survey};
 use crate::plan::model::change::Cause;
+use crate::plan::model::compare::is_unset;
 use crate::plan::model::step::PlannedCall;
 
 /// Returns what brings an object back, where its status asks for it.

@@ -7,9 +7,9 @@ use crate::model::schema::{Check, ReplaceOrder};
 use crate::model::value::Value;
 use crate::plan::blockers::Blocks;
 use crate::plan::decision::{Act, Verdict};
-use crate::plan::diff::compare::same;
 use crate::plan::join::joined_state::{Subject, Survey};
 use crate::plan::model::change::{Note, NoteCode};
+use crate::plan::model::compare::same;
 
 /// Returns whether the new one comes first, and if not, why not when a reader would ask.
 ///

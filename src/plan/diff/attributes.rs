@@ -3,9 +3,6 @@
 //! Only written attributes are compared. What the service does not return is compared with what was
 //! last applied, so that it cannot differ for ever.
 
-use super::compare::{
-    is_as_applied, is_as_written, is_unset, part_type, same, sealed, sealed_like, shielded, unwritten,
-};
 use super::confirmation;
 use crate::config::stack::model::IgnoreDrift;
 use crate::ledger::state::entry::Entry;
@@ -21,6 +18,9 @@ use crate::plan::decision::{Difference, Want};
 use crate::plan::join::catalog_index::Names;
 use crate::plan::join::joined_state::{Adoption, Subject, Survey};
 use crate::plan::model::change::Cause;
+use crate::plan::model::compare::{
+    is_as_applied, is_as_written, is_unset, part_type, same, sealed, sealed_like, shielded, unwritten,
+};
 
 /// Characters of a digest that are shown: `sha256:` and twelve digits.
 const SHORT: usize = 19;

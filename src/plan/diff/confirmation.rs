@@ -3,7 +3,6 @@
 //! not keep, and the notes about them. Invariant: "changed outside stead" is said only where an earlier reading showed
 //! another value than the present one, and no object is replaced for a value that the service did not keep before.
 
-use super::compare::same;
 use crate::ledger::state::entry::Entry;
 use crate::ledger::state::verification::{Confirmation, Verification};
 use crate::model::address::Address;
@@ -16,6 +15,7 @@ use crate::model::value::Value;
 use crate::plan::decision::{Act, Difference, Verdict, Want};
 use crate::plan::join::joined_state::{Subject, Survey};
 use crate::plan::model::change::{Cause, Note, NoteCode, Plan};
+use crate::plan::model::compare::same;
 
 /// Returns the cause of a difference between what was applied and what is live, as far as the ledger can tell.
 /// `live` is sealed, as the ledger has it.

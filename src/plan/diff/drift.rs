@@ -1,7 +1,6 @@
 //! Drift: what was last applied against what is live, and what the plan makes of it.
 
 use super::attributes::{Diff, ignores, is_exclusive, is_moved_by_service, leave, shown};
-use super::compare::{is_as_applied, part_type, same, sealed, shielded, unwritten};
 use super::confirmation::is_not_kept;
 use crate::config::edit::{Edit, File, Literal, Path, edit};
 use crate::config::stack::model::Setting;
@@ -16,6 +15,7 @@ use crate::model::value::{Attributes, Value};
 use crate::plan::decision::{Act, Verdict, Want};
 use crate::plan::join::joined_state::{Live, Subject, Survey};
 use crate::plan::model::change::{Drift, DriftClass, Leave};
+use crate::plan::model::compare::{is_as_applied, part_type, same, sealed, shielded, unwritten};
 
 /// Returns the drift of one subject. What no block writes any more is nobody's drift, and of what is
 /// left out of the plan nothing is made.

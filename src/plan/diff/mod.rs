@@ -3,7 +3,6 @@
 
 pub(super) mod attributes;
 pub(super) mod before_image;
-pub mod compare;
 pub mod confirmation;
 pub(super) mod current_value;
 pub(super) mod desired;

@@ -4,7 +4,6 @@
 //! what is live. A resource without an object, or whose object is to be replaced, has its written
 //! attributes; its id and all else wait for it.
 
-use super::compare::is_unset;
 use crate::model::address::Address;
 use crate::model::budget::Budget;
 use crate::model::expression::Lookup;
@@ -12,6 +11,7 @@ use crate::model::schema::{Attribute, Effect, Kind, Presence};
 use crate::model::value::{Attributes, Value};
 use crate::plan::decision::{Act, Verdict};
 use crate::plan::join::joined_state::{Subject, Survey};
+use crate::plan::model::compare::is_unset;
 
 /// What expressions see while the verdicts are made, dependencies first.
 pub(in crate::plan) struct Outlook<'s, 'a> {

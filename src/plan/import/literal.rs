@@ -9,8 +9,8 @@ use crate::model::schema::{Attribute, Factor, Kind, Literal, Presence, Price, Re
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
 use crate::plan::diff::attributes::returned;
-use crate::plan::diff::compare::{is_unset, part_type, same};
 use crate::plan::join::catalog_index::Names;
+use crate::plan::model::compare::{is_unset, part_type, same};
 
 /// What values are written with.
 pub(super) struct Writer<'a> {

@@ -3,4 +3,5 @@
 
 pub mod block;
 pub mod change;
+pub mod compare;
 pub mod step;

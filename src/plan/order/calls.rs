@@ -9,9 +9,9 @@ use crate::model::value::Value;
 use crate::plan::decide::reactivation;
 use crate::plan::decision::{Difference, Verdict};
 use crate::plan::diff::attributes::is_exclusive;
-use crate::plan::diff::compare::shielded;
 use crate::plan::diff::current_value::present;
 use crate::plan::join::joined_state::{Subject, Survey};
+use crate::plan::model::compare::shielded;
 use crate::plan::model::step::PlannedCall;
 
 /// The calls of one update, in the order of the kind's table.

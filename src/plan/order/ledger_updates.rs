@@ -6,9 +6,9 @@ use crate::model::address::Name;
 use crate::model::value::{Attributes, Value};
 use crate::plan::decision::{Act, Verdict};
 use crate::plan::diff::attributes::Diff;
-use crate::plan::diff::compare::{same, sealed};
 use crate::plan::diff::confirmation;
 use crate::plan::join::joined_state::{Adoption, Live, Subject, Survey, certificate, is_gone};
+use crate::plan::model::compare::{same, sealed};
 use crate::plan::model::step::Bookkeeping;
 
 /// Returns the corrections of one subject.

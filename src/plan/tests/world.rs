@@ -28,10 +28,10 @@ use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::source::{Source, SourceId, Sources, Span};
 use crate::model::value::{Attributes, Value};
-use crate::plan::diff::compare::{is_unset, sealed};
 use crate::plan::import::rebuild_ledger::{Recovery, recover};
 use crate::plan::inputs::{Inputs, Options};
 use crate::plan::model::change::Plan;
+use crate::plan::model::compare::{is_unset, sealed};
 use crate::plan::model::step::{Bookkeeping, Operation, ProjectOf, Remember};
 use crate::plan::pipeline::{danger, make};
 

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::ledger::stores::shared::lease::Process;
+use crate::ledger::state::holder::Process;
 use crate::model::address::Name;
 
 /// Returns this process; `None` on a machine that does not tell processes apart for good.

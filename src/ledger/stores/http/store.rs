@@ -17,9 +17,9 @@ use crate::ledger::journal::replay::{check_owner, load_ledger, same_owner};
 use crate::ledger::journal::store::Store;
 use crate::ledger::journal::trail::Trail;
 use crate::ledger::state::entry::Identity;
-use crate::ledger::state::holder::Holder;
+use crate::ledger::state::holder::{Holder, Process};
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::stores::shared::lease::{Held, Process, RENEWED_EVERY, Standing};
+use crate::ledger::stores::shared::lease::{Held, RENEWED_EVERY, Standing};
 use crate::model::clock::Clock;
 
 use super::document::{Content, Document};

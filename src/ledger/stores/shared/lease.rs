@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ledger::state::holder::Holder;
-use crate::model::address::Name;
+use crate::ledger::state::holder::{Holder, Process};
 
 /// How long a lease lasts after its last renewal. Longer than a request and its margin, so that a
 /// holder which renews it in time can always send.
@@ -27,19 +26,6 @@ pub struct Lease {
     pub holder: Option<Holder>,
     /// How long it lasts after a renewal.
     pub lasts_seconds: u64,
-}
-
-/// A process, told apart from every other one that ever ran anywhere.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Process {
-    /// Random id of the machine's boot.
-    pub boot: Name,
-    /// The namespace in which its number counts: containers of one machine share the boot.
-    pub namespace: Name,
-    /// Its number.
-    pub id: u32,
-    /// When it started, in ticks since the boot.
-    pub started: u64,
 }
 
 /// What a lease means for someone else who wants it.

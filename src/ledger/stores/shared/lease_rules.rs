@@ -7,9 +7,8 @@ use super::super::shared::lease::{Standing, standing};
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::mac::SealKey;
 use crate::ledger::state::entry::Identity;
-use crate::ledger::state::holder::Holder;
+use crate::ledger::state::holder::{Holder, Process};
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::stores::shared::lease::Process;
 
 /// Says whether a lease may be taken; `true`: only because it is forced.
 pub(super) fn takeable(found: Option<&Stored>, opening: &Opening<'_>) -> Result<bool, StoreError> {

@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 
 use super::backend::{Mark, Shelf, ShelfError, Stored};
 use super::contents::{Content, failed, summarise};
-use super::lease::{Held, LASTS, Lease, Process, RENEWED_EVERY, standing};
+use super::lease::{Held, LASTS, Lease, RENEWED_EVERY, standing};
 use super::lease_rules::{Opening, is_silent, takeable};
 use crate::ledger::journal::chain::Head;
 use crate::ledger::journal::error::StoreError;
@@ -24,7 +24,7 @@ use crate::ledger::journal::replay::{check_owner, here, load_ledger, same_owner}
 use crate::ledger::journal::store::Store;
 use crate::ledger::journal::trail::Trail;
 use crate::ledger::journal::{checkpoint, line};
-use crate::ledger::state::holder::Holder;
+use crate::ledger::state::holder::{Holder, Process};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::clock::Clock;
 

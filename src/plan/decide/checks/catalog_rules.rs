@@ -12,9 +12,9 @@ use crate::model::value::Value;
 use crate::plan::blockers::Blocks;
 use crate::plan::decision::{Act, Verdict};
 use crate::plan::diff::attributes::shown;
-use crate::plan::diff::compare::is_unset;
 use crate::plan::diff::planned_values::foreseen;
 use crate::plan::join::joined_state::{Subject, Survey};
+use crate::plan::model::compare::is_unset;
 
 /// So many values are told in a sentence.
 const FEW: usize = 12;
