@@ -42,12 +42,16 @@ pub fn make(inputs: &Inputs<'_>) -> Plan {
     make_plan(inputs, true)
 }
 
+/// Returns the blocker of a destroy whose ledger seems to be lost: a plan without `destroy` would create what exists.
+fn find_lost_ledger(inputs: &Inputs<'_>) -> Option<Block> {
+    let options = lost_ledger::creating_options(inputs)?;
+    lost_ledger::blocker(inputs.ledger, &make(&Inputs { options: &options, ..*inputs }))
+}
+
 /// Makes the plan; `finds_ways` tells whether ways out of a dependency cycle are looked for.
 fn make_plan(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
     let original = inputs;
-    let creating = lost_ledger::creating_options(inputs);
-    let creating = creating.map(|options| make(&Inputs { options: &options, ..*inputs }));
-    let lost = creating.and_then(|plan| lost_ledger::blocker(inputs.ledger, &plan));
+    let lost = find_lost_ledger(inputs);
     let mut declared = resolve_moves(inputs.registry, inputs.stack, inputs.ledger);
     let mut ledger = declared.ledger(inputs.ledger);
     if let Some((extended, added)) = byproducts::adopt(inputs, &declared, &ledger) {

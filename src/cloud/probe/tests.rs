@@ -47,7 +47,7 @@ fn probe(mut handler: impl FnMut(&Request) -> Result<Answer, ExchangeError>) -> 
 }
 
 fn finding(evidence: &Evidence, subject: &str) -> Finding {
-    let mut all = findings(&evidence, REGISTRY).into_iter();
+    let mut all = findings(evidence, REGISTRY).into_iter();
     all.find(|finding| finding.subject == subject).unwrap_or_else(|| panic!("there is no {subject}"))
 }
 

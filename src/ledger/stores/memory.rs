@@ -31,7 +31,7 @@ impl MemoryStore {
     /// Returns the store of a ledger that is born now.
     #[must_use]
     pub fn new(identity: &Identity) -> Self {
-        Self::with(vec![Record::birth(&identity)])
+        Self::with(vec![Record::birth(identity)])
     }
 
     /// Returns a store with durable records.

@@ -95,10 +95,8 @@ impl<'a> Parents<'_, 'a> {
     /// Where a number must not fall below a sum over the children in one object, steps that add to it come first.
     pub(super) fn growth_before_shrinking(&self, nodes: &[Nodes<'_>]) -> Vec<(NodeId, NodeId)> {
         let mut groups: BTreeMap<&'a Name, Siblings> = BTreeMap::new();
-        for n in 0..self.survey.subjects.len() {
-            let subject = &self.survey.subjects[n];
+        for (n, (subject, own)) in self.survey.subjects.iter().zip(nodes).enumerate() {
             let Some((attribute, least)) = summed(subject.kind) else { continue };
-            let own = &nodes[n];
             // A new parent object has children only of its own, which come with it or after it.
             let home = self.parent(n).filter(|parent| !self.verdicts[*parent].is_new());
             if let Some(home) = home.and_then(|parent| self.survey.subjects[parent].owned()) {

@@ -210,7 +210,7 @@ fn what_another_ledger_owns_is_not_taken_over() {
 fn a_removal_says_what_becomes_of_the_object() {
     let mut world = shop();
     world.lifecycle("database.main", |lifecycle| {
-        lifecycle.on_remove = crate::config::stack::model::OnRemove::Keep
+        lifecycle.on_remove = crate::config::stack::model::OnRemove::Keep;
     });
     world.settle();
     world.remove("database.main.users.reporting").remove("database.main").remove("volume.media");

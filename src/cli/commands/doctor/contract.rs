@@ -56,7 +56,7 @@ fn report(session: &Session, evidence: &Evidence, requests: u32) -> Report {
         learned: capabilities::in_words(&evidence.learned),
         page_limit: evidence.learned.page_limit,
         rate: evidence.learned.rate,
-        rows: findings(&evidence, REGISTRY).into_iter().map(row).collect(),
+        rows: findings(evidence, REGISTRY).into_iter().map(row).collect(),
     }
 }
 
