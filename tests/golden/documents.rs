@@ -54,6 +54,9 @@ fn is_id(key: &str) -> bool {
     key.len() >= 32 && key.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
+/// Streams in which a step reports progress only if the machine is slow; `apply-events` has the keys of that event.
+const SOMETIMES_SLOW: &[&str] = &["destroy-events", "apply-failed-events", "do-reboot-events"];
+
 /// Compares the keys of all JSON values of a text with a golden file. Those of an event stream stand by event.
 #[track_caller]
 fn compare(name: &str, text: &str) {
@@ -61,7 +64,11 @@ fn compare(name: &str, text: &str) {
     let mut count = 0;
     for document in Deserializer::from_str(text).into_iter::<Value>() {
         let document = document.unwrap_or_else(|error| panic!("{name}: {error}\n{text}"));
-        let event = document.get("event").and_then(Value::as_str).map(|event| format!("<{event}>"));
+        let event = document.get("event").and_then(Value::as_str);
+        if event.is_some_and(|event| event == "progress" && SOMETIMES_SLOW.contains(&name)) {
+            continue;
+        }
+        let event = event.map(|event| format!("<{event}>"));
         keys.add(&event.unwrap_or_default(), &document);
         count += 1;
     }
