@@ -4,10 +4,12 @@
 //! `STEAD_WORLD="bare lists"` runs one variation alone, and prints every command with its output.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{LazyLock, Mutex};
 use std::{env, thread};
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde_json::{Value as Json, json};
 use stead::model::schema::Method;
 
@@ -18,7 +20,15 @@ use crate::runs::variations;
 use crate::{hiding, ignoring, representation};
 
 /// One of most kinds, so that each variation has something to vary.
-const STACK: &str = "\
+///
+/// The schedule runs on yesterday's weekday. The world's clock is a thousand times as fast as ours, and a schedule that
+/// runs during the test makes a backup, which rightly blocks a destroy.
+static STACK: LazyLock<String> = LazyLock::new(|| {
+    let yesterday = Timestamp::now().to_zoned(TimeZone::UTC).date().yesterday().unwrap();
+    TEMPLATE.replace("YESTERDAY", &yesterday.strftime("%A").to_string().to_lowercase())
+});
+
+const TEMPLATE: &str = "\
 stead: 1
 stack: shop
 environments: { prod: { default: true } }
@@ -28,7 +38,7 @@ vpc: { main: { cidr: 10.1.0.0/16 }, side: { cidr: 10.2.0.0/16 }, back: { cidr: 1
 vm:
   web: { plan: std-1c-1g, template: ubuntu-24.04, vpc: $vpc.main, ssh_keys: [$ssh_key.mine], console_require_mfa: true }
 volume: { media: { size: 10, vm: $vm.web } }
-backup_schedule: { nightly: { vm: $vm.web, frequency: daily, hour: 7, retention: 5 } }
+backup_schedule: { nightly: { vm: $vm.web, frequency: weekly, day_of_week: YESTERDAY, hour: 7, retention: 5 } }
 database:
   main: { plan: pg-2c-4g, vpc: $vpc.main, public_access: true, public_allowlist: [203.0.128.0/17, 203.0.0.0/17] }
 cluster:
@@ -73,7 +83,7 @@ const BLOCKS: [(&str, &str, &str); 6] = [
 
 /// Returns the stack with what the plan proposes: `ignore_drift` for each value that is not kept.
 fn with_remedies(ignored: &[(&str, &str)]) -> String {
-    let mut stack = STACK.to_owned();
+    let mut stack = STACK.clone();
     for (kind, begins, ends) in BLOCKS {
         let of = ignored.iter().filter(|(of, _)| *of == kind);
         let fields: Vec<&str> = of.map(|(_, field)| *field).collect();
@@ -95,7 +105,7 @@ struct Trial {
 
 impl Trial {
     fn new(variation: &'static Variation) -> Self {
-        let here = Here::new(variation, STACK);
+        let here = Here::new(variation, &STACK);
         here.write("one/Dockerfile", "FROM scratch\n");
         here.write("taken/stead.yaml", "stead: 1\nstack: taken\n");
         Self { variation, here }
