@@ -12,6 +12,7 @@ use super::run_state::Session;
 use super::step::{Job, Scope, Target};
 use super::steps::delete::check_certificate;
 use super::steps::update::{Stand, UNSEEN, recorded, stand};
+use super::steps::wait;
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::record::ClosedOutcome;
 use crate::ledger::journal::store::Store;
@@ -153,7 +154,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ) -> Result<(), StepError> {
         let target = Target::of(job.kind, object);
         let live = self.get(&target.key).await?;
-        if live.as_ref().is_none_or(|live| super::steps::wait::is_leaving(job.kind, live)) {
+        if live.as_ref().is_none_or(|live| wait::is_leaving(job.kind, live)) {
             self.gone(job, &target).await?;
             self.progress(job, format!("{} is gone", object.id));
             return self.record_gone(job, Some(intent), object).await;

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::model::secret::Secret;
 use crate::model::snapshot::Object;
 
 /// How a request that changes something ended.
@@ -26,7 +27,7 @@ pub enum Mutation {
 
 /// A secret that an answer showed once.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ShownOnce(pub crate::model::secret::Secret);
+pub struct ShownOnce(pub Secret);
 
 /// A complete error answer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

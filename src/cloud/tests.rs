@@ -7,8 +7,9 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use super::error::{Mutation, ReadError};
-use super::fake::{answer, client, error, kind, raw, run};
+use super::fake::{self, answer, client, error, kind, raw, run};
 use super::http::message::{Answer, ExchangeError, Request};
+use super::http::send::Gate;
 use crate::model::clock::Clock;
 use crate::model::schema::Method;
 use crate::model::snapshot::ObjectKey;
@@ -34,7 +35,7 @@ fn one_vm() -> Result<Answer, ExchangeError> {
 }
 
 /// A gate that lets everything out.
-const OPEN: super::http::send::Gate<'static> = &|_| Ok(());
+const OPEN: Gate<'static> = &|_| Ok(());
 
 type Scripted = Result<Answer, ExchangeError>;
 
@@ -84,7 +85,7 @@ fn reads_are_sent_again_while_that_can_help() {
 fn only_the_services_own_404_is_an_absence() {
     let (client, clock, _) = client(|_| error(404));
     assert_eq!(run(&clock, client.get(&key("a"))), Ok(None));
-    let (client, clock, _) = super::fake::client(|_| raw(404, "nginx"));
+    let (client, clock, _) = fake::client(|_| raw(404, "nginx"));
     assert!(matches!(run(&clock, client.get(&key("a"))), Err(ReadError::Failed { .. })));
 }
 

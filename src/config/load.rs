@@ -27,7 +27,7 @@ use super::stack::model::{
 };
 use super::stack::policy::Policy;
 use super::syntax::budget;
-use super::syntax::document::Document;
+use super::syntax::document::{Document, Entry};
 use super::syntax::parse_cache::Trees;
 use crate::model::address::{Address, Name};
 use crate::model::budget::Budget;
@@ -364,7 +364,7 @@ fn evaluated(resolver: &Resolver<'_>, request: &Request, span: Option<Span>) -> 
 }
 
 fn outputs<'d>(resolver: &Resolver<'d>, entries: &Entries<'d>) -> BTreeMap<Name, Output> {
-    let output = |(name, entry): (&Name, &&'d super::syntax::document::Entry)| {
+    let output = |(name, entry): (&Name, &&'d Entry)| {
         let resolved = resolver.untyped(&entry.value, Frame::top(None))?;
         Some((name.clone(), Output { expression: resolved.expression, span: entry.value.span }))
     };

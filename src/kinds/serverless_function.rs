@@ -1,6 +1,8 @@
 //! `serverless_function`: code that runs on request.
 
-use super::shared::{CREATED_AT, NAME, PROJECT_ID, REGIONS, SHORT_TEXT, SOURCE_DIR, TEXT, UPDATED_AT};
+use super::shared::{
+    COUNT, CREATED_AT, NAME, PROJECT_ID, REGIONS, SHORT_TEXT, SOURCE_DIR, TEXT, UPDATED_AT,
+};
 use crate::model::schema::{
     Action, Answer, Api, Attribute, Call, Check, Effect, Endpoint, Estimate, Kind, Literal, Method,
     OnChange, Ready, Rule, Scope, Type,
@@ -65,7 +67,7 @@ pub(super) static SERVERLESS_FUNCTION: Kind = Kind {
             .assumed(),
         Attribute::computed("status", TEXT).summary("active when it answers.").assumed(),
         Attribute::computed("url", TEXT).summary("Where it answers.").assumed(),
-        Attribute::computed("version", super::shared::COUNT).summary("Counts its versions.").assumed(),
+        Attribute::computed("version", COUNT).summary("Counts its versions.").assumed(),
         PROJECT_ID.assumed(),
         CREATED_AT.assumed(),
         UPDATED_AT.assumed(),

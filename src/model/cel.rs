@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use super::address::{Address, Name};
 use super::budget::Budget;
 use super::derived::{Derivation, Derived};
-use super::expression::{Cel, EvaluationError, Lookup};
+use super::expression::{self, Cel, EvaluationError, Expression, Lookup};
 use super::secret::Secret;
 use super::value::Value;
 
@@ -134,7 +134,7 @@ pub(super) fn evaluate(cel: &Cel, lookup: &dyn Lookup, budget: &Budget) -> Resul
             budget.charge_map(attributes.len())?;
             attributes.values().try_for_each(|value| budget.charge_value(value))?;
             for (name, value) in attributes.iter_mut().filter(|(_, value)| value.is_secret()) {
-                *value = super::expression::referred(std::mem::take(value), &format!("{address}.{name}"));
+                *value = expression::referred(std::mem::take(value), &format!("{address}.{name}"));
             }
             Ok(Object { address: address.clone(), attributes, complete })
         })
@@ -152,12 +152,10 @@ pub(super) fn evaluate(cel: &Cel, lookup: &dyn Lookup, budget: &Budget) -> Resul
     for (path, value) in &waiting {
         // A reference to a whole resource is its object inside CEL, so that its attributes are there.
         let item = match cel.waiting.get(*path) {
-            Some(super::expression::Expression::Reference(reference)) if reference.attribute.is_none() => {
-                objects
-                    .iter()
-                    .find(|object| object.address == reference.address)
-                    .map_or_else(|| Item::of(value), Item::of_object)
-            }
+            Some(Expression::Reference(reference)) if reference.attribute.is_none() => objects
+                .iter()
+                .find(|object| object.address == reference.address)
+                .map_or_else(|| Item::of(value), Item::of_object),
             _ => Item::of(value),
         };
         bind(&mut scope.roots, path.split('.'), item);

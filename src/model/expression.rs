@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use super::address::{Address, Name};
 use super::budget::{Budget, Exceeded};
+use super::cel;
 use super::derived::Derivation;
 use super::value::{Attributes, Value};
 
@@ -256,9 +257,9 @@ impl Expression {
                     .iter()
                     .map(|part| part.computed(lookup, budget))
                     .collect::<Result<Vec<_>, _>>()?;
-                super::cel::concatenate(&parts, budget)
+                cel::concatenate(&parts, budget)
             }
-            Self::Cel(cel) => super::cel::evaluate(cel, lookup, budget),
+            Self::Cel(cel) => cel::evaluate(cel, lookup, budget),
         }
     }
 }

@@ -33,6 +33,7 @@ use super::order::steps::{Ordered, critical_path, order};
 use crate::model::address::Name;
 use crate::model::expression::Expression;
 use crate::model::schema::Effect;
+use crate::plan::decide::checks::declarations;
 
 pub use super::refresh_request::wanted;
 
@@ -62,7 +63,7 @@ fn make_plan(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
     let inputs = Inputs { ledger: &ledger, options: &options, ..*inputs };
     let survey = Survey::new(inputs, &declared);
     let mut blocks = Blocks::new(&survey);
-    crate::plan::decide::checks::declarations::block(&survey, &mut blocks);
+    declarations::block(&survey, &mut blocks);
     let scope = Scope::new(&survey);
     let projects = Projects::new(&survey, &mut blocks);
     let leftovers = Leftovers::of(&survey);
@@ -76,7 +77,7 @@ fn make_plan(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
     catalog_rules::check(&survey, &verdicts, &mut blocks);
     let ordered = order(&survey, &verdicts, &leftovers);
     let rulings = policy::of_resources(&survey, &verdicts);
-    let mut notes = crate::plan::decide::checks::declarations::notes(&survey);
+    let mut notes = declarations::notes(&survey);
     notes.extend(rename_hints::notes(&survey, &verdicts));
     notes.extend(generated_secrets::notes(&survey, &verdicts));
     notes.extend(classify::notes(&survey, &verdicts));

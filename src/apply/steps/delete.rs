@@ -181,6 +181,7 @@ pub(in crate::apply) fn check_certificate(object: &Owned, live: &Object) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::value::Attributes;
 
     #[test]
     fn an_object_is_deleted_only_with_its_own_certificate() {
@@ -199,7 +200,7 @@ mod tests {
                 parent: None,
                 project: name(project),
                 created_at: name(created_at),
-                attributes: crate::model::value::Attributes::new(),
+                attributes: Attributes::new(),
                 detailed: true,
             };
             let owned = Owned {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::upload::begun_by;
 use super::verify_written::{Verified, Written};
-use super::wait::{at_rest, has_failed, is_in_use};
+use super::wait::{TICK, at_rest, has_failed, is_in_use};
 use crate::apply::event::StepError;
 use crate::apply::request_encoding::{self, remembered, unsendable};
 use crate::apply::run_state::Session;
@@ -367,7 +367,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                     step.call.name
                 )));
             }
-            self.clock().sleep(super::wait::TICK).await;
+            self.clock().sleep(TICK).await;
         }
     }
 

@@ -11,6 +11,7 @@ use crate::cli::actions::target::{Ground, Named, Target, is_name};
 use crate::cli::actions::wait::{Over, Wait};
 use crate::cli::actions::{request, send};
 use crate::cli::args::Do;
+use crate::cli::args::actions::DELETE;
 use crate::cli::command_context::Session;
 use crate::cli::commands::delete_object;
 use crate::cli::process::exit_code::Exit;
@@ -28,7 +29,7 @@ use crate::report::views::action_output::laid_out;
 /// # Errors
 /// When something that was given is wrong, nobody agrees, the service refuses, or it does not end well.
 pub(in crate::cli) async fn run(session: &Session, args: &Do) -> Result<Exit, Failure> {
-    if args.action == crate::cli::args::actions::DELETE {
+    if args.action == DELETE {
         return Box::pin(delete_object::run(session, args)).await;
     }
     let named = named(args)?;

@@ -11,7 +11,7 @@ use crate::cli::files::repository_walk;
 use crate::cli::files::stack_files::Shared;
 use crate::cli::ledger::high_water_mark::Marks;
 use crate::cli::ledger::ledger_io::{self, Terms};
-use crate::cli::ledger::open::Shelf;
+use crate::cli::ledger::open::{self, Shelf};
 use crate::cli::ledger::stack_origin;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
@@ -73,7 +73,7 @@ async fn read(
     place: Place,
     directory: &Path,
 ) -> Result<Option<Unit>, Failure> {
-    let key = crate::cli::ledger::open::seal_key(&session.settings)?;
+    let key = open::seal_key(&session.settings)?;
     let found = Shelf::read(&place, stack, environment, key.as_ref()).await?;
     let Some(ledger) = found.filter(|ledger| !ledger.is_blank()) else { return Ok(None) };
     let here = stack_origin::find(&session.settings, directory, stack, &ledger.origins)?;
@@ -166,12 +166,8 @@ async fn record(session: &Session, unit: &Unit) -> Result<(), Failure> {
     let identity = Identity::fresh(&unit.stack, &unit.environment, &SystemRandom);
     let terms = Terms { identity: &identity, effect: Bounds::default().effect, force: None };
     let journal = ledger_io::open_at(settings, &session.who, &unit.place, &terms).await?;
-    let marks = Marks::new(
-        settings,
-        crate::cli::ledger::open::seal_key(settings)?,
-        &unit.place,
-        (&unit.stack, &unit.environment),
-    );
+    let marks =
+        Marks::new(settings, open::seal_key(settings)?, &unit.place, (&unit.stack, &unit.environment));
     let work = async {
         let ledger = journal.ledger().clone();
         if ledger.sealed.is_some()

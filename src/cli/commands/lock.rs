@@ -6,6 +6,7 @@ use crate::apply::context::Bounds;
 use crate::cli::args::{Break, Lock, LockAction};
 use crate::cli::command_context::Session;
 use crate::cli::ledger::ledger_io::{self, Terms};
+use crate::cli::ledger::open;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::stack::project::Project;
@@ -68,7 +69,7 @@ async fn broken(
     let effect = Bounds::default().effect;
     let identity = ledger_io::fresh(project);
     let terms = Terms { identity: &identity, effect, force: Some(&args.reason) };
-    let key = crate::cli::ledger::open::key_as_found(project, place).await?;
+    let key = open::key_as_found(project, place).await?;
     ledger_io::close(ledger_io::open_with(key.as_ref(), &session.who, place, &terms).await?).await?;
     session.ui.done("The lock is broken; the history keeps the reason.");
     session.next("plan", "shows what is open");

@@ -21,6 +21,7 @@ use crate::config::syntax::decode;
 use crate::editor::lsp::{Disk, Server};
 use crate::kinds::REGISTRY;
 use crate::model::catalog::Catalog;
+use crate::model::source::Source;
 use crate::plan::annotate::offline_policy;
 
 /// Most bytes of a message: a text, twice as long for its escapes.
@@ -127,9 +128,7 @@ impl Disk for Edge {
         }
         let name =
             |path: &str| Path::new(path).file_name().and_then(|name| name.to_str()).map(str::to_owned);
-        let file = |(_, source): (_, &crate::model::source::Source)| {
-            Some((name(&source.path)?, source.text.to_string()))
-        };
+        let file = |(_, source): (_, &Source)| Some((name(&source.path)?, source.text.to_string()));
         read.sources.iter().filter_map(file).collect()
     }
 

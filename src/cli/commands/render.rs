@@ -9,6 +9,7 @@ use crate::config::stack::model::{Resource, Setting, Stack};
 use crate::model::address::{Address, Name, is_in};
 use crate::model::diagnostic::nearest;
 use crate::model::expression::Expression;
+use crate::model::secret::Secret;
 use crate::model::source::{Place, Span};
 use crate::model::value::Value;
 use crate::report::json;
@@ -200,7 +201,7 @@ pub(super) fn shown(expression: &Expression) -> Value {
         Expression::Map(map) => {
             Value::Map(map.iter().map(|(key, part)| (key.clone(), shown(part))).collect())
         }
-        waiting if waiting.is_secret() => Value::Secret(crate::model::secret::Secret::Sealed(None)),
+        waiting if waiting.is_secret() => Value::Secret(Secret::Sealed(None)),
         Expression::Reference(reference) => match &reference.attribute {
             Some(attribute) => Value::text(format!("${}.{attribute}", reference.address)),
             None => Value::text(format!("${}", reference.address)),

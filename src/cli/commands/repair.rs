@@ -4,7 +4,7 @@ use crate::cli::args::Repair as Args;
 use crate::cli::command_context::Session;
 use crate::cli::ledger::high_water_mark::Objection;
 use crate::cli::ledger::ledger_io::{self, Looked};
-use crate::cli::ledger::open::Shelf;
+use crate::cli::ledger::open::{self, Shelf};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::stack::project::Project;
@@ -59,7 +59,7 @@ async fn unlike_last_time(project: &Project, place: &Place) -> Result<Option<Obj
 pub(super) async fn checked(project: &Project, place: &Place) -> Result<Looked<Checked>, Failure> {
     let environment = &project.stack.environment.name;
     if let Place::Directory(directory) = place {
-        let key = crate::cli::ledger::open::seal_key(&project.settings)?;
+        let key = open::seal_key(&project.settings)?;
         let read = Shelf::read(place, &project.stack.name, environment, key.as_ref()).await;
         if let Err(error @ StoreError::Sealed(SealError::Unsealed)) = read {
             // That is no damage: there is nothing to repair.
@@ -121,7 +121,7 @@ pub(super) async fn run(
         session.ui.done("The ledger is whole: nothing was changed.");
         return Ok(Exit::Done);
     }
-    let (stack, key) = (&project.stack, crate::cli::ledger::open::seal_key(&session.settings)?);
+    let (stack, key) = (&project.stack, open::seal_key(&session.settings)?);
     let repair = Repair::prepare(&Repairing {
         directory,
         stack: &stack.name,

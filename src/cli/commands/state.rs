@@ -7,7 +7,7 @@ use crate::cli::command_context::Session;
 use crate::cli::files::stack_files;
 use crate::cli::ledger::high_water_mark::{Marks, Objection};
 use crate::cli::ledger::ledger_io::{self, Book, Terms};
-use crate::cli::ledger::open::Shelf;
+use crate::cli::ledger::open::{self, Shelf};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::process::output::Ui;
@@ -74,7 +74,7 @@ async fn listed(session: &Session, project: &Project, place: &Place) -> Result<E
 }
 
 async fn pull(session: &Session, args: &Pull, project: &Project, place: &Place) -> Result<Exit, Failure> {
-    let key = crate::cli::ledger::open::seal_key(&session.settings)?;
+    let key = open::seal_key(&session.settings)?;
     // One without MACs is copied, too: to look at it, or to keep it before it gets them.
     let lenient = key.as_ref().map(SealKey::accepting_unsealed);
     let stack = &project.stack;
@@ -110,7 +110,7 @@ async fn push(session: &Session, args: &Push, project: &Project, place: &Place) 
     let shown = stack_files::shown(&args.file);
     let bytes = stack_files::read_whole(&args.file)?
         .ok_or_else(|| Failure::new(Exit::Failed, format!("there is no file {shown}")))?;
-    let key = crate::cli::ledger::open::seal_key(&session.settings)?;
+    let key = open::seal_key(&session.settings)?;
     let lenient = key.as_ref().map(SealKey::accepting_unsealed);
     let copy = export::parse(&bytes, &shown, lenient.as_ref())?;
     if key.is_some() && copy.sealed.is_none() {

@@ -11,6 +11,7 @@ use reqwest::{Client, Method, StatusCode, Url};
 use super::api::{self, Ask, Forge, Note, PAGE, Review, Text, Thread};
 use super::ci_job::{Job, head_of_event, of_event};
 use crate::cli::files::stack_files;
+use crate::cli::process::actor;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cloud::system_clock::SystemClock;
@@ -127,7 +128,7 @@ impl Desk {
         let Some(commit) = &self.job.commit else {
             return Err(none(format!("the job is about no {kind} and no commit")));
         };
-        if !crate::cli::process::actor::is_commit(commit) {
+        if !actor::is_commit(commit) {
             return Err(none("the job's commit is none".to_owned()));
         }
         let answer = self.send(&self.job.forge.reviews_of(&self.job.project, commit)).await;

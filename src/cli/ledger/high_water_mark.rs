@@ -276,8 +276,11 @@ fn write(path: &Path, mark: &Waterline) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::args::Global;
+    use crate::cli::process::profile::Profiles;
     use crate::ledger::state::entry::{Identity, Sealing};
     use crate::ledger::state::run_history::{End, Origin, Tally};
+    use crate::ledger::stores::file::store::{FileStore, Opening};
 
     fn ledger(serial: u64, runs: &[(u128, i64)]) -> Ledger {
         let mut ledger = Ledger::new(Identity::unborn("shop", "prod"));
@@ -330,9 +333,8 @@ mod tests {
 
     fn settings(state: &Path) -> Settings {
         let variables = [("STEAD_STATE_DIR".to_owned(), state.display().to_string())].into();
-        let profiles = crate::cli::process::profile::Profiles::none("settings.toml");
-        crate::cli::process::settings::merge(crate::cli::args::Global::default(), &variables, &profiles)
-            .unwrap()
+        let profiles = Profiles::none("settings.toml");
+        crate::cli::process::settings::merge(Global::default(), &variables, &profiles).unwrap()
     }
 
     fn key(n: u8) -> SealKey {
@@ -451,14 +453,8 @@ mod tests {
 
         let identity = Identity::unborn("shop", "prod");
         let now = Timestamp::UNIX_EPOCH;
-        let opening = crate::ledger::stores::file::store::Opening {
-            directory,
-            identity: &identity,
-            who: "ada@host",
-            now,
-            seal: Some(key),
-        };
-        let store = crate::ledger::stores::file::store::FileStore::open(&opening).unwrap();
+        let opening = Opening { directory, identity: &identity, who: "ada@host", now, seal: Some(key) };
+        let store = FileStore::open(&opening).unwrap();
         for _ in 0..9 {
             let record = Record::Account { account: "a".into() };
             store.append(&[record]).now_or_never().unwrap().unwrap();

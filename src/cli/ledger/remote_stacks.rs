@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::open::Shelf;
 use crate::cli::files::stack_files::{self, Shared, Trust};
+use crate::cli::ledger::open;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::process::ledger_settings;
@@ -76,7 +77,7 @@ pub(in crate::cli) async fn ledger(
     let environment = environment(project, name, other, &peek)?;
     let whose = (peek.name.as_str(), peek.backend_required);
     let place = ledger_settings::place_of(&project.settings, whose, &directory)?;
-    let key = crate::cli::ledger::open::seal_key(&project.settings)?;
+    let key = open::seal_key(&project.settings)?;
     let read = Shelf::read(&place, &peek.name, &environment, key.as_ref()).await;
     read.map_err(|error| {
         let failure = Failure::from(error);

@@ -218,6 +218,7 @@ impl From<Exit> for ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::args::Cli;
     use crate::model::address::Address;
 
     fn refusal(status: u16) -> Refusal {
@@ -279,9 +280,7 @@ mod tests {
     fn only_wrong_usage_is_64() {
         use clap::Parser;
 
-        let exit = |line: &str| {
-            Exit::of_usage(&crate::cli::args::Cli::try_parse_from(line.split(' ')).unwrap_err())
-        };
+        let exit = |line: &str| Exit::of_usage(&Cli::try_parse_from(line.split(' ')).unwrap_err());
         assert_eq!(exit("stead plam"), Exit::Usage);
         assert_eq!(exit("stead plan --nope"), Exit::Usage);
         assert_eq!(exit("stead --help"), Exit::Done);

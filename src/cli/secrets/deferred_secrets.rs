@@ -11,7 +11,7 @@ use crate::cli::files::stack_files;
 use crate::cli::ledger::ledger_io::Book;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
-use crate::cli::process::helper_program::PATIENCE;
+use crate::cli::process::helper_program::{PATIENCE, Program};
 use crate::cli::stack::project::Project;
 use crate::config::stack::model::{Awaited, SecretOrigin, SecretSink};
 use crate::ledger::journal::record::Record;
@@ -166,11 +166,7 @@ fn asked(project: &Project, variable: &Name, source: &Name) -> Result<Secret, Fa
 }
 
 /// Tells a program what its secret is for.
-pub(in crate::cli) fn about(
-    program: crate::cli::process::helper_program::Program,
-    project: &Project,
-    address: &str,
-) -> crate::cli::process::helper_program::Program {
+pub(in crate::cli) fn about(program: Program, project: &Project, address: &str) -> Program {
     let stack = &project.stack;
     program
         .with("STEAD_STACK", &stack.name)

@@ -6,7 +6,7 @@ use super::{key_command, keychain};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::process::settings::Settings;
-use crate::cloud::http::https_transport::origin;
+use crate::cloud::http::https_transport::{SetupError, origin};
 use crate::model::secret::Secret;
 
 /// Where a key comes from.
@@ -92,9 +92,7 @@ pub(in crate::cli) fn found(settings: &Settings, url: &str) -> Result<(Secret, O
     if let Some(words) = &settings.key_command {
         return key_command::run(words, &settings.helper_env).map(|key| (key, Origin::Program));
     }
-    let wrong = |error: crate::cloud::http::https_transport::SetupError| {
-        Failure::new(Exit::Usage, error.to_string())
-    };
+    let wrong = |error: SetupError| Failure::new(Exit::Usage, error.to_string());
     let origin = origin(url).map_err(wrong)?;
     let place = Place { origin: &origin, profile: settings.profile.as_ref() };
     let stored = match &settings.config_dir {

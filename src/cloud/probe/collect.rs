@@ -17,7 +17,7 @@ use crate::cloud::read::refresh;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::redact::SentSecrets;
-use crate::model::schema::{Action, Attribute, Endpoint, Kind, Method, Need, Presence};
+use crate::model::schema::{Action, Attribute, Endpoint, Kind, Method, Need, Presence, Scope};
 
 /// Pages that are tried where a service refuses the usual one.
 const SMALLER: [usize; 3] = [50, 25, 20];
@@ -157,8 +157,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         };
         let of = |only_projects: bool| {
             let kinds = self.registry.top_level().filter(|kind| kind.api.absent_when.is_none());
-            let kinds =
-                kinds.filter(|kind| !only_projects || kind.scope == crate::model::schema::Scope::Project);
+            let kinds = kinds.filter(|kind| !only_projects || kind.scope == Scope::Project);
             kinds.filter_map(|kind| Some((length(kind)?, kind))).max_by_key(|(length, _)| *length)
         };
         let mut plans = Vec::new();

@@ -7,6 +7,8 @@ use uuid::Uuid;
 
 use super::finding::{Finding, Verdict};
 use super::observations::{Asked, Evidence, Reply, Seen};
+use crate::cloud::capabilities::LARGEST_PAGE;
+use crate::cloud::http::decode;
 use crate::cloud::http::message::is_public;
 use crate::model::schema::{Kind, Provenance};
 
@@ -208,7 +210,7 @@ fn largest_page(evidence: &Evidence) -> Verdict {
     let judged = evidence.seen.iter().filter_map(|seen| {
         let asked = match seen.asked {
             Asked::List { limit, .. } => limit,
-            Asked::Large(_) => crate::cloud::capabilities::LARGEST_PAGE,
+            Asked::Large(_) => LARGEST_PAGE,
             _ => return None,
         };
         if let (Asked::Large(_), Ok(reply)) = (&seen.asked, &seen.reply)
@@ -388,7 +390,7 @@ fn short_ids(evidence: &Evidence) -> Verdict {
 
 fn is_of(kind: &Kind, seen: &Seen, id: &str) -> bool {
     let envelope = kind.api.read.unwrap_or(kind.api.list).envelope;
-    let found = seen.body().and_then(|body| crate::cloud::http::decode::payload(body, envelope));
+    let found = seen.body().and_then(|body| decode::payload(body, envelope));
     found.and_then(|object| object.get(kind.api.id)).and_then(Json::as_str) == Some(id)
 }
 

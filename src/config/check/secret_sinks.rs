@@ -280,6 +280,7 @@ pub fn not_ignored(one: &SinkUse, file: &str, line: &str) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::source::SourceId;
 
     fn file(path: &str) -> SecretSink {
         SecretSink::File(path.to_owned())
@@ -348,7 +349,7 @@ mod tests {
         {
             assert!(!collide(&a, &b) && !collide(&b, &a), "{a:?} {b:?}");
         }
-        let span = Span { source: crate::model::source::SourceId(0), start: 0, end: 0 };
+        let span = Span { source: SourceId(0), start: 0, end: 0 };
         let uses: Vec<SinkUse> = ["x/y", "b", "x", "c/d/e", "c", "xy", "x-y"]
             .iter()
             .map(|path| SinkUse { address: Name::new(*path), sink: file(path), span })

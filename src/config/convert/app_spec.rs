@@ -3,6 +3,7 @@
 use super::draft::{App, Database, Draft, engine};
 use super::fields::Fields;
 use super::render_blueprint::repository;
+use super::unsupported_fields;
 
 /// Fields that mean nothing here: the platform builds by itself, and has its own sizes.
 const MEANINGLESS: &[&str] = &[
@@ -34,7 +35,7 @@ pub(super) fn read(root: &Fields<'_>, draft: &mut Draft) -> bool {
     let databases = root.list("databases");
     let others = ["static_sites", "functions"].map(|key| (key, root.list(key)));
     for (key, fields) in others.iter().flat_map(|(key, all)| all.iter().map(move |fields| (key, fields))) {
-        draft.leave(fields.at(), fields.path(), super::unsupported_fields::reason(key));
+        draft.leave(fields.at(), fields.path(), unsupported_fields::reason(key));
     }
     if components.is_empty() && databases.is_empty() {
         return others.iter().any(|(_, all)| !all.is_empty());

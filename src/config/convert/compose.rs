@@ -5,7 +5,7 @@ use super::fields::{Fields, items, text};
 use super::hosts::Hosts;
 use super::interpolate::{Piece, pieces, resolved};
 use super::render_blueprint::repository;
-use crate::config::syntax::document::Node;
+use crate::config::syntax::document::{Entry, Node};
 use crate::model::source::Span;
 
 /// Fields that mean nothing where nobody runs containers by hand.
@@ -341,9 +341,8 @@ fn environment(fields: &Fields<'_>, app: &mut App, hosts: &Hosts, draft: &mut Dr
 fn variables(fields: &Fields<'_>) -> Vec<(String, Option<String>, Span)> {
     let Some(node) = fields.get("environment") else { return Vec::new() };
     if let Some(entries) = node.entries() {
-        let of = |entry: &crate::config::syntax::document::Entry| {
-            (entry.key.to_string(), text(&entry.value).map(str::to_owned), entry.key_span)
-        };
+        let of =
+            |entry: &Entry| (entry.key.to_string(), text(&entry.value).map(str::to_owned), entry.key_span);
         return entries.iter().map(of).collect();
     }
     let pair = |node: &Node| {

@@ -2,6 +2,7 @@
 
 use super::draft::{App, Database, Draft, engine};
 use super::fields::Fields;
+use super::unsupported_fields;
 use crate::config::edit::Literal;
 
 /// Fields that mean nothing here: the platform builds and deploys by itself, and has its own sizes.
@@ -77,7 +78,7 @@ fn postgres(fields: &Fields<'_>, draft: &mut Draft) {
         .extend((replicas > 0).then(|| ("replica_count", Literal::Number(replicas.to_string().into()))));
     for key in ["databaseName", "user"] {
         if fields.get(key).is_some() {
-            let why = super::unsupported_fields::reason("databaseName");
+            let why = unsupported_fields::reason("databaseName");
             draft.leave(fields.place(key), &fields.below(key), why);
         }
     }
@@ -114,7 +115,7 @@ fn service(fields: &Fields<'_>, groups: &Groups<'_>, draft: &mut Draft) -> Optio
         }
     };
     if fields.text("runtime").or_else(|| fields.text("env")) == Some("static") {
-        draft.leave(fields.at(), fields.path(), super::unsupported_fields::reason("static_sites"));
+        draft.leave(fields.at(), fields.path(), unsupported_fields::reason("static_sites"));
         return None;
     }
     let mut app = App { name: fields.text("name").unwrap_or("web").to_owned(), ..App::default() };

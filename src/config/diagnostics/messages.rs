@@ -5,6 +5,7 @@ use crate::config::keywords::{self, Words};
 use crate::config::resolve::blocks::attributes::unknown_key;
 use crate::config::resolve::evaluator::sensitive_problem;
 use crate::config::syntax::document::Entry;
+use crate::config::syntax::quoting;
 use crate::config::types::scalar::Mismatch;
 use crate::model::budget::{MOST_NODES, MOST_TEXT};
 use crate::model::diagnostic::Diagnostic;
@@ -47,9 +48,7 @@ pub(in crate::config) fn evaluation_problem(
     span: Span,
     source: Option<&str>,
 ) -> Diagnostic {
-    let what = source
-        .map(|source| format!(" (`{}`)", crate::config::syntax::quoting::shown(source)))
-        .unwrap_or_default();
+    let what = source.map(|source| format!(" (`{}`)", quoting::shown(source))).unwrap_or_default();
     match error {
         EvaluationError::Failed(why) => {
             Diagnostic::error(codes::FAILED, "an expression has no value").at(span, "").detail(format!(

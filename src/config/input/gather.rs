@@ -8,6 +8,7 @@ use crate::config::diagnostics::codes;
 use crate::config::input::config_path::{Away, Place};
 use crate::config::input::discovery::is_stack_file;
 use crate::config::input::files::Files;
+use crate::config::input::parse_file;
 use crate::config::syntax::document::{Document, Entry, Node, named_entries};
 use crate::config::syntax::parse_cache::Trees;
 use crate::config::syntax::{budget, decode};
@@ -127,7 +128,7 @@ impl<'g> Gatherer<'g> {
         for (id, source) in own {
             let name = source.path.rsplit('/').next().unwrap_or_default();
             let place = here.join(name).unwrap_or_default();
-            match crate::config::input::parse_file::document(&self.registry, id, &source, self.trees) {
+            match parse_file::document(&self.registry, id, &source, self.trees) {
                 Ok(document) => {
                     if self.fits(&source, &document) {
                         includes.add(&mut unit, place, document);
@@ -180,8 +181,7 @@ impl<'g> Gatherer<'g> {
             Ok(text) => {
                 let source = Source::new(shown, text);
                 self.sources.add(source.clone());
-                let document =
-                    crate::config::input::parse_file::document(&self.registry, id, &source, self.trees);
+                let document = parse_file::document(&self.registry, id, &source, self.trees);
                 if document.as_ref().is_ok_and(|document| !self.fits(&source, document)) {
                     return None;
                 }

@@ -11,6 +11,7 @@ use super::evaluator::Nothing;
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::messages::{mismatch, too_large};
 use crate::config::stack::model::{DataLookup, OtherStack, Stack};
+use crate::config::syntax::quoting;
 use crate::model::address::{Address, Name};
 use crate::model::budget::Budget;
 use crate::model::diagnostic::{Diagnostic, nearest};
@@ -168,7 +169,7 @@ fn named<'o>(objects: impl Iterator<Item = &'o Object>, kind: &Kind) -> String {
         if names.len() < MOST_NAMED {
             let name = object.attributes.get("name").and_then(Value::as_text);
             names.push(match name {
-                Some(name) => format!("{} ({})", crate::config::syntax::quoting::shown(name), object.id),
+                Some(name) => format!("{} ({})", quoting::shown(name), object.id),
                 None => object.id.to_string(),
             });
         }

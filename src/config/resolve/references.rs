@@ -4,6 +4,7 @@ use super::block_index::{Each, EachValue, Found, Step};
 use super::evaluator::Resolver;
 use super::scope::{Frame, LocalValue, Resolved};
 use crate::config::diagnostics::codes;
+use crate::config::types::scalar;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::{Expression, Reference};
@@ -217,7 +218,7 @@ impl<'d> Resolver<'d> {
         let problem =
             Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "there is no attribute of this name")
                 .at(place, "")
-                .detail(format!("{} has no `{name}`.", crate::config::types::scalar::one(kind.name)));
+                .detail(format!("{} has no `{name}`.", scalar::one(kind.name)));
         let known = kind.attributes.iter().map(|attribute| attribute.name).chain(["id"]);
         self.problem(
             frame,

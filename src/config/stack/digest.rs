@@ -12,6 +12,7 @@ use super::policy::Policy;
 use crate::model::address::{Address, Name};
 use crate::model::digest::JsonDigest;
 use crate::model::expression::Expression;
+use crate::model::schema::ReplaceOrder;
 
 /// One resource, as the digest sees it. Places are not part of it; secrets are there by the names of
 /// their variables, and what is computed from them by its expression.
@@ -28,7 +29,7 @@ struct Seen<'r> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     delete: bool,
     ignore_drift: Vec<(&'r Name, Option<String>)>,
-    replace: Option<crate::model::schema::ReplaceOrder>,
+    replace: Option<ReplaceOrder>,
     timeouts: [Option<u64>; 3],
     depends_on: &'r [Address],
     project: Option<Cow<'r, Expression>>,

@@ -2,8 +2,10 @@
 
 use ipnet::{IpNet, Ipv4Net};
 
+use super::cron;
 use super::scalar::Mismatch;
 use crate::config::diagnostics::codes;
+use crate::config::input::files;
 use crate::config::syntax::quoting::shown;
 use crate::model::diagnostic::nearest;
 use crate::model::schema::Format;
@@ -39,7 +41,7 @@ pub(in crate::config) fn check(text: &str, format: Format) -> Result<(), Mismatc
                 .help(format!("write /{}", shown(text)))
                 .fix(format!("/{text}")))
         }
-        Format::Cron => super::cron::check(text).map_err(|why| match super::cron::nickname(text) {
+        Format::Cron => cron::check(text).map_err(|why| match cron::nickname(text) {
             Some(right) => wrong(why).help(format!("write \"{right}\"")).fix(format!("\"{right}\"")),
             None => {
                 wrong(why).help("write, for example, \"0 6 * * 1-5\": at six o'clock from Monday to Friday")
@@ -51,7 +53,7 @@ pub(in crate::config) fn check(text: &str, format: Format) -> Result<(), Mismatc
         Format::Email => email(text),
         Format::Taint => taint(text),
         Format::PathName => path_name(text),
-        Format::Directory => match crate::config::input::files::refused(text) {
+        Format::Directory => match files::refused(text) {
             None => Ok(()),
             Some(why) => {
                 Err(Mismatch::new(codes::CONFINED_PATH, "this path cannot be used", format!("{why}.")))

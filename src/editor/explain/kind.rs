@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use crate::editor::facts;
 use crate::model::schema::{
-    Action, Attribute, Endpoint, Factor, Kind, OnChange, Presence, Price, PriceTerm, Provenance, Registry,
-    Request, Scope, Type,
+    Action, Attribute, Check, Endpoint, Factor, Kind, OnChange, Presence, Price, PriceTerm, Provenance,
+    Registry, Request, Scope, Type,
 };
 
 /// What is known of a kind.
@@ -317,8 +317,7 @@ pub(super) fn attribute(
 }
 
 /// Tells whether a check names an attribute.
-fn concerns(check: &crate::model::schema::Check, name: &str) -> bool {
-    use crate::model::schema::Check;
+fn concerns(check: &Check, name: &str) -> bool {
     match check {
         Check::OnlyWith { attribute, other, .. }
         | Check::NeverWith { attribute, other, .. }

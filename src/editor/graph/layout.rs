@@ -1,8 +1,8 @@
 //! A layered layout: what comes first stands left, each node one column behind the last one it waits for,
 //! and the order within a column makes few crossings.
 
-use super::Graph;
 use super::reduce::needed_edges;
+use super::{Graph, Way};
 
 /// Times that the columns are ordered anew, to and fro.
 const SWEEPS: usize = 12;
@@ -77,8 +77,8 @@ pub(super) fn layout(graph: &Graph) -> Layout {
 
 /// Returns each node's column: one more than the highest of those it waits for.
 fn columns(graph: &Graph) -> Vec<usize> {
-    let needs = graph.neighbours(super::Way::Needs);
-    let needed_by = graph.neighbours(super::Way::NeededBy);
+    let needs = graph.neighbours(Way::Needs);
+    let needed_by = graph.neighbours(Way::NeededBy);
     let mut columns = vec![0; graph.nodes.len()];
     let mut open: Vec<usize> = needs.iter().map(Vec::len).collect();
     let mut ready: Vec<usize> = (0..open.len()).filter(|n| open[*n] == 0).collect();

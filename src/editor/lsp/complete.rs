@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 
-use super::cursor::{At, Cursor};
+use super::cursor::{self, At, Cursor};
 use super::describe;
 use super::lines::Lines;
 use super::place::{Place, innermost};
@@ -336,7 +336,7 @@ impl Asked<'_> {
             (Syntax::Kdl, At::Argument) => "=",
             (Syntax::Kdl, _) => " ",
         };
-        let rest = self.text.text[self.offset..].chars().find(|c| !super::cursor::is_word(*c));
+        let rest = self.text.text[self.offset..].chars().find(|c| !cursor::is_word(*c));
         let there = rest.is_some_and(|c| matches!(c, ':' | '=') || (c == ' ' && behind == " "));
         let insert = if there { key.to_owned() } else { format!("{key}{behind}") };
         Choice {
@@ -356,7 +356,7 @@ impl Asked<'_> {
             Syntax::Yaml => !["yes", "no", "on", "off", "null", "true", "false"].contains(&value),
             Syntax::Kdl => {
                 value.starts_with(|c: char| c.is_ascii_alphabetic() || c == '$')
-                    && value.chars().all(super::cursor::is_word)
+                    && value.chars().all(cursor::is_word)
             }
         };
         let insert = if open || plain { value.to_owned() } else { format!("\"{value}\"") };

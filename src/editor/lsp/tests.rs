@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::change::applied;
+use super::lines::Lines;
 use super::protocol::{Position, Range, TextEdit};
 use super::{Disk, Server};
 use crate::config::input::files::Files;
@@ -79,7 +80,7 @@ impl Session {
         session.ask("initialize", json!({}));
         let document = json!({ "uri": session.uri, "text": text, "version": 1, "languageId": "yaml" });
         session.tell("textDocument/didOpen", json!({ "textDocument": document }));
-        let position = super::lines::Lines::of(&text).position(at);
+        let position = Lines::of(&text).position(at);
         let about = json!({ "textDocument": { "uri": session.uri }, "position": position });
         (session, about)
     }
@@ -247,7 +248,7 @@ fn completes_in_both_syntaxes() {
                 "textDocument": { "uri": session.uri }, "contentChanges": [{ "text": session.text }],
             }),
         );
-        let position = super::lines::Lines::of(&session.text).position(at);
+        let position = Lines::of(&session.text).position(at);
         let about = json!({ "textDocument": { "uri": session.uri }, "position": position });
         let answer = session.ask("textDocument/completion", about);
         let items = answer["result"]["items"].as_array().unwrap().clone();

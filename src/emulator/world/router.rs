@@ -2,14 +2,14 @@
 
 use uuid::Uuid;
 
-use super::Time;
-use super::apps::upload::Archive;
+use super::apps::upload::{self, Archive};
 use super::engine::message::{Refusal, Request, Response};
 use super::engine::request_body::Body;
 use super::request::call::{Call, Reply, Scope};
 use super::state::grant::{Grant, Target};
-use super::state::permission::Need;
+use super::state::permission::{self, Need};
 use super::state::world::World;
+use super::{Time, account, apps, clusters, compute, databases};
 use crate::model::schema::Method;
 
 /// Who may use a route.
@@ -64,50 +64,50 @@ impl Route {
 
 /// The routing table; of two that fit, the first one counts.
 const ROUTES: &[&[Route]] = &[
-    super::account::public_catalog::ROUTES,
-    super::account::project::ROUTES,
-    super::account::ssh_key::ROUTES,
-    super::compute::vpc::ROUTES,
-    super::compute::vm::ROUTES,
-    super::compute::vm_actions::ROUTES,
-    super::compute::volume::ROUTES,
-    super::compute::snapshot::ROUTES,
-    super::compute::backup::ROUTES,
-    super::compute::backup_schedule::ROUTES,
-    super::databases::database::ROUTES,
-    super::databases::actions::ROUTES,
-    super::databases::access::ROUTES,
-    super::databases::user::ROUTES,
-    super::clusters::versions::ROUTES,
-    super::clusters::cluster::ROUTES,
-    super::clusters::actions::ROUTES,
-    super::clusters::upgrade::ROUTES,
-    super::clusters::events::ROUTES,
-    super::clusters::kubeconfig::ROUTES,
-    super::clusters::volume_claim::ROUTES,
-    super::clusters::node_pool::ROUTES,
-    super::apps::options::ROUTES,
-    super::apps::app::ROUTES,
-    super::apps::actions::ROUTES,
-    super::apps::scaling::ROUTES,
-    super::apps::deployment::ROUTES,
-    super::apps::upload::ROUTES,
-    super::apps::job_run::ROUTES,
-    super::apps::preview::ROUTES,
-    super::apps::domain::ROUTES,
-    super::apps::database_link::ROUTES,
-    super::apps::events::ROUTES,
-    super::apps::usage::ROUTES,
-    super::account::spend_cap::ROUTES,
-    super::apps::function::ROUTES,
-    super::account::project_member::ROUTES,
-    super::account::role::ROUTES,
-    super::state::permission::ROUTES,
-    super::account::api_key::ROUTES,
-    super::account::invitation::ROUTES,
-    super::databases::console::ROUTES,
-    super::databases::browse::ROUTES,
-    super::databases::saved_query::ROUTES,
+    account::public_catalog::ROUTES,
+    account::project::ROUTES,
+    account::ssh_key::ROUTES,
+    compute::vpc::ROUTES,
+    compute::vm::ROUTES,
+    compute::vm_actions::ROUTES,
+    compute::volume::ROUTES,
+    compute::snapshot::ROUTES,
+    compute::backup::ROUTES,
+    compute::backup_schedule::ROUTES,
+    databases::database::ROUTES,
+    databases::actions::ROUTES,
+    databases::access::ROUTES,
+    databases::user::ROUTES,
+    clusters::versions::ROUTES,
+    clusters::cluster::ROUTES,
+    clusters::actions::ROUTES,
+    clusters::upgrade::ROUTES,
+    clusters::events::ROUTES,
+    clusters::kubeconfig::ROUTES,
+    clusters::volume_claim::ROUTES,
+    clusters::node_pool::ROUTES,
+    apps::options::ROUTES,
+    apps::app::ROUTES,
+    apps::actions::ROUTES,
+    apps::scaling::ROUTES,
+    apps::deployment::ROUTES,
+    upload::ROUTES,
+    apps::job_run::ROUTES,
+    apps::preview::ROUTES,
+    apps::domain::ROUTES,
+    apps::database_link::ROUTES,
+    apps::events::ROUTES,
+    apps::usage::ROUTES,
+    account::spend_cap::ROUTES,
+    apps::function::ROUTES,
+    account::project_member::ROUTES,
+    account::role::ROUTES,
+    permission::ROUTES,
+    account::api_key::ROUTES,
+    account::invitation::ROUTES,
+    databases::console::ROUTES,
+    databases::browse::ROUTES,
+    databases::saved_query::ROUTES,
 ];
 
 fn find(method: Method, path: &str) -> Option<(&'static Route, Vec<&str>)> {
@@ -135,13 +135,13 @@ pub fn handle(world: &mut World, request: &Request, now: Time) -> Response {
 /// Answers a request whose body is an archive that was read already.
 pub fn receive(world: &mut World, request: &Request, archive: &Archive, now: Time) -> Response {
     let now = world.tick(now);
-    super::apps::upload::receive(world, request, archive, now).unwrap_or_else(Response::from)
+    upload::receive(world, request, archive, now).unwrap_or_else(Response::from)
 }
 
 fn dispatch(world: &mut World, request: &Request, now: Time) -> Reply {
     let found = find(request.method, &request.path);
     if let Some((Route { access: Access::Presigned, .. }, _)) = found {
-        return super::apps::upload::receive(world, request, &Archive::of(&request.body), now);
+        return upload::receive(world, request, &Archive::of(&request.body), now);
     }
     let public = matches!(found, Some((Route { access: Access::Public, .. }, _)));
     let grant = if public { Grant::Whole } else { world.authenticate(request, now)? };
@@ -186,7 +186,7 @@ mod tests {
         for route in all {
             let unguarded = matches!(route.access, Access::Public | Access::Presigned);
             let known = unguarded
-                || super::super::state::permission::is_open(route.template)
+                || permission::is_open(route.template)
                 || Need::of(route.method, route.template).is_some();
             assert!(known, "{} {} is in no area of `permission`", route.method, route.template);
         }

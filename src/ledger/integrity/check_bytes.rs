@@ -5,7 +5,7 @@ use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::mac::Seals;
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::replay::load_ledger;
-use crate::ledger::journal::{checkpoint, line};
+use crate::ledger::journal::{chain, checkpoint, line};
 use crate::ledger::state::ledger::Ledger;
 
 /// What bytes of a ledger say.
@@ -30,7 +30,7 @@ pub fn replay_bytes(summary: Option<&[u8]>, journal: &[u8]) -> Result<Replayed, 
                 .map_err(|reason| corrupt("the summary".to_owned(), reason))?;
             (vec![Record::Condensed(Box::new(ledger))], head)
         }
-        None => (Vec::new(), crate::ledger::journal::chain::first_head()),
+        None => (Vec::new(), chain::first_head()),
     };
     let lines = line::read(journal, head, &mut seals)
         .map_err(|damage| corrupt(format!("the journal, line {}", damage.line), damage.reason))?;
@@ -44,7 +44,7 @@ pub fn replay_bytes(summary: Option<&[u8]>, journal: &[u8]) -> Result<Replayed, 
 /// # Errors
 /// When a part of the ledger cannot be written as JSON.
 pub fn summary_bytes(ledger: &Ledger) -> std::io::Result<Vec<u8>> {
-    checkpoint::write(Vec::new(), ledger, &crate::ledger::journal::chain::first_head(), None)
+    checkpoint::write(Vec::new(), ledger, &chain::first_head(), None)
 }
 
 #[cfg(test)]
@@ -55,8 +55,7 @@ mod tests {
     #[test]
     fn a_summary_and_a_journal_say_the_same() {
         let born = Record::birth(&identity());
-        let (first, head) =
-            line::write(&[born], &crate::ledger::journal::chain::first_head(), None).unwrap();
+        let (first, head) = line::write(&[born], &chain::first_head(), None).unwrap();
         let (second, _) = line::write(&[adopted(1, "vm-1")], &head, None).unwrap();
         let journal = [first, second].concat();
         let replayed = replay_bytes(None, &journal).unwrap();

@@ -4,9 +4,9 @@
 //! secret.
 
 use super::invariants;
-use crate::ledger::journal::checkpoint;
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::mac::{SealKey, Seals, check_ledger};
+use crate::ledger::journal::{chain, checkpoint};
 use crate::ledger::state::ledger::Ledger;
 
 /// Returns the document of a ledger.
@@ -14,8 +14,11 @@ use crate::ledger::state::ledger::Ledger;
 /// # Errors
 /// When it cannot be written as JSON.
 pub fn write(ledger: &Ledger, key: Option<&SealKey>) -> Result<Vec<u8>, StoreError> {
-    checkpoint::write(Vec::new(), ledger, &crate::ledger::journal::chain::first_head(), key)
-        .map_err(|source| StoreError::Io { action: "write", place: "the document".to_owned(), source })
+    checkpoint::write(Vec::new(), ledger, &chain::first_head(), key).map_err(|source| StoreError::Io {
+        action: "write",
+        place: "the document".to_owned(),
+        source,
+    })
 }
 
 /// Reads a document. One of a sealed ledger bears a MAC, which is checked where there is a key.

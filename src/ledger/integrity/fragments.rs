@@ -4,10 +4,11 @@
 //! digest, or, where that is what was damaged, by the next line's; and a line after a lost one is
 //! proven by the digest that still stands in the lost one.
 
-use crate::ledger::journal::chain::Head;
+use crate::ledger::journal::chain::{self, Head};
 use crate::ledger::journal::line::{self, PREFIX};
 use crate::ledger::journal::mac::{self, SealKey, Seals};
 use crate::ledger::journal::record::Record;
+use crate::ledger::state::entry::key_as_hex;
 use crate::model::hex::hex;
 
 /// Characters of a digest that must fit for the rest of it to be taken for damaged. No other text comes
@@ -76,9 +77,7 @@ pub(in crate::ledger) fn read(bytes: &[u8], before: Head, mut seals: PieceSeals<
 fn cut<'a>(bytes: &'a [u8], before: Option<&Head>) -> (&'a [u8], &'a [u8]) {
     let by_length = line::split(bytes).and_then(|(length, digest, rest)| {
         let json = rest.get(..length)?;
-        let proven = before.is_some_and(|head| {
-            digest == hex(&crate::ledger::journal::chain::digest(head, json)).as_bytes()
-        });
+        let proven = before.is_some_and(|head| digest == hex(&chain::digest(head, json)).as_bytes());
         let after = rest.get(length..).unwrap_or_default();
         let mac = if after.first() == Some(&b' ') { after.len().min(1 + mac::LENGTH) } else { 0 };
         let ends = after.get(mac).is_none_or(|byte| *byte == b'\n');
@@ -103,8 +102,7 @@ fn judge(
         return (lost("it has no length and digest", Vec::new()), None, before);
     };
     let read: Result<Vec<Record>, _> = serde_json::from_slice(json);
-    let stored_head =
-        crate::ledger::state::entry::key_as_hex::parse(&String::from_utf8_lossy(stored)).map(|key| key.0);
+    let stored_head = key_as_hex::parse(&String::from_utf8_lossy(stored)).map(|key| key.0);
     let Some(before) = before else {
         return (
             lost("the line before it is lost, digest and all", read.unwrap_or_default()),
@@ -112,7 +110,7 @@ fn judge(
             stored_head,
         );
     };
-    let head = crate::ledger::journal::chain::digest(&before, json);
+    let head = chain::digest(&before, json);
     let fits = hex(&head);
     let exact = stored == fits.as_bytes();
     let proven = exact || near(stored, fits.as_bytes()) || proves(after, &head);
@@ -174,9 +172,8 @@ impl<'k> PieceSeals<'k> {
 
 fn next_is_sealed(after: &[u8], head: &Head, key: &SealKey) -> bool {
     let (text, _) = cut(after, Some(head));
-    let sealed = |(_, _, json, mac): Parts<'_>| {
-        mac == Some(key.of_line(&crate::ledger::journal::chain::digest(head, json)).as_bytes())
-    };
+    let sealed =
+        |(_, _, json, mac): Parts<'_>| mac == Some(key.of_line(&chain::digest(head, json)).as_bytes());
     split_loosely(text).is_some_and(sealed)
 }
 
@@ -187,7 +184,6 @@ fn near(stored: &[u8], digest: &[u8]) -> bool {
 /// Tells whether the next line was made over this digest.
 fn proves(next: &[u8], head: &Head) -> bool {
     let (text, _) = cut(next, Some(head));
-    split_loosely(text).is_some_and(|(_, stored, json, _)| {
-        stored == hex(&crate::ledger::journal::chain::digest(head, json)).as_bytes()
-    })
+    split_loosely(text)
+        .is_some_and(|(_, stored, json, _)| stored == hex(&chain::digest(head, json)).as_bytes())
 }

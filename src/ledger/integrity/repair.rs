@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::fragments::{self, Piece, PieceSeals};
 use super::verify::{Material, Point};
+use crate::ledger::journal::chain::{self, Head};
 use crate::ledger::journal::error::{SealError, StoreError};
 use crate::ledger::journal::mac::{SealKey, check_ledger, check_writable};
 use crate::ledger::journal::record::Record;
@@ -28,7 +29,7 @@ pub struct Repair {
     /// Held, not used.
     _lock: File,
     ledger: Ledger,
-    head: crate::ledger::journal::chain::Head,
+    head: Head,
     seal: Option<SealKey>,
     /// What cannot be got back.
     pub lost: Vec<Lost>,
@@ -171,7 +172,7 @@ impl Salvaging {
             Some((ledger, head)) if ledger.serial == serial => *head,
             // After a gap, the journal's own digests prove it from its second line on.
             Some((_, head)) => *head,
-            None => crate::ledger::journal::chain::first_head(),
+            None => chain::first_head(),
         };
         let begun = self.point.as_ref().is_some_and(|(ledger, _)| ledger.sealed.is_some());
         let found = fragments::read(bytes, before, PieceSeals::new(material.key, begun));
@@ -212,7 +213,7 @@ impl Salvaging {
     fn follow(&mut self, records: &[Record]) -> Result<(), String> {
         let Some((ledger, _)) = &mut self.point else {
             let ledger = load_ledger(records.iter().cloned()).map_err(|error| error.to_string())?;
-            self.point = Some((ledger, crate::ledger::journal::chain::first_head()));
+            self.point = Some((ledger, chain::first_head()));
             return Ok(());
         };
         let mut trial = ledger.excerpt(records);

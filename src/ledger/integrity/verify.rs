@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::invariants;
-use crate::ledger::journal::chain::Head;
+use crate::ledger::journal::chain::{self, Head};
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::mac::{SealKey, Seals, check_ledger};
 use crate::ledger::journal::record::Record;
@@ -13,6 +13,7 @@ use crate::ledger::journal::replay::load_ledger;
 use crate::ledger::journal::{checkpoint, line};
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::file::dir_handle::{Folder, failed};
+use crate::ledger::stores::file::lock;
 use crate::ledger::stores::file::store::{journal_name, serial_of, summary_name};
 
 /// What a check found.
@@ -59,7 +60,7 @@ pub(in crate::ledger) type Point = (Ledger, Head);
 /// # Errors
 /// When it cannot be read at all.
 pub fn check(directory: &Path, environment: &str, key: Option<&SealKey>) -> Result<Report, StoreError> {
-    let place = crate::ledger::stores::file::lock::place(directory, environment)?;
+    let place = lock::place(directory, environment)?;
     match Folder::ours(&place) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Report::default()),
         folder => Ok(Material::read(&folder.map_err(failed("read", &place))?, key)?.check()),
@@ -154,7 +155,7 @@ impl<'k> Material<'k> {
         let Some(bytes) = self.journals.get(&serial) else { return base };
         let (ledger, before) = match base {
             Some((ledger, head)) => (Some(ledger), head),
-            None if serial == 0 => (None, crate::ledger::journal::chain::first_head()),
+            None if serial == 0 => (None, chain::first_head()),
             None => return None,
         };
         let name = journal_name(serial);

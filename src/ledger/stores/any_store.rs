@@ -8,6 +8,7 @@ use super::file::store::FileStore;
 use super::file::{self, lock};
 use super::http;
 use super::http::store::HttpStore;
+use super::location;
 use super::location::Place;
 #[cfg(feature = "postgres")]
 use super::postgres::address::{Address, Host};
@@ -25,8 +26,7 @@ use crate::ledger::journal::record::Record;
 use crate::ledger::journal::store::Store;
 use crate::ledger::journal::trail::Trail;
 use crate::ledger::state::entry::Identity;
-use crate::ledger::state::holder::Holder;
-use crate::ledger::state::holder::Process;
+use crate::ledger::state::holder::{Holder, Process};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::is_legal_segment;
 use crate::model::clock::Clock;
@@ -296,7 +296,7 @@ pub async fn held(place: &Place, looking: &Looking<'_>) -> Result<Option<Held>, 
 fn postgres_shelf(address: &str, stack: &str, environment: &str) -> Result<PostgresShelf, StoreError> {
     PostgresShelf::new(address, stack, environment).map_err(|error| StoreError::Shared {
         action: "open",
-        place: super::location::without_password(address),
+        place: location::without_password(address),
         reason: error.to_string(),
     })
 }

@@ -11,7 +11,7 @@ use cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operat
 use super::functions::{NAMES, unknown};
 use super::item::{Item, Object};
 use super::parse::{Path, Segment, parts, path_of};
-use super::{FILES, Scope};
+use super::{FILES, Scope, walk};
 use crate::model::address::Address;
 use crate::model::budget::Budget;
 use crate::model::derived::Derivation;
@@ -174,7 +174,7 @@ impl<'s> Walk<'s, '_> {
         // The path may be computed, but of nothing secret: it is then the same in every run.
         let tree = IdedExpr { id: 0, expr: path.clone() };
         let own = Budget::default();
-        let path = super::walk::run(&tree, self.scope, self.scope.budget.unwrap_or(&own));
+        let path = walk::run(&tree, self.scope, self.scope.budget.unwrap_or(&own));
         let Ok(Value::Text(path)) = path else { return Err(Missing::Unreadable) };
         let kept = self.scope.roots.get(FILES).and_then(|files| files.entry(&path));
         let text = match (kept, self.scope.read) {

@@ -12,6 +12,7 @@ use super::reference::FUNCTIONS;
 use super::walk::{Outcome, Walk, failed, together};
 use crate::model::address::Name;
 use crate::model::diagnostic::nearest;
+use crate::model::expression::EvaluationError;
 use crate::model::hex::hex;
 use crate::model::value::Value;
 
@@ -139,7 +140,7 @@ fn text_function<'a>(walk: &mut Walk<'_, 'a>, name: &str, args: &[Item<'a>]) -> 
     }
 }
 
-pub(super) fn unknown(name: &str, args: &[Item<'_>]) -> crate::model::expression::EvaluationError {
+pub(super) fn unknown(name: &str, args: &[Item<'_>]) -> EvaluationError {
     if NAMES.contains(&name) {
         let types: Vec<_> = args.iter().map(Item::type_name).collect();
         let on = if types.is_empty() { "nothing".to_owned() } else { types.join(", ") };
@@ -158,10 +159,7 @@ pub(super) fn unknown(name: &str, args: &[Item<'_>]) -> crate::model::expression
     failed(format!("there is no function `{name}`{hint}"))
 }
 
-fn entries<'a>(
-    walk: &mut Walk<'_, 'a>,
-    map: &Item<'a>,
-) -> Result<Vec<(Name, Item<'a>)>, crate::model::expression::EvaluationError> {
+fn entries<'a>(walk: &mut Walk<'_, 'a>, map: &Item<'a>) -> Result<Vec<(Name, Item<'a>)>, EvaluationError> {
     if let Item::Object(object, _) = map
         && !object.complete
     {
@@ -210,10 +208,7 @@ fn string<'a>(walk: &mut Walk<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
 }
 
 /// Returns the text of an item of which a copy is about to be made.
-fn copied<'a>(
-    walk: &mut Walk<'_, 'a>,
-    item: &Item<'a>,
-) -> Result<Name, crate::model::expression::EvaluationError> {
+fn copied<'a>(walk: &mut Walk<'_, 'a>, item: &Item<'a>) -> Result<Name, EvaluationError> {
     let text = walk.text(item)?;
     walk.charge_text(text.len())?;
     Ok(text)
@@ -238,11 +233,7 @@ fn double<'a>(walk: &mut Walk<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
 }
 
 /// Returns the text that a number is read from.
-fn numeric<'a>(
-    walk: &mut Walk<'_, 'a>,
-    function: &str,
-    item: &Item<'a>,
-) -> Result<Name, crate::model::expression::EvaluationError> {
+fn numeric<'a>(walk: &mut Walk<'_, 'a>, function: &str, item: &Item<'a>) -> Result<Name, EvaluationError> {
     match item {
         Item::Scalar(Value::Text(_) | Value::Secret(_)) => walk.text(item),
         other => Err(failed(format!("`{function}` takes a number or a text, not {}", other.type_name()))),
@@ -334,7 +325,7 @@ fn padded<'a>(
     value: &Item<'a>,
     verb: char,
     width: &str,
-) -> Result<String, crate::model::expression::EvaluationError> {
+) -> Result<String, EvaluationError> {
     let text = match (verb, value) {
         ('s', item) => {
             let item = string(walk, item)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Item, Program, Scope, concatenate};
+use super::{Item, Program, Scope, Segment, concatenate};
 use crate::model::address::{Address, Name};
 use crate::model::budget::{Budget, MOST_NODES, MOST_TEXT};
 use crate::model::expression::{Cel, EvaluationError, Expression, Lookup, Reference};
@@ -439,8 +439,8 @@ fn paths_are_found() {
                     .segments
                     .iter()
                     .map(|segment| match segment {
-                        super::Segment::Name(name) => name.to_string(),
-                        super::Segment::Computed(_) => "*".into(),
+                        Segment::Name(name) => name.to_string(),
+                        Segment::Computed(_) => "*".into(),
                     })
                     .collect();
                 format!("{}{}{}", path.root, if path.tested { "?" } else { ":" }, parts.join("."))

@@ -1,7 +1,7 @@
 //! Secret sinks in a plan: which secrets its steps deliver, each named with its target, and the blocker for a
 //! target that holds content of somebody else. Pure.
 
-use crate::config::check::secret_sinks::describe;
+use crate::config::check::secret_sinks::{self, describe};
 use crate::config::stack::model::{SinkUse, Stack};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
@@ -93,7 +93,7 @@ pub(in crate::plan) fn check(
 /// Returns the first secret whose delivery has to wait: a CI runner's disk does not outlast its job, and without
 /// recipients the ledger keeps no copy.
 fn sink_on_runner(is_ci: bool, has_recipients: bool, delivered: &[&SinkUse]) -> Option<(Name, String)> {
-    let file = |one: &&&SinkUse| crate::config::check::secret_sinks::target_of(&one.sink).is_some();
+    let file = |one: &&&SinkUse| secret_sinks::target_of(&one.sink).is_some();
     let first = delivered.iter().find(file).filter(|_| is_ci && !has_recipients)?;
     let text = format!(
         "The secret of {} would be delivered to {} on this CI runner, whose files are gone when the job ends.",

@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use super::saved_plan::Stale;
 use crate::model::digest::json_digest;
+use crate::model::snapshot::RequestCount;
 use crate::model::source::Place;
 use crate::plan::model::change::Plan;
 
@@ -60,7 +61,7 @@ fn difference(saved: &Plan, computed: &Plan) -> Result<String, Stale> {
 fn comparable(mut plan: Plan) -> Plan {
     let base = &mut plan.base;
     (base.made_at, base.nonce, base.serial) = (jiff::Timestamp::UNIX_EPOCH, Uuid::nil(), 0);
-    plan.requests = crate::model::snapshot::RequestCount::default();
+    plan.requests = RequestCount::default();
     plan.cost.priced_at = None;
     plan.fingerprint.clear();
     for place in places(&mut plan) {

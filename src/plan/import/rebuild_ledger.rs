@@ -25,7 +25,7 @@ use crate::plan::diff::planned_values::Outlook;
 use crate::plan::inputs::{Inputs, Options};
 use crate::plan::join::joined_state::{Subject, Survey, certificate, is_leaving};
 use crate::plan::model::change::Cause;
-use crate::plan::model::compare::{canonical, same, sealed};
+use crate::plan::model::compare::{self, canonical, same, sealed};
 use crate::plan::moves::resolved::Declared;
 use crate::plan::order::steps::remember;
 use crate::plan::pipeline::wanted as wanted_by_plan;
@@ -277,7 +277,7 @@ fn differs(survey: &Survey<'_>, want: &Want<'_>, object: &Object) -> bool {
     match (want.stored(), &live) {
         // Of a map, only the keys that are written are managed.
         (Value::Map(written), Value::Map(live)) => written.iter().any(|(key, value)| {
-            let ty = crate::plan::model::compare::part_type(&want.attribute.ty, key);
+            let ty = compare::part_type(&want.attribute.ty, key);
             let value = sealed(value, survey.key());
             !value.is_secret()
                 && ty.is_some_and(|ty| !same(ty, &value, live.get(key).unwrap_or(&Value::Null)))

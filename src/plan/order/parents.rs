@@ -10,7 +10,7 @@ use crate::model::address::Name;
 use crate::model::graph::NodeId;
 use crate::model::schema::{Check, Kind};
 use crate::plan::decide::reactivation;
-use crate::plan::decision::{Act, Verdict};
+use crate::plan::decision::{Act, Difference, Verdict};
 use crate::plan::join::joined_state::is_adopted;
 
 /// Steps that bear on a sum over the children in one object.
@@ -137,7 +137,7 @@ impl<'a> Parents<'_, 'a> {
         });
         let number = |other: usize| {
             let live = self.survey.subjects[other].object()?.attributes.get(attribute)?.as_decimal()?;
-            let differs = |d: &&crate::plan::decision::Difference<'_>| d.attribute.name == attribute;
+            let differs = |d: &&Difference<'_>| d.attribute.name == attribute;
             let after = self.verdicts[other].differences.iter().find(differs);
             Some(after.and_then(|d| d.after.as_decimal()).map_or(live, |after| after.min(live)))
         };

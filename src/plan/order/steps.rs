@@ -21,6 +21,7 @@ use crate::plan::decide::final_snapshot;
 use crate::plan::decide::name_handover::successors;
 use crate::plan::decision::{Act, Verdict, Want};
 use crate::plan::diff::attributes::ignores;
+use crate::plan::diff::current_value;
 use crate::plan::join::joined_state::{Adoption, Live, Subject, Survey, is_adopted, is_leaving, referred};
 use crate::plan::model::step::{CriticalPath, Operation, PlannedCall, Remember, Step};
 
@@ -199,9 +200,7 @@ impl<'a> Work<'_, 'a> {
             _ => standing_links(subject),
         };
         let names: Vec<&'static str> = links.iter().map(|attribute| attribute.name).collect();
-        let undo = |link: &&'static Attribute| {
-            calls::release(link, crate::plan::diff::current_value::present(subject, link))
-        };
+        let undo = |link: &&'static Attribute| calls::release(link, current_value::present(subject, link));
         let undone: Vec<_> = links.iter().filter_map(undo).collect();
         if !undone.is_empty() {
             let mut desired = remembered(subject);
@@ -224,7 +223,7 @@ impl<'a> Work<'_, 'a> {
         let object = self.survey.inputs.snapshot.objects.get(&key);
         let object = object.filter(|object| !is_leaving(subject.kind, object))?;
         let links = subject.kind.attributes.iter().filter(|attribute| attribute.undone_before_delete);
-        let standing = links.map(|link| (link, crate::plan::diff::current_value::shown(object, link)));
+        let standing = links.map(|link| (link, current_value::shown(object, link)));
         let standing = standing.filter(|(_, value)| *value != Value::Null);
         let undone: Vec<_> = standing.filter_map(|(link, value)| calls::release(link, value)).collect();
         if undone.is_empty() {
@@ -265,10 +264,7 @@ impl<'a> Work<'_, 'a> {
         let other = &self.survey.subjects[held];
         let deposed = other.entry.into_iter().flat_map(|entry| &entry.deposed);
         let mut ids = other.object().map(|object| &object.id).into_iter().chain(deposed.map(|o| &o.id));
-        early
-            && ids.any(|id| {
-                Some(id.as_str()) == crate::plan::diff::current_value::present(subject, link).as_text()
-            })
+        early && ids.any(|id| Some(id.as_str()) == current_value::present(subject, link).as_text())
     }
 
     /// Tells whether the live object of one subject refers to an object of another.
@@ -451,9 +447,7 @@ fn unverified(survey: &Survey<'_>, subject: &Subject<'_>) -> BTreeSet<Name> {
 /// Returns the links without which the object cannot be deleted.
 fn standing_links(subject: &Subject<'_>) -> Vec<&'static Attribute> {
     let all = subject.kind.attributes.iter().filter(|attribute| attribute.undone_before_delete);
-    let stands = |attribute: &&Attribute| {
-        crate::plan::diff::current_value::present(subject, attribute) != Value::Null
-    };
+    let stands = |attribute: &&Attribute| current_value::present(subject, attribute) != Value::Null;
     all.filter(stands).filter(|_| matches!(subject.live, Live::Present(_))).collect()
 }
 

@@ -5,11 +5,13 @@ use uuid::Uuid;
 
 use super::world::{World, is_empty};
 use super::{shop, show};
-use crate::config::stack::declarations::{Import, Moved, Removed, RemovedAction};
-use crate::config::stack::model::LeftOut;
+use crate::config::stack::declarations::{Declarations, Import, Moved, Removed, RemovedAction};
+use crate::config::stack::model::{LeftOut, OnRemove};
+use crate::config::stack::module_path;
 use crate::ledger::state::entry::{Intent, IntentAction, Question};
 use crate::model::address::{Address, Name};
 use crate::model::source::{SourceId, Span};
+use crate::plan::model::change::Change;
 
 const SPAN: Span = Span { source: SourceId(0), start: 0, end: 5 };
 
@@ -20,7 +22,7 @@ fn address(text: &str) -> Address {
 impl World {
     /// Declares a move, of a whole block with `for_each` or of one resource.
     fn moved(&mut self, from: &str, to: &str, whole: bool) -> &mut Self {
-        let kind = crate::config::stack::module_path::kind_at(&self.registry, &address(from));
+        let kind = module_path::kind_at(&self.registry, &address(from));
         let module = "".into();
         let moved = Moved { from: address(from), to: address(to), kind, whole, module, span: SPAN };
         self.stack.declarations.moved.push(moved);
@@ -96,7 +98,7 @@ fn instances_move_as_one_block_and_get_and_lose_their_keys() {
     > vm.one was vm.www.a config
     x vm.www.b config: it stays, as removed says
     "#);
-    world.stack.declarations = crate::config::stack::declarations::Declarations::default();
+    world.stack.declarations = Declarations::default();
     world.rename("vm.one", "vm.one.x").write("vm.one.y", machine).set("vm.one.y", "name", json!("y"));
     world.moved("vm.one", "vm.one.x", false);
     insta::assert_snapshot!(show(&world.settle()), @r#"
@@ -210,7 +212,7 @@ fn what_another_ledger_owns_is_not_taken_over() {
 fn a_removal_says_what_becomes_of_the_object() {
     let mut world = shop();
     world.lifecycle("database.main", |lifecycle| {
-        lifecycle.on_remove = crate::config::stack::model::OnRemove::Keep;
+        lifecycle.on_remove = OnRemove::Keep;
     });
     world.settle();
     world.remove("database.main.users.reporting").remove("database.main").remove("volume.media");
@@ -265,7 +267,7 @@ fn what_goes_says_which_word_left_it_out() {
     world.stack.left_out =
         left_out.map(|(address, keyed)| (Address::parse(address).unwrap(), LeftOut { keyed, span })).into();
     let told = |world: &World| -> Vec<String> {
-        let line = |change: &crate::plan::model::change::Change| {
+        let line = |change: &Change| {
             let place = change.source.as_ref().map(|place| format!(" {}", place.column));
             let reason = change.reason.as_deref().unwrap_or_default();
             format!("{} {reason}{}", change.address, place.unwrap_or_default())

@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use super::invented::INVENTED;
 use super::world::SPAN;
 use crate::config::stack::model::Setting;
 use crate::kinds::REGISTRY;
@@ -24,7 +25,7 @@ pub fn expression(value: &Json) -> Expression {
     match value {
         Json::String(text) if text.starts_with('$') => {
             let parts: Vec<&str> = text[1..].split('.').collect();
-            let kinds = || REGISTRY.kinds.iter().chain(super::invented::INVENTED.kinds);
+            let kinds = || REGISTRY.kinds.iter().chain(INVENTED.kinds);
             let known = |name: &&str| kinds().any(|kind| kind.attribute(name).is_some());
             let (path, attribute) = match parts.split_last() {
                 Some((last, path)) if path.len() >= 2 && known(last) => {

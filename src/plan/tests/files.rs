@@ -6,11 +6,14 @@ use super::world::World;
 use super::{shop, show};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
+use crate::model::expression::Expression;
+use crate::model::secret::FingerprintKey;
 use crate::model::snapshot::Wanted;
+use crate::model::value::Value;
 use crate::plan::artifact::binding::{Binding, LIFETIME, Requested, Unborn, ledger_digest, secrets_digest};
 use crate::plan::artifact::recheck::check_recomputed;
 use crate::plan::artifact::saved_plan::{Facts, Origin, SavedError, SavedPlan, Stale};
-use crate::plan::model::change::Plan;
+use crate::plan::model::change::{Action, Plan};
 use crate::plan::model::step::Operation;
 use crate::plan::pipeline::wanted;
 
@@ -80,7 +83,7 @@ fn a_saved_plan_comes_back_whole_or_not_at_all() {
 }
 
 /// Shows another value of an attribute.
-fn show_as(plan: &mut Plan, path: &str, value: &crate::model::value::Value) {
+fn show_as(plan: &mut Plan, path: &str, value: &Value) {
     for one in plan.changes.iter_mut().flat_map(|change| &mut change.attributes) {
         if one.path == path {
             one.after = value.clone();
@@ -104,8 +107,7 @@ fn a_plan_whose_changes_are_not_what_its_steps_do_is_not_read() {
     let size = |plan: &mut Plan, value: i64| {
         let step = plan.steps.iter_mut().find(|step| step.address.as_str() == "volume.media").unwrap();
         let Operation::Update { calls, .. } = &mut step.operation else { panic!("{step:?}") };
-        calls[0].attributes.get_mut("size").unwrap().1 =
-            crate::model::expression::Expression::Value(value.into());
+        calls[0].attributes.get_mut("size").unwrap().1 = Expression::Value(value.into());
     };
     let edits: [(&str, Edit<'_>); 8] = [
         ("volume.media.size is not what its step says", &|plan| size(plan, 999)),
@@ -117,7 +119,7 @@ fn a_plan_whose_changes_are_not_what_its_steps_do_is_not_read() {
             plan.changes[1].steps.extend(steps);
         }),
         ("do something else", &|plan| {
-            plan.changes[0].action = crate::plan::model::change::Action::Forget;
+            plan.changes[0].action = Action::Forget;
         }),
         ("the longest chain", &|plan| plan.critical_path.seconds += 1),
         ("the time that", &|plan| plan.changes[0].seconds += 1),
@@ -166,7 +168,7 @@ fn before_there_is_a_ledger_the_files_own_key_binds_objects_and_secrets() {
     world.options.adopt.insert(Address::new("volume", "media"), "old".into());
     let images = |world: &World| world.plan().base.objects;
     assert!(images(&world).iter().all(|image| image.attributes.is_empty()), "without a key there are none");
-    let key = crate::model::secret::FingerprintKey([5; 32]);
+    let key = FingerprintKey([5; 32]);
     world.options.image_key = Some(key.clone());
     let values = |world: &World| secrets_digest(&world.stack, &key).unwrap();
     let mut saved = save(&world);

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::World;
 use crate::ledger::state::entry::Tombstone;
+use crate::model::address::Address;
 use crate::plan::model::change::{Action, Plan};
 use crate::plan::model::step::Operation;
 
@@ -53,7 +54,7 @@ fn nobody_copies_what_stays_or_what_did_not_ask_for_it() {
 fn the_project_of_a_copy_stays_this_stacks_and_the_next_apply_finds_it() {
     let mut world = World::new();
     world.write("project.shop", json!({})).write("volume.media", json!({"size": 10}));
-    world.stack.project = Some(crate::model::address::Address::new("project", "shop"));
+    world.stack.project = Some(Address::new("project", "shop"));
     world.lifecycle("volume.media", |lifecycle| lifecycle.final_snapshot = true);
     world.settle();
     let (project, volume) = (world.id("project.shop"), world.id("volume.media"));

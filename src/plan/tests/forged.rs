@@ -7,7 +7,7 @@ use super::shop;
 use super::world::World;
 use crate::plan::artifact::binding::{Binding, LIFETIME, Requested, ledger_digest};
 use crate::plan::artifact::recheck::check_recomputed;
-use crate::plan::artifact::saved_plan::{Facts, Origin, SavedPlan};
+use crate::plan::artifact::saved_plan::{Facts, Origin, SavedPlan, Stale};
 use crate::plan::model::change::Plan;
 
 /// A world with something of everything that a plan holds: creation, update, replacement, deletion, drift.
@@ -37,7 +37,7 @@ fn save(world: &World) -> SavedPlan {
 /// Returns the plan that an apply of a file would run, or why it does not.
 fn run(world: &mut World, text: &str) -> Result<Plan, String> {
     let saved = SavedPlan::parse(text, world.registry).map_err(|error| error.to_string())?;
-    let stale = |stale: crate::plan::artifact::saved_plan::Stale| stale.to_string();
+    let stale = |stale: Stale| stale.to_string();
     saved.check_time(world.now, "0.1.0").map_err(stale)?;
     let origin = Origin {
         stack: &world.stack.name,

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::World;
 use super::world::KEY;
 use crate::ledger::state::entry::Generated;
+use crate::model::address::Name;
 use crate::model::secret::Secret;
 use crate::model::snapshot::Wanted;
 use crate::model::value::Value;
@@ -46,7 +47,7 @@ fn it_is_found_by_its_fingerprint_only() {
 fn it_is_found_by_the_short_fingerprint_of_an_earlier_version() {
     for short_in_entry in [false, true] {
         let mut world = world();
-        let shorten = |print: &mut crate::model::address::Name| *print = print[..16].into();
+        let shorten = |print: &mut Name| *print = print[..16].into();
         if short_in_entry {
             let applied = &mut world.ledger.entries.get_mut("volume.media").unwrap().applied;
             let Some(Value::Map(labels)) = applied.get_mut("labels") else { panic!("no labels") };

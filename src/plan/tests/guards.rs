@@ -11,6 +11,8 @@ use crate::ledger::state::entry::{Intent, IntentAction, Question};
 use crate::model::address::Address;
 use crate::model::schema::ReplaceOrder;
 use crate::model::source::{Source, Sources};
+use crate::model::value::Value;
+use crate::plan::model::block::Block;
 
 fn codes(world: &World) -> Vec<String> {
     world.plan().blocks.iter().map(|block| block.code.to_string()).collect()
@@ -170,7 +172,7 @@ fn what_is_named_after_another_address_is_not_taken_over_for_this_one() {
 #[test]
 fn an_empty_ledger_beside_several_wanted_objects_may_be_a_lost_one() {
     let help = |world: &World| -> Vec<bool> {
-        let exists = |block: &&crate::plan::model::block::Block| block.code == "exists";
+        let exists = |block: &&Block| block.code == "exists";
         let plan = world.plan();
         plan.blocks.iter().filter(exists).map(|block| block.help.contains("stead recover")).collect()
     };
@@ -207,7 +209,7 @@ fn data_is_deleted_only_with_consent_to_that() {
     assert!(text.ends_with("What survives: the snapshot nightly (181 days old)."), "{text}");
     // Of no other object, and not while it is made.
     let pending = world.live.values_mut().find(|object| object.id == "s1").unwrap();
-    pending.attributes.insert("status".into(), crate::model::value::Value::text("pending"));
+    pending.attributes.insert("status".into(), Value::text("pending"));
     assert!(world.plan().blocks[0].text.ends_with("No copy of it survives."));
     let before = world.plan().fingerprint;
     world.options.delete_data = [Address::new("volume", "media")].into();

@@ -28,6 +28,7 @@ use serde_json::json;
 
 use super::model::change::{Action, Change, NoteCode, Plan};
 use super::model::step::Operation;
+use crate::model::address::Address;
 use crate::model::value::Value;
 pub use world::World;
 
@@ -101,7 +102,7 @@ pub fn shop() -> World {
             json!({"plan": "pg-1", "engine": "postgres", "storage_gb": 40, "vpc": "$vpc.main", "public_allowlist": []}),
         )
         .write("database.main.users.reporting", json!({}));
-    world.stack.project = Some(crate::model::address::Address::new("project", "shop"));
+    world.stack.project = Some(Address::new("project", "shop"));
     world
 }
 

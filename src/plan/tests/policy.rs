@@ -7,7 +7,7 @@ use super::world::World;
 use crate::config::stack::policy::Policy;
 use crate::model::expression::Cel;
 use crate::model::source::{SourceId, Span};
-use crate::plan::model::change::Plan;
+use crate::plan::model::change::{Plan, Ruling};
 
 impl World {
     fn policy(&mut self, name: &str, on: &[&str], deny: &str) -> &mut Self {
@@ -24,7 +24,7 @@ impl World {
 }
 
 fn said(plan: &Plan) -> Vec<String> {
-    let line = |ruling: &crate::plan::model::change::Ruling| {
+    let line = |ruling: &Ruling| {
         let of = ruling.address.as_ref().map(|address| format!(" {address}")).unwrap_or_default();
         format!("{} {:?}{of}: {}", ruling.name, ruling.verdict, ruling.message)
     };

@@ -4,11 +4,11 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::invented::INVENTED;
-use super::world::World;
+use super::world::{self, World};
 use super::{shop, show};
 use crate::config::stack::model::SecretSink;
 use crate::ledger::journal::intent_candidates::WATCHED_FOR;
-use crate::ledger::state::entry::{Intent, IntentAction};
+use crate::ledger::state::entry::{Intent, IntentAction, Owned};
 use crate::model::address::Address;
 use crate::model::schema::{Kind, Registry};
 use crate::model::snapshot::Snapshot;
@@ -128,7 +128,7 @@ fn an_older_object_lets_go_before_it_is_deleted() {
         world.stranger("volume", "late", json!({"name": "media", "size": 100, "vm": link}));
         let entry = world.ledger.entries.get_mut("volume.media").unwrap();
         let current = entry.current.clone().unwrap();
-        entry.deposed.push(crate::ledger::state::entry::Owned { id: "late".into(), ..current });
+        entry.deposed.push(Owned { id: "late".into(), ..current });
         world
     };
     let mut world = with_older(true);
@@ -140,7 +140,7 @@ fn an_older_object_lets_go_before_it_is_deleted() {
     ");
     assert_eq!(plan.changes[0].id.as_deref(), Some("late"));
     world.apply(&plan);
-    assert!(super::world::is_empty(&world.plan()), "{}", show(&world.plan()));
+    assert!(world::is_empty(&world.plan()), "{}", show(&world.plan()));
     assert_eq!(with_older(false).plan().steps.len(), 1, "nothing to undo");
     // Everything goes: the machine comes after both.
     let mut world = with_older(true);
@@ -158,7 +158,7 @@ fn an_older_object_makes_room_for_what_needs_its_place() {
         world.stranger("vpc", "old", json!({"name": "main", "cidr": "10.9.0.0/24", "status": "active"}));
         let entry = world.ledger.entries.get_mut("vpc.main").unwrap();
         let current = entry.current.clone().unwrap();
-        entry.deposed.push(crate::ledger::state::entry::Owned { id: "old".into(), ..current });
+        entry.deposed.push(Owned { id: "old".into(), ..current });
         if used {
             world.mutate("vm.web", "vpc", json!("old"));
         }
@@ -174,7 +174,7 @@ fn an_older_object_makes_room_for_what_needs_its_place() {
         assert_eq!(at("vm.web delete") < at("vm.web create"), used, "{shown}");
         assert_eq!(at("vpc.main delete vpc") < at("vpc.main create"), used, "{shown}");
         world.apply(&plan);
-        assert!(super::world::is_empty(&world.plan()), "{}", show(&world.plan()));
+        assert!(world::is_empty(&world.plan()), "{}", show(&world.plan()));
     }
     // Beside one that lies elsewhere there is room.
     let mut world = shop();
@@ -182,7 +182,7 @@ fn an_older_object_makes_room_for_what_needs_its_place() {
     world.stranger("vpc", "old", json!({"name": "main", "cidr": "10.7.0.0/24", "status": "active"}));
     let entry = world.ledger.entries.get_mut("vpc.main").unwrap();
     let current = entry.current.clone().unwrap();
-    entry.deposed.push(crate::ledger::state::entry::Owned { id: "old".into(), ..current });
+    entry.deposed.push(Owned { id: "old".into(), ..current });
     world.set("vpc.main", "cidr", json!("10.9.0.0/16"));
     let shown = show(&world.plan());
     let at = |what: &str| shown.lines().position(|line| line.contains(what)).unwrap();

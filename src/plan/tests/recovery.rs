@@ -5,6 +5,7 @@ use serde_json::json;
 use super::invented::INVENTED;
 use super::world::{World, is_empty};
 use crate::model::address::Address;
+use crate::model::expression::Expression;
 use crate::plan::import::rebuild_ledger::Recovery;
 
 /// A recovery in few words: `address=id`, the differing attributes after it; `?` for ties, `-` for what
@@ -148,7 +149,7 @@ fn ten_thousand_lost_resources_are_found_at_once() {
         } else {
             let mut block = world.stack.resources[0].clone();
             block.address = address.clone();
-            let name = crate::model::expression::Expression::Value(name.as_str().into());
+            let name = Expression::Value(name.as_str().into());
             block.attributes.get_mut("name").unwrap().expression = name;
             world.stack.resources.insert(address, block);
         }

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::invented::INVENTED;
 use super::world::World;
-use super::{changes, show};
+use super::{Operation, changes, show};
 use crate::model::secret::Secret;
 use crate::plan::model::step::Bookkeeping;
 
@@ -143,7 +143,7 @@ fn calls_are_grouped_and_carry_what_they_always_carry() {
     world.write("gear.g", json!({"name": "h", "tags": ["b"], "env": {"A": "1"}, "power": "off"}));
     world.mutate("gear.g", "env", json!({"Z": "9"}));
     let plan = world.plan();
-    let super::Operation::Update { calls, .. } = &plan.steps[0].operation else { panic!("no update") };
+    let Operation::Update { calls, .. } = &plan.steps[0].operation else { panic!("no update") };
     let names: Vec<_> = calls.iter().map(|call| call.call.as_str()).collect();
     assert_eq!(names, ["rename", "tune", "stop"]);
     let tuned: Vec<_> = calls[1].attributes.keys().map(smol_str::SmolStr::as_str).collect();

@@ -20,6 +20,7 @@ use crate::kinds::REGISTRY;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::{Entry, Identity, Owned};
 use crate::ledger::state::ledger::Ledger;
+use crate::ledger::state::verification::Verification;
 use crate::model::address::{Address, Name};
 use crate::model::catalog::Catalog;
 use crate::model::expression::{Expression, Lookup};
@@ -28,6 +29,7 @@ use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::source::{Source, SourceId, Sources, Span};
 use crate::model::value::{Attributes, Value};
+use crate::plan::artifact::consistency;
 use crate::plan::import::rebuild_ledger::{Recovery, recover};
 use crate::plan::inputs::{Inputs, Options};
 use crate::plan::model::change::Plan;
@@ -268,12 +270,7 @@ impl World {
             nonce: Uuid::from_u128(9),
         });
         check_shape(&plan);
-        assert_eq!(
-            crate::plan::artifact::consistency::check(&plan, self.registry),
-            Ok(()),
-            "{}",
-            super::show(&plan)
-        );
+        assert_eq!(consistency::check(&plan, self.registry), Ok(()), "{}", super::show(&plan));
         plan
     }
 
@@ -535,7 +532,7 @@ fn entry(kind: &Kind) -> Entry {
         unfinished: false,
         secret_lost: false,
         final_snapshot: false,
-        verified: Some(crate::ledger::state::verification::Verification::default()),
+        verified: Some(Verification::default()),
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::writer::{SCHEMA_VERSION, pretty};
-use crate::model::diagnostic::{Diagnostic, Severity};
+use crate::model::diagnostic::{Diagnostic, Label, Severity};
 use crate::model::source::{Sources, Span};
 use crate::report::diagnostics::sorted;
 
@@ -77,7 +77,7 @@ fn entry<'a>(problem: &'a Diagnostic, sources: &'a Sources) -> Entry<'a> {
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
-    let label = |label: &'a crate::model::diagnostic::Label| LabelEntry {
+    let label = |label: &'a Label| LabelEntry {
         file: file(sources, label.span),
         span: range(sources, label.span),
         text: &label.text,

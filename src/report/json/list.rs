@@ -6,7 +6,7 @@ use serde::ser::{SerializeMap, Serializer};
 
 use super::plan::document::{DriftEntry, NoteEntry, PlanOptions};
 use super::writer::{SCHEMA_VERSION, pretty};
-use crate::model::address::Name;
+use crate::model::address::{Address, Name};
 use crate::model::value::{Attributes, Value};
 use crate::report::json_value::Shown;
 use crate::report::text::table::{Cell, Column, Table};
@@ -57,7 +57,7 @@ impl Serialize for AttributeMap<'_> {
 pub fn object(listed: &Listed, applied: &Attributes, live: &Attributes) -> String {
     pretty(&ObjectDocument {
         schema_version: SCHEMA_VERSION,
-        address: listed.address.as_ref().map(crate::model::address::Address::as_str),
+        address: listed.address.as_ref().map(Address::as_str),
         kind: &listed.kind,
         id: &listed.id,
         status: listed.status.as_ref(),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::apply::event::Event;
 use crate::model::address::{Address, Name};
 use crate::plan::model::change::Plan;
+use crate::plan::model::step::Step;
 use crate::report::text::page::Line;
 use crate::report::text::phrases;
 use crate::report::text::style::{Role, Sign, Style};
@@ -70,7 +71,7 @@ impl Board {
                 }
             }
         }
-        let planned = |(step, tail): (&crate::plan::model::step::Step, u64)| Planned {
+        let planned = |(step, tail): (&Step, u64)| Planned {
             address: step.address.clone(),
             seconds: step.seconds,
             tail,

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::mermaid;
 use super::view::{self, Reviewed};
 use crate::model::source::Place;
-use crate::plan::model::change::{Action, AttributeChange, Change, Drift};
+use crate::plan::model::change::{Action, AttributeChange, Change, Drift, RulingVerdict};
 use crate::report::move_groups::{self, Told};
 use crate::report::run_report::Ran;
 use crate::report::text::style::Style;
@@ -137,8 +137,7 @@ fn alerts(of: &Reviewed<'_>) -> Vec<String> {
         ));
     }
     for ruling in of.denials() {
-        let sign =
-            if ruling.verdict == crate::plan::model::change::RulingVerdict::Deny { "⛔" } else { "❗" };
+        let sign = if ruling.verdict == RulingVerdict::Deny { "⛔" } else { "❗" };
         let subject = ruling.address.as_ref().map(|address| format!(" {}", code(address.as_str())));
         let place = at(of, ruling.source.as_ref());
         alerts.push(format!(

@@ -9,7 +9,7 @@ use super::view::Reviewed;
 use crate::model::address::Address;
 use crate::model::schema::Registry;
 use crate::model::value::Value;
-use crate::plan::model::change::{Action, AttributeChange, Change, Drift};
+use crate::plan::model::change::{Action, AttributeChange, Change, Drift, RulingVerdict};
 use crate::report::json::{Shown, pretty};
 use crate::report::text::phrases;
 
@@ -32,8 +32,8 @@ pub(super) fn plan(of: &Reviewed<'_>) -> String {
         "checks": of.plan.policy.iter().map(|ruling| json!({
             "address": {"kind": "check", "name": ruling.name, "to_display": format!("policy.{}", ruling.name)},
             "status": match ruling.verdict {
-                crate::plan::model::change::RulingVerdict::Pass => "pass",
-                crate::plan::model::change::RulingVerdict::Unknown => "unknown",
+                RulingVerdict::Pass => "pass",
+                RulingVerdict::Unknown => "unknown",
                 _ => "fail",
             },
             "instances": ruling.address.iter().map(|address| json!({

@@ -6,7 +6,8 @@ use crate::model::source::Place;
 use crate::model::value::Value;
 use crate::plan::model::block::Block;
 use crate::plan::model::change::{
-    Action, AttributeChange, Change, Consequence, Drift, DriftClass, Note, NoteCode, Plan, RulingVerdict,
+    Action, AttributeChange, Change, Consequence, Drift, DriftClass, Note, NoteCode, Plan, Ruling,
+    RulingVerdict,
 };
 use crate::report::run_report::Ran;
 use crate::report::text::counts::Counts;
@@ -199,7 +200,7 @@ impl<'a> Reviewed<'a> {
     }
 
     /// Returns the verdicts of policies that are no plain yes.
-    pub(super) fn denials(&self) -> impl Iterator<Item = &crate::plan::model::change::Ruling> {
+    pub(super) fn denials(&self) -> impl Iterator<Item = &Ruling> {
         self.plan.policy.iter().filter(|ruling| ruling.verdict >= RulingVerdict::Unknown)
     }
 }

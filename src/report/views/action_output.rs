@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json};
 use crate::model::address::Name;
 use crate::model::schema::Answer;
 use crate::model::value::Value;
-use crate::report::text::page::{Line, Page};
+use crate::report::text::page::{self, Line, Page};
 use crate::report::text::style::{Role, Style};
 use crate::report::text::table::{Cell, Column, Table};
 use crate::report::text::{escape, phrases};
@@ -129,7 +129,7 @@ impl View {
         flatten(&self.payload, "", 0, &mut flat);
         let says = |json: &Json| !json.is_null() && json.as_str() != Some("");
         flat.retain(|(path, json)| says(json) || self.hidden.contains(path));
-        let widest = flat.iter().map(|(path, _)| crate::report::text::page::width(path)).max().unwrap_or(0);
+        let widest = flat.iter().map(|(path, _)| page::width(path)).max().unwrap_or(0);
         let mut page = Page::new(style);
         for (path, json) in &flat {
             let line = Line::indent(0).put(Role::Faint, path).to_column(widest + 2).hanging(widest + 2);

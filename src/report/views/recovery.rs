@@ -1,7 +1,7 @@
 //! The page of `recover`: what was found again, what is ambiguous, what is not there.
 
 use crate::model::address::Address;
-use crate::plan::import::rebuild_ledger::{Candidate, Recovery, Tie};
+use crate::plan::import::rebuild_ledger::{Candidate, Found, Recovery, Tie};
 use crate::report::text::page::{Line, Page};
 use crate::report::text::style::{Role, Style};
 use crate::report::text::table::{Cell, Column, Table};
@@ -43,7 +43,7 @@ fn found(recovery: &Recovery) -> Table {
         Column::text("confidence"),
         Column::text("differs"),
     ];
-    let row = |found: &crate::plan::import::rebuild_ledger::Found| {
+    let row = |found: &Found| {
         vec![
             Cell::Text(found.address.to_string()),
             Cell::Text(found.candidate.id.to_string()),

@@ -13,7 +13,8 @@ use crate::config::stack::model::Resource;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::schema::Kind;
-use crate::model::snapshot::{ObjectKey, Snapshot};
+use crate::model::snapshot::{Object, ObjectKey, Snapshot};
+use crate::model::value::Value;
 use crate::plan::import::Refused;
 
 /// The block that a child is written into.
@@ -114,9 +115,9 @@ pub(super) fn object(
     let mut own = Snapshot::default();
     let objects = snapshot.of_kind(kind.name).filter(|object| object.parent.as_ref() == Some(parent));
     own.objects.extend(objects.map(|object| (object.key(), object.clone())));
-    let says = |object: &&crate::model::snapshot::Object| {
+    let says = |object: &&Object| {
         let value = kind.plain_entry.and_then(|attribute| object.attributes.get(attribute));
-        value.and_then(crate::model::value::Value::as_text) == Some(named)
+        value.and_then(Value::as_text) == Some(named)
     };
     match own.of_kind(kind.name).find(says) {
         Some(object) => Ok(object.key()),

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use serde_json::{Value as Json, json};
 
 use super::*;
-use crate::cloud::fake::{VirtualClock, answer, client, error, kind, page, run};
+use crate::cloud::fake::{self, VirtualClock, answer, client, error, kind, page, run};
 use crate::cloud::http::message::{Answer, ExchangeError, Request};
 
 fn key(id: &str) -> ObjectKey {
@@ -199,7 +199,7 @@ fn gone_is_what_neither_look_shows() {
     run(&clock, client.gone(kind("vm"), &key("a"), None, MINUTES, &hear)).unwrap();
     assert!(log.borrow().len() >= 9);
     assert_eq!(*told.borrow(), ["deleting"]);
-    let (client, clock, _) = crate::cloud::fake::client(|request| serve(request, &ids, |_| Some("active")));
+    let (client, clock, _) = fake::client(|request| serve(request, &ids, |_| Some("active")));
     let result = run(&clock, client.gone(kind("vm"), &key("a"), None, MINUTES, &|_| {}));
     assert!(matches!(result, Err(Unsettled::TimedOut { .. })), "{result:?}");
 }

@@ -4,6 +4,7 @@ use super::*;
 use crate::config::load::load;
 use crate::config::request::Request;
 use crate::kinds::REGISTRY;
+use crate::model::secret::Secret;
 use crate::model::source::Sources;
 
 const COMPOSE: &str = "services:\n  web:\n    build: .\n    ports: [\"80:8080\"]\n    command: [bin/web, \"--log level\"]\n    environment:\n      APP_ENV: prod\n      KEY: ${STRIPE_KEY}\n      URL: http://x/${PATH_OF:-a}\n    depends_on: [db, worker]\n    volumes: [.:/srv]\n    healthcheck: { test: curl -f http://localhost:8080/healthz }\n    restart: always\n  worker:\n    image: acme/worker:2\n    environment: [A=b]\n  db:\n    image: postgres:16.2-alpine\n    environment: { POSTGRES_PASSWORD: x }\nvolumes: { data: }\n";
@@ -20,7 +21,7 @@ fn converted(text: &str, origin: Origin, to: Syntax) -> Converted {
     let mut sources = Sources::default();
     sources.add(Source::new(path, made.text.as_str()));
     let name = |name: &String| name.trim_start_matches("STEAD_VAR_").to_lowercase().into();
-    let env_vars = made.needed.iter().map(|given| (name(given), crate::model::secret::Secret::new("x")));
+    let env_vars = made.needed.iter().map(|given| (name(given), Secret::new("x")));
     let request = Request { env_vars: env_vars.collect(), ..Request::default() };
     let read = |_: &std::path::Path| Err(std::io::ErrorKind::NotFound.into());
     if let Err(rejected) = load(REGISTRY, sources, &request, &read) {

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::{Block, Entry, Page, Printed, blocks};
+use crate::config::resolve::template;
 use crate::config::syntax::document::{Document, NodeValue, Syntax};
 use crate::config::syntax::{kdl, yaml};
 use crate::model::source::{Source, SourceId};
@@ -90,7 +91,7 @@ proptest! {
             entry("map", Printed::Map(vec![entry(&all[0], text("v"))])),
         ];
         let block = Block { word: "vm".into(), name: "web".into(), entries, mark: 0 };
-        let doubled = |text: &String| crate::config::resolve::template::literal(text);
+        let doubled = |text: &String| template::literal(text);
         let mut wanted = vec!["vm".to_owned(), "web".into(), "one".into(), doubled(&all[0]), "many".into()];
         wanted.extend(all.iter().map(doubled));
         wanted.extend(["map".to_owned(), all[0].clone(), "v".into()]);

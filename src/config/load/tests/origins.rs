@@ -2,7 +2,9 @@
 
 use super::yaml;
 use crate::config::stack::known_values::configured;
+use crate::config::stack::model::Setting;
 use crate::kinds::REGISTRY;
+use crate::model::address::Name;
 
 const TEXT: &str = "vars:
   label: { default: x }
@@ -28,7 +30,7 @@ app:
 #[test]
 fn every_entry_of_a_map_has_its_own_place_and_its_own_decider() {
     let stack = yaml(TEXT).registry(REGISTRY).stack();
-    let place = |setting: &crate::config::stack::model::Setting, path: &str| {
+    let place = |setting: &Setting, path: &str| {
         let (span, by) = setting.part(path);
         let line = stack.sources.place(span).unwrap().line;
         format!("{line} {}", by.map_or("-", |by| by.as_str()))
@@ -43,7 +45,7 @@ fn every_entry_of_a_map_has_its_own_place_and_its_own_decider() {
     ] {
         assert_eq!(place(env, path), wanted, "{path}");
     }
-    assert_eq!(env.decided_by().map(crate::model::address::Name::as_str), Some("environments.e.set"));
+    assert_eq!(env.decided_by().map(Name::as_str), Some("environments.e.set"));
     let scaling = &web.attributes["autoscaling"];
     assert_eq!(place(scaling, "max_replicas"), "20 vars.size, set by environments.e");
     assert_eq!(place(scaling, "target"), "20 -");

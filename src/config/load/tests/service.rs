@@ -3,6 +3,9 @@
 use super::yaml;
 use crate::config::stack::lock_file;
 use crate::kinds::REGISTRY;
+use crate::model::address::Address;
+use crate::model::catalog::Catalog;
+use crate::model::source::SourceId;
 
 const SHOP: &str = "
 vars:
@@ -58,7 +61,7 @@ fn the_example_resolves() {
     let prod = yaml(SHOP).registry(REGISTRY).env("prod").stack();
     assert_eq!(prod.resources.len(), 9);
     assert!(prod.resources["database.main"].lifecycle.protect);
-    assert_eq!(prod.project.as_ref().map(crate::model::address::Address::as_str), Some("project.shop"));
+    assert_eq!(prod.project.as_ref().map(Address::as_str), Some("project.shop"));
     assert_ne!(prod.digest, yaml(SHOP).registry(REGISTRY).stack().digest);
 }
 
@@ -154,7 +157,7 @@ fn both_syntaxes_give_the_same_stack() {
 
 #[test]
 fn a_lock_pins_what_is_used() {
-    let catalog: crate::model::catalog::Catalog = serde_json::from_value(serde_json::json!({
+    let catalog: Catalog = serde_json::from_value(serde_json::json!({
         "read_at": "2026-01-02T03:04:05Z",
         "tables": {
             "database": [{"id": "d1", "slug": "pg-1c-2g", "fields": {"engine": "postgres", "monthly_price": "12.50"}},
@@ -195,14 +198,14 @@ fn a_lock_pins_what_is_used() {
           fields:
             price_per_gb_month: '0.1'
     "#);
-    assert_eq!(lock_file::parse(crate::model::source::SourceId(0), &text).unwrap(), lock);
+    assert_eq!(lock_file::parse(SourceId(0), &text).unwrap(), lock);
     for wrong in [
         "",
         "lock: 2\ncatalog: { tables: {} }\n",
         "lock: 1\ncatalog: {",
         "lock: 1\nmore: 1\ncatalog: { tables: {} }",
     ] {
-        let problem = lock_file::parse(crate::model::source::SourceId(0), wrong).unwrap_err();
+        let problem = lock_file::parse(SourceId(0), wrong).unwrap_err();
         assert_eq!(problem.code, "S0280", "{wrong}");
     }
 }

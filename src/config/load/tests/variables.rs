@@ -1,6 +1,7 @@
 //! Variables: who gives a value, and what a wrong one says.
 
 use super::yaml;
+use crate::config::stack::model::Stack;
 use crate::model::redact::SentSecrets;
 use crate::model::secret::Secret;
 
@@ -230,8 +231,7 @@ fn a_secret_in_a_file_of_variables_is_taken_as_it_is() {
     for secret in ["${x}", "$${x}", "$vars.key", "a\\nb", "007"] {
         let given = yaml(text).var_file(&format!("key: '{secret}'"));
         assert_eq!(given.problems(), yaml(text).env_var("key", secret).problems());
-        let known =
-            |stack: crate::config::stack::model::Stack| format!("{:?}", stack.named["vars.key"].expression);
+        let known = |stack: Stack| format!("{:?}", stack.named["vars.key"].expression);
         assert_eq!(known(given.stack()), known(yaml(text).env_var("key", secret).stack()));
     }
 }

@@ -11,6 +11,8 @@ use crate::config::resolve::block_index::{Block, Each, EachValue, Parent, State}
 use crate::config::resolve::evaluator::Resolver;
 use crate::config::resolve::scope::Frame;
 use crate::config::syntax::document::{Entry, Node, NodeValue, named_entries};
+use crate::config::syntax::quoting;
+use crate::config::types::scalar;
 use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::Expression;
@@ -394,16 +396,13 @@ fn no_body(block: &Pending<'_>) -> Diagnostic {
             .help(format!(
                 "indent it below the name of its block: `{}: {{ NAME: {{ {key}: {} }} }}`",
                 kind.name,
-                crate::config::syntax::quoting::yaml(&scalar.text, true)
+                quoting::yaml(&scalar.text, true)
             )),
         _ if problem.help.as_ref().is_some_and(|help| help.contains("NAME: …")) => {
             let first = kind.attributes.iter().find(|one| one.presence == Presence::Required);
             let first = first.map_or("ATTRIBUTE", |attribute| attribute.name);
             problem
-                .detail(format!(
-                    "{} holds attributes, each with its value.",
-                    crate::config::types::scalar::one(kind.name)
-                ))
+                .detail(format!("{} holds attributes, each with its value.", scalar::one(kind.name)))
                 .help(format!("write `{key}: {{ {first}: … }}`"))
         }
         _ => problem,
@@ -420,7 +419,7 @@ fn not_a_list(name: &str, node: &Node) -> Diagnostic {
             "list the entries here; each may be taken from elsewhere: `{name}: [$vars.one, $vars.two]`"
         )),
         Some(text) => {
-            let right = format!("[{}]", crate::config::syntax::quoting::yaml(text, true));
+            let right = format!("[{}]", quoting::yaml(text, true));
             problem.help(format!("write `{name}: {right}`")).fix(node.span, right)
         }
         None => problem.help(format!("write `{name}: [ … ]`")),
@@ -431,8 +430,7 @@ fn not_a_list(name: &str, node: &Node) -> Diagnostic {
 fn not_plain(problem: Diagnostic, entry: &Entry, collection: &str, attribute: &str) -> Diagnostic {
     let said = entry.value.entries().and_then(|inner| inner.iter().find(|inner| inner.key == attribute));
     let text = said.and_then(|said| said.value.scalar()).map_or(&entry.key, |scalar| &scalar.text);
-    let text =
-        if text.is_empty() { "…".to_owned() } else { crate::config::syntax::quoting::yaml(text, true) };
+    let text = if text.is_empty() { "…".to_owned() } else { quoting::yaml(text, true) };
     let problem = Diagnostic { fix: None, ..problem };
     problem.help(format!(
         "list the values, `{collection}: [{text}]`, or give them names: `{collection}: {{ NAME: {{ {attribute}: {text} }} }}`"
@@ -452,10 +450,7 @@ fn illegal_key(key: &str, span: Span) -> Diagnostic {
     let lower = key.to_lowercase().replace([' ', '.'], "-");
     let problem = Diagnostic::error(codes::INSTANCE_KEY, "this key cannot be part of an address")
         .at(span, "")
-        .detail(format!(
-            "`{}` has characters other than a-z, 0-9, _ and -.",
-            crate::config::syntax::quoting::shown(key)
-        ));
+        .detail(format!("`{}` has characters other than a-z, 0-9, _ and -.", quoting::shown(key)));
     if is_legal_segment(&lower) {
         problem.help(format!(
             "write `{lower}`; a text that must stay as it is goes into the values of a map: `for_each: {{ {lower}: … }}`"

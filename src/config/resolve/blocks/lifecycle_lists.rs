@@ -9,6 +9,8 @@ use crate::config::resolve::evaluator::Resolver;
 use crate::config::resolve::scope::Frame;
 use crate::config::stack::model::{IgnoreDrift, Resource};
 use crate::config::syntax::document::{Node, NodeValue};
+use crate::config::syntax::quoting;
+use crate::config::types::scalar;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::schema::Kind;
@@ -95,11 +97,8 @@ impl<'d> Resolver<'d> {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("attributes are: {}", known().collect::<Vec<_>>().join(", ")),
         };
-        let name = crate::config::syntax::quoting::shown(&ignored.attribute);
-        let detail = format!(
-            "{} has no attribute `{name}` that can be set.",
-            crate::config::types::scalar::one(kind.name)
-        );
+        let name = quoting::shown(&ignored.attribute);
+        let detail = format!("{} has no attribute `{name}` that can be set.", scalar::one(kind.name));
         wrong(field.span, &detail, &help)
     }
 
@@ -142,10 +141,7 @@ impl<'d> Resolver<'d> {
             if named.contains(&text) {
                 let problem = Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names a resource twice")
                     .at(item.span, "")
-                    .detail(format!(
-                        "`{}` stands in the list already.",
-                        crate::config::syntax::quoting::shown(text)
-                    ));
+                    .detail(format!("`{}` stands in the list already.", quoting::shown(text)));
                 self.problem(frame, problem.help("name each block once"));
                 continue;
             }
@@ -167,10 +163,7 @@ impl<'d> Resolver<'d> {
             let near = near.and_then(|near| Some(format!("{near}.{}", text.split_once('.')?.1)));
             let meant = near.map(|near| {
                 Diagnostic::error(codes::DEPENDS_ON, "")
-                    .detail(format!(
-                        "No kind is called `{}`.",
-                        crate::config::syntax::quoting::shown(&root)
-                    ))
+                    .detail(format!("No kind is called `{}`.", quoting::shown(&root)))
                     .help(format!("did you mean `{near}`?"))
             });
             self.depends_problem(span, meant, frame);

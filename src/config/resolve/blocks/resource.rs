@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::lifecycle::PROJECT;
-use crate::config::diagnostics::codes;
 use crate::config::diagnostics::collector::Instance;
 use crate::config::diagnostics::hints::other_tools;
+use crate::config::diagnostics::{codes, messages};
 use crate::config::keywords;
 use crate::config::resolve::block_index::{Block, Each, State};
 use crate::config::resolve::evaluator::Resolver;
 use crate::config::resolve::scope::Frame;
 use crate::config::stack::model::{Lifecycle, Resource, Setting};
 use crate::config::syntax::document::{Entry, Form, Node, NodeValue};
+use crate::config::types::scalar;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest};
 use crate::model::expression::Expression;
@@ -153,7 +154,7 @@ impl<'d> Resolver<'d> {
             }
             if attribute.name == "name" && attribute.is_writable() {
                 let name = self.default_name(&block.entry.key, resource.key.as_ref());
-                match crate::config::types::scalar::checked(Value::text(&name), &attribute.ty) {
+                match scalar::checked(Value::text(&name), &attribute.ty) {
                     Ok(value) => {
                         let setting = Setting {
                             expression: value.into(),
@@ -166,8 +167,7 @@ impl<'d> Resolver<'d> {
                         resource.attributes.insert(Name::new_static("name"), setting);
                     }
                     Err(slip) => {
-                        let mut problem =
-                            crate::config::diagnostics::messages::mismatch(&slip, block.entry.key_span);
+                        let mut problem = messages::mismatch(&slip, block.entry.key_span);
                         problem.detail = Some(format!("`name` defaults to `{name}`. {}", slip.detail));
                         problem.fix = None;
                         self.problem(frame, problem.help("write a `name`"));
@@ -180,9 +180,9 @@ impl<'d> Resolver<'d> {
                         .at(block.entry.key_span, "")
                         .detail(format!(
                             "{} needs `{}`, {}. {}",
-                            crate::config::types::scalar::one(block.kind.name),
+                            scalar::one(block.kind.name),
                             attribute.name,
-                            crate::config::types::scalar::type_name(&attribute.ty),
+                            scalar::type_name(&attribute.ty),
                             attribute.summary
                         ))
                         .help(format!("add `{}: …`", attribute.name)),
@@ -209,7 +209,7 @@ impl<'d> Resolver<'d> {
         known.dedup();
         let problem = Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known")
             .at(entry.key_span, "")
-            .detail(format!("{} has no `{}`.", crate::config::types::scalar::one(kind.name), entry.key));
+            .detail(format!("{} has no `{}`.", scalar::one(kind.name), entry.key));
         // `vpc_id` is the API's name of what the language calls `vpc`.
         let wire = kind.attributes.iter().find(|a| a.is_writable() && a.wire == entry.key).map(|a| a.name);
         if let Some(help) = other_tools::key(&entry.key, &known) {

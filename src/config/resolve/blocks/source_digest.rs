@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::config::diagnostics::codes;
 use crate::config::input::config_path::Place;
+use crate::config::input::files;
 use crate::config::input::source_dir::{self, SourceError, Tree};
 use crate::config::resolve::evaluator::Resolver;
 use crate::config::resolve::scope::{Frame, Resolved};
@@ -105,7 +106,7 @@ impl<'d> Resolver<'d> {
 
     /// Returns a directory's path from the stack's own: a module's sources stand below the module.
     fn path_of(&self, path: &Name) -> Result<Name, Box<Diagnostic>> {
-        if self.scope.files.is_none() || crate::config::input::files::refused(path).is_some() {
+        if self.scope.files.is_none() || files::refused(path).is_some() {
             return Ok(path.clone());
         }
         let here = Place::new(self.read.place());

@@ -4,8 +4,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use crate::config::diagnostics::codes;
 use crate::config::diagnostics::collector::Instance;
+use crate::config::diagnostics::{codes, messages};
 use crate::config::input::config_path::{Away, Place};
 use crate::config::keywords;
 use crate::config::merge::blocks::{Entries, Kinds, not_a_block};
@@ -13,6 +13,7 @@ use crate::config::resolve::evaluator::Resolver;
 use crate::config::resolve::scope::{Frame, Resolved};
 use crate::config::stack::model::{DataLookup, OtherStack};
 use crate::config::syntax::document::{Entry, Node, named_entries};
+use crate::config::types::scalar;
 use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::cel::{Path, Segment};
 use crate::model::diagnostic::{Diagnostic, nearest};
@@ -166,9 +167,7 @@ impl<'d> Resolver<'d> {
                         return None;
                     }
                 }
-                _ => self
-                    .problems
-                    .push(crate::config::diagnostics::messages::unknown_word(key, keywords::STACK)),
+                _ => self.problems.push(messages::unknown_word(key, keywords::STACK)),
             }
         }
         let Some(directory) = directory else {
@@ -350,11 +349,7 @@ fn no_field(kind: &Kind, field: &Entry) -> Diagnostic {
         .collect();
     let problem = Diagnostic::error(codes::DATA, "a lookup names no attribute")
         .at(field.key_span, "")
-        .detail(format!(
-            "{} has no `{}` to be found by.",
-            crate::config::types::scalar::one(kind.name),
-            field.key
-        ));
+        .detail(format!("{} has no `{}` to be found by.", scalar::one(kind.name), field.key));
     match nearest(&field.key, known.iter().copied()) {
         Some(near) => problem.help(format!("did you mean `{near}`?")).fix(field.key_span, near),
         None => problem.help(format!("it has: {}", known.join(", "))),

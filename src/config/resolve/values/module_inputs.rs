@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::messages::mismatch;
 use crate::config::merge::blocks::Entries;
+use crate::config::resolve::blocks::attributes;
 use crate::config::resolve::evaluator::Resolver;
 use crate::config::resolve::scope::{Frame, Resolved};
 use crate::config::resolve::values::variable_type::VariableType;
@@ -170,7 +171,7 @@ impl<'d> Resolver<'d> {
                     origin = origin.or(part.origin);
                     parts.insert(entry.key.clone(), part.expression);
                 }
-                Some(Resolved::new(crate::config::resolve::blocks::attributes::mapped(parts), origin))
+                Some(Resolved::new(attributes::mapped(parts), origin))
             }
             _ => self.fitting(ty.read(node), node.span, frame).map(Resolved::from),
         }

@@ -1,9 +1,11 @@
 //! `VariableType`: the types of variables, and values of them from files and from command lines.
 
 use crate::config::syntax::document::{Form, Node, NodeValue, Scalar};
+use crate::config::syntax::quoting;
 use crate::config::types::scalar::{self, Mismatch};
 use crate::config::types::text_format;
 use crate::model::address::Name;
+use crate::model::schema::Type;
 use crate::model::secret::Secret;
 use crate::model::value::{Value, decimal};
 
@@ -110,11 +112,11 @@ impl VariableType {
                         .help(format!("write {text} without quotes"))
                         .fix(text.to_string()),
                     Err(_) => self
-                        .wrong(&format!("the text `{}`", crate::config::syntax::quoting::shown(text)))
+                        .wrong(&format!("the text `{}`", quoting::shown(text)))
                         .help(format!("write {}, or another `type`", self.name())),
                 })
             }
-            Self::Boolean => scalar::typed(scalar, &crate::model::schema::Type::Boolean),
+            Self::Boolean => scalar::typed(scalar, &Type::Boolean),
             _ => self.word(text),
         }
     }
@@ -147,7 +149,7 @@ impl VariableType {
     }
 
     fn word(&self, text: &str) -> Result<Value, Mismatch> {
-        let wrong = || self.wrong(&format!("`{}`", crate::config::syntax::quoting::shown(text)));
+        let wrong = || self.wrong(&format!("`{}`", quoting::shown(text)));
         match self {
             Self::Text => Ok(Value::text(text)),
             Self::Secret => Ok(Value::Secret(Secret::new(text))),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::variable_type::VariableType;
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::hints::other_tools;
-use crate::config::diagnostics::messages::evaluation_problem;
+use crate::config::diagnostics::messages::{self, evaluation_problem};
 use crate::config::input::files;
 use crate::config::keywords;
 use crate::config::merge::blocks::Entries;
@@ -14,6 +14,7 @@ use crate::config::resolve::evaluator::Resolver;
 use crate::config::resolve::scope::Frame;
 use crate::config::stack::model::SecretSink;
 use crate::config::syntax::document::{Document, Entry, Node, NodeValue, Scalar, named_entries};
+use crate::config::syntax::quoting;
 use crate::config::types::scalar::Mismatch;
 use crate::model::address::{Address, Name};
 use crate::model::budget::Exceeded;
@@ -142,8 +143,7 @@ impl<'d> Resolver<'d> {
                     declaration.deliver = Some(self.sink(key, Frame::top(None))?);
                 }
                 _ => {
-                    self.problems
-                        .push(crate::config::diagnostics::messages::unknown_word(key, keywords::VARIABLE));
+                    self.problems.push(messages::unknown_word(key, keywords::VARIABLE));
                     return None;
                 }
             }
@@ -176,10 +176,7 @@ impl<'d> Resolver<'d> {
             Ok(Value::List(words)) => {
                 let twice = words.iter().enumerate().find(|(n, word)| words[..*n].contains(word));
                 if let Some((_, word)) = twice {
-                    let detail = format!(
-                        "`one_of` says `{}` twice.",
-                        crate::config::syntax::quoting::shown(&word.to_string())
-                    );
+                    let detail = format!("`one_of` says `{}` twice.", quoting::shown(&word.to_string()));
                     return self.wrong(node.span, &detail, "say each value once");
                 }
                 if words.is_empty() {
@@ -190,7 +187,7 @@ impl<'d> Resolver<'d> {
             }
             Ok(_) => Some(Vec::new()),
             Err(slip) => {
-                self.problems.push(crate::config::diagnostics::messages::mismatch(&slip, node.span));
+                self.problems.push(messages::mismatch(&slip, node.span));
                 None
             }
         }
@@ -215,7 +212,7 @@ impl<'d> Resolver<'d> {
                 } else {
                     slip
                 };
-                let mut problem = crate::config::diagnostics::messages::mismatch(&slip, place);
+                let mut problem = messages::mismatch(&slip, place);
                 problem.code = codes::VARIABLE_TYPE;
                 problem.summary = "a variable's value has the wrong type".into();
                 problem.detail = Some(format!("vars.{name}, set by {}: {}", given.by, slip.detail));
@@ -288,7 +285,7 @@ impl<'d> Resolver<'d> {
                 Some(self.with_name(name, value))
             }
             Err(slip) => {
-                let mut problem = crate::config::diagnostics::messages::mismatch(&slip, node.span);
+                let mut problem = messages::mismatch(&slip, node.span);
                 problem.code = codes::VARIABLE_TYPE;
                 self.problems.push(problem);
                 None
@@ -432,7 +429,7 @@ impl<'d> Resolver<'d> {
             return Some(value);
         }
         let is_shown = !value.is_secret() && self.may_be_shown(by, place);
-        let shown = crate::config::syntax::quoting::shown(&value.to_string());
+        let shown = quoting::shown(&value.to_string());
         if !declaration.one_of.is_empty() && !declaration.one_of.contains(&value) {
             let by = format!("vars.{name}, set by {by},");
             let shown = is_shown.then_some(shown.as_str());
@@ -551,11 +548,7 @@ fn no_type(node: &Node) -> Diagnostic {
     let known: Vec<&str> = keywords::names(keywords::TYPES).collect();
     let problem = Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
         .at(node.span, "")
-        .detail(format!(
-            "`{}` is no type. Types are: {}.",
-            crate::config::syntax::quoting::shown(text),
-            known.join(", ")
-        ));
+        .detail(format!("`{}` is no type. Types are: {}.", quoting::shown(text), known.join(", ")));
     match other_tools::variable_type(text) {
         Some(right) => problem.help(format!("write `type: {right}`")),
         None => match nearest(text, known.iter().copied()) {

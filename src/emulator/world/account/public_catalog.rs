@@ -2,6 +2,7 @@
 
 use rust_decimal::Decimal;
 
+use crate::emulator::world::Response;
 use crate::emulator::world::engine::catalog::{
     self, BACKUP_GB, CONTROL_PLANE, DATABASE_PLANS, DatabasePlan, ENGINES, Engine, NODE_PLANS, NodePlan,
     SNAPSHOT_GB, TEMPLATES, Template, VM_PLANS, VOLUME_GB, VmPlan,
@@ -38,7 +39,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     keyed("/api/v1/k8s/node-plans", |call| call.list_of(&NODE_PLANS, node_plan)),
 ];
 
-fn health(status: &str) -> crate::emulator::world::Response {
+fn health(status: &str) -> Response {
     success(200, "", |fields| fields.put("status", status))
 }
 
@@ -105,7 +106,7 @@ fn node_plan(fields: &mut Fields<'_>, plan: &NodePlan) {
 
 fn kubernetes(call: &mut Call<'_>) -> Reply {
     let (offset, limit) = call.window()?;
-    let mut answer = crate::emulator::world::Response::json(200, Vec::with_capacity(2048));
+    let mut answer = Response::json(200, Vec::with_capacity(2048));
     Fields::write(&mut answer.body, |fields| {
         fields.array("data", NODE_PLANS.iter().skip(offset).take(limit), node_plan);
         fields.put("total", &NODE_PLANS.len());
@@ -126,7 +127,7 @@ fn terms(fields: &mut Fields<'_>, names: [&str; 4], month: Decimal) {
     fields.number(two_years, money::monthly(month * Decimal::new(192, 1)));
 }
 
-fn ip() -> crate::emulator::world::Response {
+fn ip() -> Response {
     const NAMES: [&str; 4] = ["price_per_hour", "monthly_price", "yearly_price", "twenty_four_month_price"];
     success(200, "", |fields| {
         fields.object("pricing", |fields| {
@@ -136,7 +137,7 @@ fn ip() -> crate::emulator::world::Response {
     })
 }
 
-fn volume() -> crate::emulator::world::Response {
+fn volume() -> Response {
     const NAMES: [&str; 4] = [
         "price_per_gb_hour",
         "price_per_gb_month",
@@ -152,7 +153,7 @@ fn volume() -> crate::emulator::world::Response {
     })
 }
 
-fn by_gb(price: i64) -> crate::emulator::world::Response {
+fn by_gb(price: i64) -> Response {
     success(200, "", |fields| {
         fields.object("pricing", |fields| {
             fields.number("price_per_gb_month", cents(price));

@@ -4,7 +4,6 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::emulator::world::Time;
 use crate::emulator::world::apps::app::App;
 use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::Refusal;
@@ -16,6 +15,7 @@ use crate::emulator::world::request::call::{Call, Reply, success};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::Billing;
 use crate::emulator::world::state::world::{Due, World};
+use crate::emulator::world::{Response, Time};
 use crate::model::schema::Method;
 
 const PATH: &str = "/api/v1/apps/spend-settings";
@@ -182,7 +182,7 @@ impl Call<'_> {
     }
 }
 
-fn show(call: &Call<'_>, message: &str) -> crate::emulator::world::Response {
+fn show(call: &Call<'_>, message: &str) -> Response {
     success(200, message, |fields| {
         fields.object("settings", |fields| write(call.world.spend(), fields));
     })

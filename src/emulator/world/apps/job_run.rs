@@ -7,6 +7,7 @@ use super::app::{App, AppType};
 use super::deployment::Deployment;
 use crate::emulator::chance;
 use crate::emulator::world::Time;
+use crate::emulator::world::account::spend_cap;
 use crate::emulator::world::engine::child_index::{Child, Children};
 use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::Refusal;
@@ -160,7 +161,7 @@ impl World {
 
     /// Returns up to when nothing but the clock itself changes what apps do, on its way to a time.
     fn quiet_until(&self, now: Time, until: Time) -> Time {
-        let cap = crate::emulator::world::account::spend_cap::due(self).map_or(Time::MAX, |due| due.at);
+        let cap = spend_cap::due(self).map_or(Time::MAX, |due| due.at);
         until.min(cap).max(now)
     }
 }

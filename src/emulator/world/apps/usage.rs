@@ -8,6 +8,7 @@ use super::deployment::Deployment;
 use crate::emulator::chance;
 use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::monthly_meter::MonthMeter;
 use crate::emulator::world::engine::table::Record;
 use crate::emulator::world::request::call::{Call, Reply, Scope, success};
 use crate::emulator::world::router::{Access, Route};
@@ -45,7 +46,7 @@ fn used(record: &Record<App>, call: &Call<'_>, current: bool) -> Used {
     // Brought up to now on a copy: a look changes nothing.
     let mut record = record.clone();
     record.meter(call.now);
-    let amount = |meter: &crate::emulator::world::engine::monthly_meter::MonthMeter| {
+    let amount = |meter: &MonthMeter| {
         if current { meter.current() } else { meter.previous() }
     };
     Used { id: record.id, hours: amount(&record.body.used), dollars: amount(&record.body.spent) }

@@ -15,6 +15,7 @@ use crate::emulator::world::account::ssh_key::SshKey;
 use crate::emulator::world::engine::catalog::{self, TEMPLATES};
 use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::Refusal;
+use crate::emulator::world::engine::money;
 use crate::emulator::world::engine::request_body::Field;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
@@ -136,7 +137,7 @@ impl Body for Vm {
         }
         fields.put("public_ipv4_address", &vm.public_ipv4_address);
         fields.put("private_ipv4_address", &vm.private_ipv4_address);
-        fields.number_text("price_per_hour", crate::emulator::world::engine::money::hourly(vm.month()));
+        fields.number_text("price_per_hour", money::hourly(vm.month()));
         fields.put("pricing_id", &vm.pricing_id);
         fields.put("template_id", &vm.template_id);
         fields.put("vpc_id", &vm.vpc_id);

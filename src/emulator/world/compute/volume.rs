@@ -16,7 +16,7 @@ use crate::emulator::world::engine::money::{self, cents};
 use crate::emulator::world::engine::request_body::Field;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
-use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::request::call::{self, Call, Reply, done};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::{Billing, Charge};
 use crate::emulator::world::state::world::World;
@@ -175,7 +175,7 @@ fn resize(call: &mut Call<'_>) -> Reply {
 
 /// Returns the result of a resize, in the form that the specification gives it.
 fn resized(id: Uuid, amount: Decimal, month: Decimal) -> Response {
-    crate::emulator::world::request::call::success(200, "volume resized", |fields| {
+    call::success(200, "volume resized", |fields| {
         fields.put("id", &id);
         fields.object("billing", |fields| {
             fields.put("type", "upgrade");

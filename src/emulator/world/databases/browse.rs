@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::access::owner;
-use super::contents::{MOST_PARTITIONS, Topic};
+use super::contents::{MOST_PARTITIONS, Message, Topic};
 use super::database::Database;
 use super::sql::{self, Place};
 use super::user::settled;
@@ -99,7 +99,7 @@ fn topics(database: &Database, path: &[&str]) -> Result<Vec<Value>, Refusal> {
 
 fn newest(topic: &Topic, partition: usize) -> Vec<Value> {
     let messages = topic.of_partition(partition).rev().take(NEWEST);
-    let entry = |(offset, message): (usize, &super::contents::Message)| {
+    let entry = |(offset, message): (usize, &Message)| {
         json!({
             "type": "message", "partition": partition, "offset": offset,
             "key": message.key, "value": message.value,

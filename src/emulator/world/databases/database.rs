@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::contents::Contents;
 use super::saved_query::SavedQuery;
-use super::user::User;
+use super::user::{self, User};
 use crate::emulator::chance;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::catalog::{self, DatabasePlan, Engine};
@@ -117,7 +117,7 @@ impl Record<Database> {
 
     /// Returns the owner's password.
     pub(in crate::emulator::world) fn password(&self) -> String {
-        super::user::password(self.id, "", self.body.rotations)
+        user::password(self.id, "", self.body.rotations)
     }
 
     /// Returns host name and port of the private endpoint, when a network reaches it.

@@ -5,12 +5,12 @@ use uuid::Uuid;
 
 use super::database::Database;
 use crate::emulator::chance;
-use crate::emulator::world::Time;
 use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::table::Record;
 use crate::emulator::world::request::call::{Call, Reply, done, success};
 use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::{Response, Time};
 use crate::model::schema::Method;
 
 const COLLECTION: &str = "/api/v1/databases/{id}/users";
@@ -129,7 +129,7 @@ fn read_password(call: &mut Call<'_>) -> Reply {
     Ok(answer(id, &name, &user, ""))
 }
 
-fn answer(id: Uuid, name: &str, user: &User, message: &str) -> crate::emulator::world::Response {
+fn answer(id: Uuid, name: &str, user: &User, message: &str) -> Response {
     success(200, message, |fields| {
         fields.object("data", |fields| {
             fields.put("name", name);

@@ -4,6 +4,7 @@ use croner::parser::{CronParser, Seconds, Year};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
 use super::message::Refusal;
+use super::status_timeline;
 use crate::emulator::world::Time;
 
 /// When something recurs.
@@ -48,7 +49,7 @@ impl Cron {
     pub(in crate::emulator::world) fn shortly_before(&self, start: Time, end: Time, times: usize) -> Time {
         let mut seconds = 3_600;
         loop {
-            let from = super::status_timeline::after(end, -seconds);
+            let from = status_timeline::after(end, -seconds);
             if from <= start {
                 return start;
             }

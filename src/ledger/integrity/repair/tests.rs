@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 
 use super::*;
 use crate::ledger::fixture::*;
-use crate::ledger::integrity::verify::check;
+use crate::ledger::integrity::verify::{Report, check};
 use crate::ledger::journal::handle::Journal;
 use crate::ledger::stores::file::store::{FileStore, Opening};
 
@@ -73,10 +73,7 @@ fn what_is_whole_is_found_whole() {
     let report = check(root.path(), "prod", None).unwrap();
     assert_eq!(report.damages, []);
     assert_eq!((report.summaries, report.journals, report.serial), (2, 3, ledger.serial));
-    assert_eq!(
-        check(root.path(), "other", None).unwrap(),
-        crate::ledger::integrity::verify::Report::default()
-    );
+    assert_eq!(check(root.path(), "other", None).unwrap(), Report::default());
     let repair = Repair::prepare(&repairing(root.path())).unwrap();
     assert_eq!(repair.lost, []);
     assert!(same(repair.ledger().clone(), &ledger));

@@ -4,6 +4,7 @@ use super::*;
 use crate::kinds::REGISTRY;
 use crate::ledger::fixture::*;
 use crate::ledger::journal::record::Record;
+use crate::model::secret::Secret;
 use crate::model::value::Attributes;
 
 fn intent(expected: Attributes) -> Intent {
@@ -57,7 +58,7 @@ fn attributes_are_compared_by_the_meaning_of_their_type() {
     let map = |pairs: &[(&str, i64)]| {
         Value::Map(pairs.iter().map(|(key, n)| ((*key).into(), Value::Integer(*n))).collect())
     };
-    let secret = || Value::Secret(crate::model::secret::Secret::Sealed(None));
+    let secret = || Value::Secret(Secret::Sealed(None));
     let table = [
         ("app", "description", Value::Null, Some("".into()), true),
         ("app", "description", Value::Null, Some("x".into()), false),

@@ -15,8 +15,8 @@ use crate::ledger::fixture::*;
 use crate::ledger::integrity::repair::{Repair, Repairing};
 use crate::ledger::integrity::{export, verify};
 use crate::ledger::journal::handle::Journal;
-use crate::ledger::journal::{checkpoint, line};
-use crate::ledger::state::entry::Sealing;
+use crate::ledger::journal::{chain, checkpoint, line};
+use crate::ledger::state::entry::{Sealing, key_as_hex};
 use crate::ledger::stores::file::store::{FileStore, Opening};
 
 fn now<T>(future: impl Future<Output = T>) -> T {
@@ -66,13 +66,13 @@ fn apart(text: &str) -> Vec<Apart> {
 
 /// Puts lines together with lengths and digests that fit: whoever has not the key can do that.
 fn forged(lines: &[Apart]) -> String {
-    forged_after(crate::ledger::journal::chain::first_head(), lines)
+    forged_after(chain::first_head(), lines)
 }
 
 fn forged_after(mut head: Head, lines: &[Apart]) -> String {
     let mut text = String::new();
     for (json, mac) in lines {
-        head = crate::ledger::journal::chain::digest(&head, json.as_bytes());
+        head = chain::digest(&head, json.as_bytes());
         let mac = mac.as_ref().map(|mac| format!(" {mac}")).unwrap_or_default();
         writeln!(text, "{:08x} {} {json}{mac}", json.len(), hex(&head)).unwrap();
     }
@@ -89,8 +89,7 @@ fn every_flipped_bit_is_seen() {
     for bit in 0..bytes.len() * 8 {
         bytes[bit / 8] ^= 1 << (bit % 8);
         let key = key(1);
-        let read =
-            line::read(&bytes, crate::ledger::journal::chain::first_head(), &mut Seals::new(Some(&key)));
+        let read = line::read(&bytes, chain::first_head(), &mut Seals::new(Some(&key)));
         assert!(read.is_err(), "bit {bit} of {}", bytes.len() * 8);
         bytes[bit / 8] ^= 1 << (bit % 8);
     }
@@ -286,8 +285,7 @@ fn sealed_silently(root: &Path, summed_up: bool) -> Vec<Apart> {
     let file = file.filter(named).max_by_key(|path| path.to_string_lossy().len()).unwrap();
     let before = fs::read_to_string(&file).unwrap();
     let (_, digest, _) = line::split(before.lines().last().unwrap().as_bytes()).unwrap();
-    let mut head =
-        crate::ledger::state::entry::key_as_hex::parse(std::str::from_utf8(digest).unwrap()).unwrap().0;
+    let mut head = key_as_hex::parse(std::str::from_utf8(digest).unwrap()).unwrap().0;
     let mut text = before.into_bytes();
     for record in [Record::Sealed { key: own.id.clone() }, adopted(4, "w")] {
         let (line, after) = line::write(&[record], &head, Some(&own)).unwrap();
@@ -375,7 +373,7 @@ proptest! {
         drop(journal);
         let files = || fs::read_dir(root.path().join("prod")).unwrap().map(|entry| entry.unwrap().path());
         let newest = files().find(|path| path.to_string_lossy().contains("ledger-"));
-        let head = newest.map_or(crate::ledger::journal::chain::first_head(), |path| {
+        let head = newest.map_or(chain::first_head(), |path| {
             checkpoint::parse(&fs::read(path).unwrap(), &mut Seals::new(Some(&own))).unwrap().1
         });
         let wanted = if summed_up && summary { "ledger-" } else { "journal-" };

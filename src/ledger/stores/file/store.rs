@@ -18,7 +18,7 @@ use tokio::runtime::Handle;
 
 use super::dir_handle::{Folder, failed};
 use super::lock::{self, place};
-use crate::ledger::journal::chain::Head;
+use crate::ledger::journal::chain::{self, Head};
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::mac::{self, SealKey, Seals, check_readable};
 use crate::ledger::journal::record::Record;
@@ -341,7 +341,7 @@ fn read_content(directory: &Folder, key: Option<&SealKey>) -> Result<Content, St
             let (ledger, head) = read_summary(directory, serial, &mut seals)?;
             (vec![Record::Condensed(Box::new(ledger))], head)
         }
-        None => (Vec::new(), crate::ledger::journal::chain::first_head()),
+        None => (Vec::new(), chain::first_head()),
     };
     let mut trail = Trail::new(serial, head);
     let name = journal_name(serial);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::ledger::journal::chain::Head;
+use crate::ledger::journal::chain::{self, Head};
 use crate::ledger::journal::mac::{SealKey, Seals};
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::trail::Trail;
@@ -68,7 +68,7 @@ impl Default for Document {
         Self {
             serial: 0,
             lineage: Uuid::nil(),
-            head: crate::ledger::journal::chain::first_head(),
+            head: chain::first_head(),
             summary: None,
             lines: Vec::new(),
         }
@@ -79,15 +79,10 @@ impl Default for Document {
 pub(super) fn parse(body: Option<&[u8]>, lineage: Uuid, key: Option<&SealKey>) -> Result<Content, String> {
     let Some(body) = body else {
         let document = Document { lineage, ..Document::default() };
-        return Ok(Content {
-            document,
-            records: Vec::new(),
-            trail: Trail::new(0, crate::ledger::journal::chain::first_head()),
-        });
+        return Ok(Content { document, records: Vec::new(), trail: Trail::new(0, chain::first_head()) });
     };
     let document = envelope(body)?;
-    let (mut records, mut head, mut seals) =
-        (Vec::new(), crate::ledger::journal::chain::first_head(), Seals::new(key));
+    let (mut records, mut head, mut seals) = (Vec::new(), chain::first_head(), Seals::new(key));
     let mut trail = Trail::new(0, head);
     if let Some(text) = &document.summary {
         let (ledger, after) = checkpoint::parse(text.as_bytes(), &mut seals)

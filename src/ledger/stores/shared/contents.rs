@@ -1,7 +1,7 @@
 //! What a shelf holds: the newest summary and the lines after it.
 
 use super::super::shared::backend::{Shelf, ShelfError};
-use crate::ledger::journal::chain::Head;
+use crate::ledger::journal::chain::{self, Head};
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::mac::{SealKey, Seals};
 use crate::ledger::journal::record::Record;
@@ -49,8 +49,8 @@ impl Content {
             records: Vec::new(),
             number: 0,
             lines: 0,
-            head: crate::ledger::journal::chain::first_head(),
-            trail: Trail::new(0, crate::ledger::journal::chain::first_head()),
+            head: chain::first_head(),
+            trail: Trail::new(0, chain::first_head()),
         };
         if let Some(number) = newest {
             let at = || format!("summary {number}");

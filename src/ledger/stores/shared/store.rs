@@ -16,7 +16,7 @@ use super::backend::{Mark, Shelf, ShelfError, Stored};
 use super::contents::{Content, failed, summarise};
 use super::lease::{Held, LASTS, Lease, RENEWED_EVERY, standing};
 use super::lease_rules::{Opening, is_silent, takeable};
-use crate::ledger::journal::chain::Head;
+use crate::ledger::journal::chain::{self, Head};
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::mac::{self, SealKey, check_readable};
 use crate::ledger::journal::record::Record;
@@ -91,7 +91,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
             renewed: Some(renewed),
             seen: renewed,
             number: 0,
-            head: crate::ledger::journal::chain::first_head(),
+            head: chain::first_head(),
             trail: Trail::default(),
             seal: opening.seal.cloned(),
             poisoned: false,

@@ -162,6 +162,7 @@ mod tests {
 
     use super::*;
     use crate::cloud::error::Refusal;
+    use crate::model::secret::Secret;
 
     fn now() -> Timestamp {
         Timestamp::from_second(1_792_000_000).unwrap()
@@ -222,8 +223,7 @@ mod tests {
             questions: vec!["Which one?".into()],
             notes: Vec::new(),
             interrupted: false,
-            outputs: [("password".into(), Value::Secret(crate::model::secret::Secret::new("canary")))]
-                .into(),
+            outputs: [("password".into(), Value::Secret(Secret::new("canary")))].into(),
         };
         let line = outcome(now(), &ended, 6);
         insta::assert_snapshot!(line, @r#"{"time":"2026-10-14T17:46:40Z","event":"outcome","done":["vm.web"],"failed":[{"address":"vm.api","error":{"kind":"refused","message":"402 payment_required: no\u001b[2J\n::error::money","status":402,"reason":"banned"}}],"skipped":["volume.media"],"questions":["Which one?"],"interrupted":false,"outputs":{"password":{"secret":true}},"exit":6}"#);

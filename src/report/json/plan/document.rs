@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::run::RanEntry;
 use crate::model::address::{Address, Name};
-use crate::model::schema::{Effect, Registry};
+use crate::model::schema::{Effect, Endpoint, Registry};
 use crate::model::source::Place;
 use crate::plan::model::block::Block;
 use crate::plan::model::change::{
@@ -480,7 +480,7 @@ impl<'a> StepEntry<'a> {
 #[must_use]
 pub fn requests(step: &Step, registry: Registry) -> Vec<String> {
     let Some(kind) = registry.kind(&step.kind) else { return Vec::new() };
-    let text = |endpoint: crate::model::schema::Endpoint| format!("{} {}", endpoint.method, endpoint.path);
+    let text = |endpoint: Endpoint| format!("{} {}", endpoint.method, endpoint.path);
     match &step.operation {
         Operation::Create { .. } => vec![text(kind.api.create)],
         Operation::Delete { .. } => vec![text(kind.api.delete)],

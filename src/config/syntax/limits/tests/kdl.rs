@@ -2,7 +2,8 @@
 
 use insta::assert_snapshot;
 
-use super::render::{kdl, problems, tree};
+use super::render::{self, kdl, problems, tree};
+use crate::model::source::Span;
 
 fn t(text: &str) -> String {
     tree(&kdl(text))
@@ -90,9 +91,9 @@ fn shapes_that_mean_nothing() {
 fn spans_are_bytes_and_leave_line_ends_out() {
     let text = "é \"ü\" // c\r\n\"k\" x = 漢 \\\r\n  y=#\"q\"#\r\nvpc m { a 1 \"2\"\r\n}\r\n";
     let document = kdl(text);
-    let at = |span: crate::model::source::Span| &text[span.start as usize..span.end as usize];
+    let at = |span: Span| &text[span.start as usize..span.end as usize];
     let mut seen = Vec::new();
-    super::render::each(&document.root, &mut |entry| {
+    render::each(&document.root, &mut |entry| {
         seen.push((at(entry.key_span), at(entry.value.span)));
     });
     assert_eq!(

@@ -1,6 +1,7 @@
 //! Size: what is counted grows with the input, and large input ends in one message.
 
 use super::render::{each, kdl, problems, read, yaml};
+use crate::config::syntax::document::Document;
 use crate::config::syntax::limits::MAX_DEPTH;
 
 /// A stack of so many blocks, in YAML.
@@ -25,7 +26,7 @@ fn many_kdl(blocks: usize) -> String {
 
 #[test]
 fn entries_grow_with_the_blocks() {
-    let count = |document: crate::config::syntax::document::Document| {
+    let count = |document: Document| {
         let mut count = 0;
         each(&document.root, &mut |_| count += 1);
         count

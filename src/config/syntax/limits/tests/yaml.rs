@@ -2,7 +2,8 @@
 
 use insta::assert_snapshot;
 
-use super::render::{each, problems, tree, yaml};
+use super::render::{self, each, problems, tree, yaml};
+use crate::model::source::Span;
 
 fn t(text: &str) -> String {
     tree(&yaml(text))
@@ -56,7 +57,7 @@ fn what_an_alias_reaches_knows_both_places() {
     let document = yaml(text);
     let mut seen = Vec::new();
     each(&document.root, &mut |entry| {
-        let at = |span: crate::model::source::Span| &text[span.start as usize..span.end as usize];
+        let at = |span: Span| &text[span.start as usize..span.end as usize];
         if let Some(through) = entry.value.through {
             seen.push((entry.key.to_string(), at(entry.value.span), through.start, at(through)));
         }
@@ -72,7 +73,7 @@ fn duplicate_keys_show_both_lines() {
     S0106 2:11 Duplicate key | Remove one of the two, or rename it.
     S0106 3:1 Duplicate key | Remove one of the two, or rename it.
     ");
-    let problem = &super::render::read("a.yaml", "a: 1\nb: 2\na: 3").unwrap_err()[0];
+    let problem = &render::read("a.yaml", "a: 1\nb: 2\na: 3").unwrap_err()[0];
     assert_eq!(problem.labels.iter().map(|label| label.span.start).collect::<Vec<_>>(), [10, 0]);
 }
 
@@ -80,7 +81,7 @@ fn duplicate_keys_show_both_lines() {
 fn spans_are_bytes_and_leave_line_ends_out() {
     let text = "é: x y  # c\r\n\"k\": 'ü'\r\nl:\r\n  - 漢 字\r\nm: one\r\n  two\r\n";
     let document = yaml(text);
-    let at = |span: crate::model::source::Span| &text[span.start as usize..span.end as usize];
+    let at = |span: Span| &text[span.start as usize..span.end as usize];
     let mut seen = Vec::new();
     each(&document.root, &mut |entry| seen.push((at(entry.key_span), at(entry.value.span))));
     assert_eq!(seen, [("é", "x y"), ("\"k\"", "'ü'"), ("l", "- 漢 字"), ("m", "one\r\n  two")]);

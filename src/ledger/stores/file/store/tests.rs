@@ -7,6 +7,8 @@ use futures_util::FutureExt;
 use super::*;
 use crate::ledger::fixture::*;
 use crate::ledger::journal::handle::Journal;
+use crate::model::secret::Secret;
+use crate::model::value::Value;
 
 fn now<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("files do not wait")
@@ -282,7 +284,7 @@ fn secrets_and_keys_are_not_shown() {
     let root = tempfile::tempdir().unwrap();
     let written = journal(root.path());
     let mut secret = entry(Some("x"));
-    let value = crate::model::value::Value::Secret(crate::model::secret::Secret::new("canary"));
+    let value = Value::Secret(Secret::new("canary"));
     secret.applied.insert("user_data".into(), value);
     now(written.commit(&[Record::Adopted { address: address(1), entry: Box::new(secret) }])).unwrap();
     now(written.close()).unwrap();

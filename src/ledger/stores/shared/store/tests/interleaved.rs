@@ -9,6 +9,7 @@ use std::task::{Context, Poll, Waker};
 use proptest::prelude::*;
 
 use super::*;
+use crate::ledger::journal::chain;
 use crate::ledger::journal::mac::Seals;
 
 /// A shelf that lets another holder go on before each of its steps, and between a step and its answer.
@@ -162,7 +163,7 @@ fn watch(shelf: &MemoryShelf, seen: &mut BTreeMap<u64, Vec<u8>>) {
 
 /// Every record of every line, from the first.
 fn all_records(lines: &BTreeMap<u64, Vec<u8>>) -> Vec<Record> {
-    let mut head = crate::ledger::journal::chain::first_head();
+    let mut head = chain::first_head();
     let mut records = Vec::new();
     for (number, (at, text)) in (1..).zip(lines) {
         assert_eq!(*at, number, "a gap");
