@@ -63,7 +63,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Tells whether a variable's secret came from `awaited`, and stands in no file therefore.
-    pub(in crate::config) fn is_awaited(&self, name: &Name, secret: &Secret) -> bool {
+    pub(in crate::config) fn is_deferred_variable(&self, name: &Name, secret: &Secret) -> bool {
         self.awaited.borrow().get(&self.variable_path(name)).is_some_and(|known| known.value == *secret)
     }
 

@@ -235,7 +235,8 @@ impl<'d> Resolver<'d> {
         let nodes = declaration.default.into_iter().chain(givers.environment.iter().map(|e| &e.value));
         let mut texts = nodes.filter(|node| node.scalar().is_some());
         let in_files = texts.any(|node| Some(node.span) == given.span);
-        let tells_nothing = |secret: &Secret| self.is_awaited(name, secret) || secret.expose() == Some("");
+        let tells_nothing =
+            |secret: &Secret| self.is_deferred_variable(name, secret) || secret.expose() == Some("");
         let written = in_files && !matches!(&value, Value::Secret(secret) if tells_nothing(secret));
         if declaration.ty == VariableType::Secret && written && !self.var_files.contains(&place.source) {
             self.problems.push(
