@@ -6,12 +6,12 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::blocks::attributes::conformed;
 use super::evaluator::Nothing;
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::messages::{mismatch, too_large};
 use crate::config::stack::model::{DataLookup, OtherStack, Stack};
 use crate::config::syntax::quoting;
+use crate::config::types::conform::conformed;
 use crate::model::address::{Address, Name};
 use crate::model::budget::Budget;
 use crate::model::diagnostic::{Diagnostic, nearest};

@@ -1,5 +1,6 @@
 //! Types of values as they are written: scalars, text formats and schedules.
 
+pub(super) mod conform;
 pub(super) mod cron;
 pub(super) mod scalar;
 pub(super) mod text_format;

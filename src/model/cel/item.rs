@@ -265,3 +265,11 @@ impl<'a> Item<'a> {
         }
     }
 }
+
+pub(super) fn answer<'a>(known: Result<bool, Vec<Address>>) -> Item<'a> {
+    Item::Scalar(known.map_or_else(Value::Unknown, Value::Bool))
+}
+
+pub(super) fn index_item<'a>(n: usize) -> Item<'a> {
+    Item::Scalar(Value::Integer(i64::try_from(n).unwrap_or(i64::MAX)))
+}

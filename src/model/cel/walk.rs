@@ -10,7 +10,7 @@ use cel::common::ast::{
 
 use super::arithmetic::{arithmetic, number};
 use super::derivation::{Missing, derive, missing_function};
-use super::item::Item;
+use super::item::{Item, answer, index_item};
 use super::{Scope, functions};
 use crate::model::address::{Address, Name};
 use crate::model::budget::Budget;
@@ -550,10 +550,6 @@ pub(super) fn together<'a>(items: &[Item<'a>]) -> Option<Item<'a>> {
     Some(Item::Scalar(Value::Unknown(waits)))
 }
 
-fn answer<'a>(known: Result<bool, Vec<Address>>) -> Item<'a> {
-    Item::Scalar(known.map_or_else(Value::Unknown, Value::Bool))
-}
-
 fn is_logic(expr: &Expr) -> bool {
     matches!(expr, Expr::Call(call)
         if [operators::LOGICAL_AND, operators::LOGICAL_OR].contains(&call.func_name.as_str()))
@@ -561,10 +557,6 @@ fn is_logic(expr: &Expr) -> bool {
 
 pub(super) fn is_text(item: &Item<'_>) -> bool {
     matches!(item, Item::Scalar(Value::Text(_) | Value::Secret(_)))
-}
-
-fn index_item<'a>(n: usize) -> Item<'a> {
-    Item::Scalar(Value::Integer(i64::try_from(n).unwrap_or(i64::MAX)))
 }
 
 fn truth(item: &Item<'_>) -> Result<bool, EvaluationError> {

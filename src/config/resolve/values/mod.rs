@@ -5,5 +5,6 @@ pub(in crate::config) mod deferred_secrets;
 pub(in crate::config) mod locals;
 pub(in crate::config) mod module_inputs;
 pub(in crate::config) mod recipients;
+mod variable_problems;
 pub(in crate::config) mod variable_type;
 pub(in crate::config) mod variables;

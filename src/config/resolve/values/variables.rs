@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::variable_problems::{no_condition, no_type, none_of};
 use super::variable_type::VariableType;
 use crate::config::diagnostics::codes;
-use crate::config::diagnostics::hints::other_tools;
 use crate::config::diagnostics::messages::{self, evaluation_problem};
 use crate::config::input::files;
 use crate::config::keywords;
@@ -527,38 +527,6 @@ impl<'d> Resolver<'d> {
     }
 }
 
-/// Ends the problem of a value that `one_of` does not list; `shown` is the value where it may be named.
-fn none_of(mut problem: Diagnostic, one_of: &[Value], value: &Value, shown: Option<&str>) -> Diagnostic {
-    let words: Vec<String> = one_of.iter().map(Value::to_string).collect();
-    let listed = match words.len() {
-        many if value.is_secret() => format!("the {many} that its `one_of` lists"),
-        _ => words.join(", "),
-    };
-    let near = shown.and_then(|shown| nearest(shown, words.iter().map(String::as_str)));
-    problem.help = near.map(|near| format!("did you mean `{near}`?"));
-    problem.detail = problem.detail.map(|by| match shown {
-        Some(shown) => format!("{by} is `{shown}`; it takes one of {listed}."),
-        None => format!("{by} is none of {listed}."),
-    });
-    problem
-}
-
-/// Returns the problem of a type that there is not.
-fn no_type(node: &Node) -> Diagnostic {
-    let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
-    let known: Vec<&str> = keywords::names(keywords::TYPES).collect();
-    let problem = Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
-        .at(node.span, "")
-        .detail(format!("`{}` is no type. Types are: {}.", quoting::shown(text), known.join(", ")));
-    match other_tools::variable_type(text) {
-        Some(right) => problem.help(format!("write `type: {right}`")),
-        None => match nearest(text, known.iter().copied()) {
-            Some(near) => problem.help(format!("did you mean `{near}`?")).fix(node.span, near),
-            None => problem.help("write one of these"),
-        },
-    }
-}
-
 fn missing(name: &Name, declaration: &Declaration<'_>) -> Diagnostic {
     let problem = Diagnostic::error(codes::MISSING_VARIABLE, "a variable has no value")
         .at(declaration.entry.key_span, "declared here without a default")
@@ -578,16 +546,4 @@ fn missing(name: &Name, declaration: &Declaration<'_>) -> Diagnostic {
 /// Returns the variable of the process environment that gives a variable its value.
 fn variable(name: &str) -> String {
     format!("STEAD_VAR_{}", name.to_uppercase().replace('-', "_"))
-}
-
-/// Says that a `check` is none; where it has a value, which that is.
-fn no_condition(span: Span, gives: Option<&Value>) -> Diagnostic {
-    let detail = match gives {
-        Some(value) => format!("`check` gives true or false, and this one gives {}.", value.type_name()),
-        None => "`check` is an expression over `self`.".to_owned(),
-    };
-    Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
-        .at(span, "")
-        .detail(detail)
-        .help("write, for example, `check: \"${self >= 1}\"`")
 }

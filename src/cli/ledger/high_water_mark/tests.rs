@@ -1,0 +1,209 @@
+//! High-water marks: older and forked ledgers, and the files.
+
+use super::*;
+use crate::cli::args::Global;
+use crate::cli::process::profile::Profiles;
+use crate::ledger::state::entry::{Identity, Sealing};
+use crate::ledger::state::run_history::{End, Origin, Tally};
+use crate::ledger::stores::file::store::{FileStore, Opening};
+
+fn ledger(serial: u64, runs: &[(u128, i64)]) -> Ledger {
+    let mut ledger = Ledger::new(Identity::unborn("shop", "prod"));
+    ledger.serial = serial;
+    for (run, second) in runs {
+        ledger.history.push_back(Run {
+            run: Uuid::from_u128(*run),
+            plan: Uuid::nil(),
+            who: "ada@host".to_owned(),
+            at: Timestamp::from_second(*second).unwrap(),
+            origin: Origin::default(),
+            end: None,
+        });
+    }
+    ledger
+}
+
+#[test]
+fn an_older_ledger_or_a_fork_is_objected_to() {
+    let trail = Trail::default();
+    let line = Waterline::of(&ledger(9, &[(1, 10), (2, 20)]), &trail);
+    for (serial, runs, fits) in [
+        (9, vec![(1, 10), (2, 20)], true),
+        (12, vec![(1, 10), (2, 20), (3, 30)], true),
+        (8, vec![(1, 10)], false),
+        (9, vec![(1, 10)], false),
+        (12, vec![(1, 10), (7, 25)], false),
+        // The run is too long ago to be remembered.
+        (900, vec![(8, 80), (9, 90)], true),
+    ] {
+        assert_eq!(line.objection(&ledger(serial, &runs), &trail).is_none(), fits, "{serial} {runs:?}");
+    }
+    assert_eq!(Waterline::of(&ledger(0, &[]), &trail).objection(&ledger(0, &[]), &trail), None);
+}
+
+#[test]
+fn seals_that_are_gone_or_begun_anew_are_objected_to() {
+    let sealed = |since: Option<u64>| {
+        let sealed = since.map(|since| Sealing { key: "1f".into(), since, previous: Vec::new() });
+        Ledger { sealed, ..ledger(9, &[]) }
+    };
+    let objects = |line: Option<u64>, found: Option<u64>| {
+        let trail = Trail::default();
+        Waterline::of(&sealed(line), &trail).objection(&sealed(found), &trail) == Some(Objection::UNSEALED)
+    };
+    assert!(objects(Some(3), None) && objects(Some(3), Some(8)));
+    assert!(!objects(Some(3), Some(3)) && !objects(None, Some(8)) && !objects(None, None));
+}
+
+fn settings(state: &Path) -> Settings {
+    let variables = [("STEAD_STATE_DIR".to_owned(), state.display().to_string())].into();
+    let profiles = Profiles::none("settings.toml");
+    crate::cli::process::settings::merge(Global::default(), &variables, &profiles).unwrap()
+}
+
+fn key(n: u8) -> SealKey {
+    SealKey::new(&[n; 32]).unwrap()
+}
+
+fn place(text: &str) -> Place {
+    Place::parse(text).unwrap()
+}
+
+fn sealed(serial: u64, lineage: u128, key: &SealKey) -> Ledger {
+    let mut ledger = ledger(serial, &[(1, 10)]);
+    ledger.identity.lineage = Uuid::from_u128(lineage);
+    let key = key.id().clone();
+    Ledger { sealed: Some(Sealing { key, since: 2, previous: Vec::new() }), ..ledger }
+}
+
+#[test]
+fn a_mark_is_filed_by_place_stack_and_environment() {
+    let state = tempfile::tempdir().unwrap();
+    let settings = settings(state.path());
+    let marks = |text: &str, owner| Marks::new(&settings, Some(key(1)), &place(text), owner);
+    let (home, owner, trail) = ("postgres://me:a@db/x", ("shop", "prod"), Trail::default());
+    let seen = sealed(9, 5, &key(1));
+    assert!(!marks(home, owner).can_notice(&seen).unwrap());
+    marks(home, owner).remember(&seen, &trail).unwrap();
+    let (older, other) = (sealed(8, 5, &key(1)), sealed(9, 6, &key(1)));
+    let what = |text: &str, owner, found: Option<&Ledger>| {
+        let found = found.map(|ledger| (ledger, &trail));
+        marks(text, owner).objection(found).unwrap().map(|objection| objection.what)
+    };
+    for same in [home, "postgresql://you:b@DB:5432/x?connect_timeout=3"] {
+        assert_eq!(what(same, owner, Some(&seen)), None, "{same}");
+        assert_eq!(what(same, owner, Some(&other)), Some(Objection::ANOTHER.what), "{same}");
+        assert_eq!(what(same, owner, None), Some(Objection::GONE.what), "{same}");
+        assert!(what(same, owner, Some(&older)).is_some(), "{same}");
+        assert!(marks(same, owner).saw_macs(None).unwrap());
+    }
+    for (place, owner) in [
+        ("postgres://db/y", owner),
+        ("postgres://db:5433/x", owner),
+        (home, ("shop", "dev")),
+        (home, ("a", "prod")),
+    ] {
+        assert_eq!(what(place, owner, Some(&other)), None, "{place}");
+        assert_eq!(what(place, owner, None), None, "{place}");
+        // Moved by hand, it is known by its lineage.
+        assert!(what(place, owner, Some(&older)).is_some(), "{place}");
+    }
+}
+
+#[test]
+fn a_mark_that_was_changed_without_the_key_is_no_mark() {
+    let state = tempfile::tempdir().unwrap();
+    let settings = settings(state.path());
+    let marks = |key: &SealKey, text: &str| {
+        Marks::new(&settings, Some(key.clone()), &place(text), ("shop", "prod"))
+    };
+    let (one, trail, seen) = (key(1), Trail::default(), sealed(9, 5, &key(1)));
+    marks(&one, "s3://b/p").remember(&seen, &trail).unwrap();
+    let path = of_place(state.path(), marks(&one, "s3://b/p").whose.as_ref().unwrap());
+    let text = stack_files::read_optional(&path).unwrap().unwrap();
+    let found = || marks(&one, "s3://b/p").objection(Some((&seen, &trail)));
+    assert_eq!(found().unwrap(), None);
+    let mac = text.split(",\"mac\"").next().unwrap().to_owned() + "}";
+    for changed in [text.replace("\"serial\":9", "\"serial\":1"), mac] {
+        stack_files::write_private(&path, changed.as_bytes()).unwrap();
+        assert!(found().unwrap_err().to_string().contains("its MAC does not match"));
+    }
+    // Another place's mark is none of this one's.
+    stack_files::write_private(&path, text.as_bytes()).unwrap();
+    let elsewhere = marks(&one, "s3://b/q");
+    write(&of_place(state.path(), elsewhere.whose.as_ref().unwrap()), &read(&path).unwrap().unwrap())
+        .unwrap();
+    assert!(elsewhere.objection(Some((&seen, &trail))).is_err());
+}
+
+#[test]
+fn a_fork_is_told_by_the_end_of_the_last_apply() {
+    let (mut seen, trail) = (sealed(9, 5, &key(1)), Trail::default());
+    let at = Timestamp::from_second(20).unwrap();
+    let end = End { at, complete: true, tally: Tally::default() };
+    let cut_off = Ledger { serial: 12, ..seen.clone() };
+    let open = Waterline::of(&seen, &trail);
+    seen.history.back_mut().unwrap().end = Some(end);
+    assert_eq!(open.objection(&Ledger { serial: 12, ..seen.clone() }, &trail), None, "it ended since");
+    let mark = Waterline::of(&seen, &trail);
+    assert_eq!(mark.objection(&Ledger { serial: 12, ..seen }, &trail), None);
+    assert!(mark.objection(&cut_off, &trail).is_some());
+    assert_eq!(
+        Waterline { sealed: None, ..mark }.objection(&cut_off, &trail),
+        None,
+        "as ever without MACs"
+    );
+}
+
+#[test]
+fn a_fork_is_told_by_its_digests() {
+    let (seen, own) = (sealed(9, 5, &key(1)), key(1));
+    let fork = Ledger { serial: 11, ..seen.clone() };
+    let mark = Waterline { head: Some("aa".to_owned()), ..Waterline::of(&seen, &Trail::default()) };
+    let state = tempfile::tempdir().unwrap();
+    let directory = state.path().join("ledgers");
+    let trail = trail_of(&directory, &own);
+    assert!(mark.objection(&fork, &trail).is_some(), "it covers the mark and has another digest");
+    assert_eq!(mark.objection(&fork, &Trail::default()), None, "it is not known");
+    let unsealed = Waterline { sealed: None, ..mark };
+    assert_eq!(unsealed.objection(&fork, &trail), None, "as ever without MACs");
+}
+
+/// The trail of a ledger of more than nine records.
+fn trail_of(directory: &Path, key: &SealKey) -> Trail {
+    use crate::ledger::journal::record::Record;
+    use crate::ledger::journal::store::Store;
+    use futures_util::FutureExt;
+
+    let identity = Identity::unborn("shop", "prod");
+    let now = Timestamp::UNIX_EPOCH;
+    let opening = Opening { directory, identity: &identity, who: "ada@host", now, seal: Some(key) };
+    let store = FileStore::open(&opening).unwrap();
+    for _ in 0..9 {
+        let record = Record::Account { account: "a".into() };
+        store.append(&[record]).now_or_never().unwrap().unwrap();
+    }
+    store.trail()
+}
+
+#[test]
+fn a_key_that_took_over_is_told_from_macs_that_were_begun_again() {
+    let state = tempfile::tempdir().unwrap();
+    let settings = settings(state.path());
+    let marks = |key: SealKey| Marks::new(&settings, Some(key), &place("s3://b/p"), ("shop", "prod"));
+    let (trail, seen) = (Trail::default(), sealed(9, 5, &key(1)));
+    marks(key(1)).remember(&seen, &trail).unwrap();
+    let mut changed = Ledger { serial: 11, ..seen.clone() };
+    changed.seal_with(key(2).id());
+    assert_eq!(marks(key(2)).objection(Some((&changed, &trail))).unwrap(), None);
+    let mut begun = Ledger { serial: 11, sealed: None, ..seen };
+    begun.seal_with(key(2).id());
+    assert_eq!(marks(key(2)).objection(Some((&begun, &trail))).unwrap(), Some(Objection::UNSEALED));
+}
+
+#[test]
+fn the_golden_high_water_marks_are_read_and_written_as_before() {
+    let golden = include_str!("../../../../tests/golden/files/high-water-mark.json").trim_end();
+    let marks: Vec<Waterline> = serde_json::from_str(golden).unwrap();
+    assert_eq!(serde_json::to_string(&marks).unwrap(), golden);
+}

@@ -1,0 +1,60 @@
+//! Values that an expression gave, as the declared type wants them.
+
+use super::scalar::{self, Mismatch, type_name};
+use crate::model::schema::Type;
+use crate::model::secret::Secret;
+use crate::model::value::Value;
+
+/// Checks a computed value against a type, and gives it the type's form.
+pub(in crate::config) fn conformed(ty: &Type, value: Value) -> Result<Value, Mismatch> {
+    match (ty, value) {
+        (_, Value::Null) => Ok(Value::Null),
+        (Type::List(of) | Type::Set { of, .. }, Value::List(items)) => {
+            items.into_iter().map(|item| conformed(of, item)).collect::<Result<_, _>>().map(Value::List)
+        }
+        (Type::Map(of), Value::Map(map)) => map
+            .into_iter()
+            .map(|(key, value)| Ok((key, conformed(of, value)?)))
+            .collect::<Result<_, _>>()
+            .map(Value::Map),
+        (Type::Record(fields), Value::Map(map)) => {
+            map.into_iter()
+                .map(|(key, value)| {
+                    let (_, of) = fields.iter().find(|(name, _)| *name == key).ok_or_else(|| {
+                        Mismatch::wrong_type(&type_name(ty), &format!("a map with `{key}`"))
+                    })?;
+                    let value = conformed(of, value)?;
+                    Ok((key, value))
+                })
+                .collect::<Result<_, _>>()
+                .map(Value::Map)
+        }
+        (Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_), Value::Secret(secret))
+            if secret.is_undecided() =>
+        {
+            Ok(Value::Secret(secret))
+        }
+        (
+            Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_) | Type::Text { .. },
+            Value::Secret(Secret::Derived(derived)),
+        ) if derived.is_awaited() => Ok(Value::Secret(Secret::Derived(derived))),
+        (
+            Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_) | Type::Text { .. },
+            Value::Secret(Secret::Derived(derived)),
+        ) => {
+            let derived =
+                derived.try_map(|value| scalar::shaped(ty, value).ok_or_else(Mismatch::sensitive))?;
+            Ok(Value::Secret(Secret::Derived(Box::new(derived))))
+        }
+        (Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_), value) => {
+            Err(Mismatch::wrong_type(&type_name(ty), value.type_name()))
+        }
+        (ty, value) => {
+            let was_text = matches!(value, Value::Text(_));
+            scalar::checked(value, ty).map_err(|slip| match ty {
+                Type::Integer { .. } if was_text => slip.help("write `${int(…)}` around the expression"),
+                _ => slip,
+            })
+        }
+    }
+}
