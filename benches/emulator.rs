@@ -4,7 +4,7 @@
 
 use divan::{Bencher, black_box};
 use stead::emulator::seed::seed_objects;
-use stead::emulator::world::{Request, Setup, Tier, Time, World, handle};
+use stead::emulator::world::{Request, Setup, Tier, Time, World, handle_request};
 use stead::model::schema::Method;
 
 const SIZES: [usize; 2] = [1_000, 100_000];
@@ -35,8 +35,8 @@ fn get(path: &str, query: &[(&str, String)]) -> Request {
 
 fn repeat(bencher: Bencher<'_, '_>, objects: usize, request: &Request) {
     let mut world = world(objects);
-    let now = world.latest();
-    bencher.bench_local(|| black_box(handle(&mut world, request, now)));
+    let now = world.latest_time();
+    bencher.bench_local(|| black_box(handle_request(&mut world, request, now)));
 }
 
 #[divan::bench(args = SIZES)]
@@ -53,12 +53,12 @@ fn first_page_of_20(bencher: Bencher<'_, '_>, objects: usize) {
 #[divan::bench(args = SIZES)]
 fn one_by_id(bencher: Bencher<'_, '_>, objects: usize) {
     let mut seeded = world(objects);
-    let now = seeded.latest();
-    let list = handle(&mut seeded, &get("/api/v1/databases", &[]), now);
+    let now = seeded.latest_time();
+    let list = handle_request(&mut seeded, &get("/api/v1/databases", &[]), now);
     let text = String::from_utf8(list.body).expect("answers are text");
     let (_, rest) = text.split_once("\"id\":\"").expect("a generated world has databases");
     let request = get(&format!("/api/v1/databases/{}", &rest[..36]), &[]);
-    bencher.bench_local(|| black_box(handle(&mut seeded, &request, now)));
+    bencher.bench_local(|| black_box(handle_request(&mut seeded, &request, now)));
 }
 
 #[divan::bench(args = SIZES, sample_count = 3)]

@@ -18,7 +18,7 @@ use reqwest::{Client, Method, Response};
 use serde_json::{Value, json};
 use stead::emulator::faults::Plan;
 use stead::emulator::seed::Seed;
-use stead::emulator::server::{Options, Running, ServeError, serve, spawn};
+use stead::emulator::server::{Options, Running, ServeError, spawn_emulator, spawn_emulator_async};
 use stead::kinds::REGISTRY;
 use stead::model::schema;
 
@@ -37,7 +37,7 @@ fn client() -> Client {
 
 impl Service {
     async fn start(options: Options) -> Self {
-        let running = serve(options).await.unwrap();
+        let running = spawn_emulator_async(options).await.unwrap();
         let mut service = Self { running, client: client(), project: String::new() };
         let projects = service.ok("GET /api/v1/projects", Value::Null).await;
         let projects = projects["data"].as_array().unwrap().clone();
@@ -173,7 +173,7 @@ async fn the_clock_goes_on_after_a_restart() {
 async fn two_servers_do_not_share_a_cloud() {
     let folder = tempfile::tempdir().unwrap();
     let _first = Service::start(kept(folder.path())).await;
-    let error = spawn(kept(folder.path())).unwrap_err().to_string();
+    let error = spawn_emulator(kept(folder.path())).unwrap_err().to_string();
     assert!(error.contains("in use by another process"), "{error}");
 }
 
@@ -376,9 +376,9 @@ async fn pages_of_another_site_cannot_use_the_control_calls() {
 #[tokio::test]
 async fn other_machines_are_not_served_by_accident() {
     let bind = "0.0.0.0:0".parse().unwrap();
-    let error = spawn(Options { bind, ..calm() }).unwrap_err();
+    let error = spawn_emulator(Options { bind, ..calm() }).unwrap_err();
     assert!(matches!(error, ServeError::Open(_)) && error.to_string().contains("--i-know"));
-    let running = spawn(Options { bind, i_know: true, ..calm() }).unwrap();
+    let running = spawn_emulator(Options { bind, i_know: true, ..calm() }).unwrap();
     let port = running.address.port();
     let url = format!("http://127.0.0.1:{port}");
     let status = |path: &str| client().get(format!("{url}{path}")).send();
@@ -395,14 +395,14 @@ async fn a_seed_fills_a_new_cloud_only() {
     assert_eq!(stats["data"]["objects"], 60);
     let export = service.ok("GET /_emulator/export", Value::Null).await;
     drop(service);
-    let error = spawn(seeded).unwrap_err().to_string();
+    let error = spawn_emulator(seeded).unwrap_err().to_string();
     assert!(error.contains("objects=60") && error.contains("already"), "{error}");
     let file = folder.path().join("export.json");
     std::fs::write(&file, export.to_string()).unwrap();
     let copy = Service::start(Options { seed: Some(Seed::File(file)), ..calm() }).await;
     assert_eq!(copy.ok("GET /_emulator/stats", Value::Null).await["data"]["objects"], 60);
     let missing = Options { seed: Some(Seed::File(folder.path().join("none.json"))), ..calm() };
-    assert!(spawn(missing).unwrap_err().to_string().contains("none.json"));
+    assert!(spawn_emulator(missing).unwrap_err().to_string().contains("none.json"));
 }
 
 #[tokio::test]
@@ -450,7 +450,7 @@ async fn the_page_is_served_to_this_machine_under_a_policy() {
 #[tokio::test]
 async fn others_that_the_emulator_serves_do_not_get_its_page() {
     let options = Options { bind: "0.0.0.0:0".parse().unwrap(), i_know: true, ..calm() };
-    let running = serve(options).await.unwrap();
+    let running = spawn_emulator_async(options).await.unwrap();
     let base = format!("http://127.0.0.1:{}", running.address.port());
     for path in ["/", "/_emulator/console.js", "/_emulator/objects"] {
         assert_eq!(client().get(format!("{base}{path}")).send().await.unwrap().status(), 403, "{path}");

@@ -64,7 +64,7 @@ impl Slip {
         let [problem] = problems.as_slice() else {
             return vec![format!("{} errors: {problems:#?}", problems.len())];
         };
-        let place = problem.span().and_then(|span| sources.place(span));
+        let place = problem.span().and_then(|span| sources.location_of(span));
         let place = place.map_or("-".to_owned(), |place| format!("{}:{}", place.line, place.column));
         let mut outcome = vec![format!("gives: {} {place}", problem.code)];
         outcome.extend(problem.help.iter().map(|help| format!("help: {help}")));

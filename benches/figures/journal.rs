@@ -75,7 +75,7 @@ fn again(lines: &[Vec<Record>]) -> Duration {
         }
     }
     let directory = tempfile::tempdir().unwrap();
-    let identity = Identity::fresh("figures", "default", &NoChance);
+    let identity = Identity::new_random("figures", "default", &NoChance);
     let opening = Opening {
         seal: None,
         directory: directory.path(),

@@ -16,7 +16,7 @@ pub(super) struct Dependants {
 
 impl Dependants {
     /// Looks through a ledger once.
-    pub(super) fn of(ledger: &Ledger, registry: Registry) -> Self {
+    pub(super) fn from_ledger(ledger: &Ledger, registry: Registry) -> Self {
         let mut leaders: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (taken, attribute) in registry.kinds.iter().flat_map(|kind| kind.takes_along) {
             leaders.entry(taken).or_default().push(attribute);
@@ -40,7 +40,7 @@ impl Dependants {
     }
 
     /// Returns the addresses that may have lost an object together with this one.
-    pub(super) fn on(&self, id: &str) -> &[Address] {
+    pub(super) fn dependents_of(&self, id: &str) -> &[Address] {
         self.by_id.get(id).map_or(&[], Vec::as_slice)
     }
 }
@@ -91,8 +91,8 @@ mod tests {
         ] {
             ledger.entries.insert(Address::parse(address).unwrap(), entry);
         }
-        let dependants = Dependants::of(&ledger, REGISTRY);
-        let on = |id| dependants.on(id).iter().map(Address::as_str).collect::<Vec<_>>();
+        let dependants = Dependants::from_ledger(&ledger, REGISTRY);
+        let on = |id| dependants.dependents_of(id).iter().map(Address::as_str).collect::<Vec<_>>();
         assert_eq!(on("v1"), ["backup_schedule.nightly"]);
         assert_eq!(on("d1"), ["database.main.users.app"]);
         assert_eq!(on("x"), [] as [&str; 0]);

@@ -23,7 +23,7 @@ pub(super) struct World<'a> {
 impl World<'_> {
     /// Returns a live value with a secret wherever one was applied, or somebody else may have one: it stays one
     /// in whatever is made of it.
-    fn shielded(&self, entry: &Entry, name: &str, live: Value) -> Value {
+    fn mark_live_secrets(&self, entry: &Entry, name: &str, live: Value) -> Value {
         match self.registry.kind(&entry.kind).and_then(|kind| kind.attribute(name)) {
             Some(attribute) => attribute.hidden([entry.applied.get(name), None], live),
             None => live,
@@ -40,9 +40,11 @@ impl Lookup for World<'_> {
         match attribute {
             None | Some("id") => Value::Text(current.id.clone()),
             Some(name) => match self.seen.get(address) {
-                Some(object) => {
-                    self.shielded(entry, name, object.attributes.get(name).cloned().unwrap_or_default())
-                }
+                Some(object) => self.mark_live_secrets(
+                    entry,
+                    name,
+                    object.attributes.get(name).cloned().unwrap_or_default(),
+                ),
                 None => Value::Unknown(vec![address.clone()]),
             },
         }
@@ -53,8 +55,8 @@ impl Lookup for World<'_> {
         match (self.seen.get(address), self.ledger.entries.get(address)) {
             (Some(object), Some(entry)) if !id.is_unknown() => {
                 let all = object.attributes.iter();
-                let shielded =
-                    all.map(|(name, live)| (name.clone(), self.shielded(entry, name, live.clone())));
+                let shielded = all
+                    .map(|(name, live)| (name.clone(), self.mark_live_secrets(entry, name, live.clone())));
                 let mut attributes: Attributes = shielded.collect();
                 attributes.insert("id".into(), id);
                 (attributes, true)
@@ -67,7 +69,7 @@ impl Lookup for World<'_> {
 
 /// Returns the resources of which an expression reads more than the id.
 pub(super) fn looked_into(expression: &Expression) -> BTreeSet<&Address> {
-    fn collect<'a>(expression: &'a Expression, into: &mut BTreeSet<&'a Address>) {
+    fn collect_addresses<'a>(expression: &'a Expression, into: &mut BTreeSet<&'a Address>) {
         match expression {
             Expression::Reference(Reference { address, attribute: Some(_) }) => {
                 into.insert(address);
@@ -75,15 +77,15 @@ pub(super) fn looked_into(expression: &Expression) -> BTreeSet<&Address> {
             Expression::Value(_) | Expression::Reference(_) => {}
             Expression::Text(parts) | Expression::List(parts) => {
                 for part in parts {
-                    collect(part, into);
+                    collect_addresses(part, into);
                 }
             }
-            Expression::Map(map) => map.values().for_each(|part| collect(part, into)),
+            Expression::Map(map) => map.values().for_each(|part| collect_addresses(part, into)),
             Expression::Cel(cel) => into.extend(&cel.objects),
         }
     }
     let mut found = BTreeSet::new();
-    collect(expression, &mut found);
+    collect_addresses(expression, &mut found);
     found
 }
 

@@ -121,13 +121,13 @@ pub enum StepError {
 
 impl Event {
     /// Returns the event with its texts redacted.
-    pub(super) fn redacted(self, redact: &impl Fn(String) -> String) -> Self {
+    pub(super) fn redact_event(self, redact: &impl Fn(String) -> String) -> Self {
         match self {
             Self::Recovering { address, text } => Self::Recovering { address, text: redact(text) },
             Self::Progress { step, address, text } => Self::Progress { step, address, text: redact(text) },
             Self::Retrying { step, text } => Self::Retrying { step, text: redact(text) },
             Self::Failed { step, address, error } => {
-                Self::Failed { step, address, error: error.redacted(redact) }
+                Self::Failed { step, address, error: error.redact_error(redact) }
             }
             event @ (Self::Started { .. } | Self::Succeeded { .. } | Self::Skipped { .. }) => event,
         }
@@ -136,7 +136,7 @@ impl Event {
 
 impl StepError {
     /// Returns the error with its texts redacted. Those of a refusal are already.
-    pub(super) fn redacted(self, redact: &impl Fn(String) -> String) -> Self {
+    pub(super) fn redact_error(self, redact: &impl Fn(String) -> String) -> Self {
         match self {
             error @ (Self::Refused(_) | Self::Ungranted { .. } | Self::Broken(_)) => error,
             Self::Moved(text) => Self::Moved(redact(text)),
@@ -167,15 +167,15 @@ impl StepError {
     }
 
     /// Returns what it means that no request came to a known end: the service broke, where it said so.
-    pub(super) fn unanswered(reason: impl Into<String>, answer: Option<Refusal>) -> Self {
+    pub(super) fn from_unanswered(reason: impl Into<String>, answer: Option<Refusal>) -> Self {
         answer.map_or_else(|| Self::Unreachable(reason.into()), Self::Broken)
     }
 }
 
 impl Outcome {
     /// Returns the outcome with what the service said redacted.
-    pub(super) fn redacted(mut self, redact: &impl Fn(String) -> String) -> Self {
-        self.failed = self.failed.into_iter().map(|(at, error)| (at, error.redacted(redact))).collect();
+    pub(super) fn redact_outcome(mut self, redact: &impl Fn(String) -> String) -> Self {
+        self.failed = self.failed.into_iter().map(|(at, error)| (at, error.redact_error(redact))).collect();
         self.questions = self.questions.into_iter().map(redact).collect();
         self.notes = self.notes.into_iter().map(redact).collect();
         self

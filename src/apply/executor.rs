@@ -51,19 +51,19 @@ struct Ended {
 }
 
 /// Runs a plan.
-pub(super) async fn execute<C: Cloud, K: Clock, R: Random, S: Store>(
+pub(super) async fn execute_plan<C: Cloud, K: Clock, R: Random, S: Store>(
     session: &Session<'_, C, K, R, S>,
     plan: &Plan,
 ) -> Outcome {
     let run = session.context.client.random().uuid();
-    if let Err(error) = session.begin(run, plan).await {
+    if let Err(error) = session.record_run_start(run, plan).await {
         return nothing_done(plan, &error);
     }
     let mut schedule = Schedule::new(&plan.steps);
     let mut errors: BTreeMap<usize, StepError> = BTreeMap::new();
     let mut halted = false;
     let entering = Cell::new(0);
-    let (turns, going) = (turns(plan), going(plan));
+    let (turns, going) = (address_locks(plan), deletion_addresses(plan));
     let mut running = FuturesUnordered::new();
     loop {
         while !halted && !session.context.stop.get() && has_room(session, running.len(), &entering) {
@@ -84,29 +84,29 @@ pub(super) async fn execute<C: Cloud, K: Clock, R: Random, S: Store>(
             Turn::Room => continue,
             Turn::Quiet => break,
             Turn::Over => {
-                errors.extend(session.abandon(plan, &mut schedule));
+                errors.extend(session.abandon_running(plan, &mut schedule));
                 break;
             }
             Turn::Ended(ended) => ended,
         };
         session.tell_end(plan, &ended);
         match ended.result {
-            Ok(_) => schedule.done(ended.step),
+            Ok(_) => schedule.mark_done(ended.step),
             // Known before, and blocks nothing: what needs the resource is not skipped.
             Err(error @ StepError::NotKept(_)) if is_sent_again(plan, ended.step) => {
-                schedule.done(ended.step);
+                schedule.mark_done(ended.step);
                 errors.insert(ended.step, error);
             }
             Err(error) => {
                 halted |= ends_everything(&error);
-                session.skip(plan, ended.step, schedule.failed(ended.step));
+                session.emit_skipped(plan, ended.step, schedule.mark_failed(ended.step));
                 errors.insert(ended.step, error);
             }
         }
     }
-    let mut outcome = tally(plan, &schedule, errors);
+    let mut outcome = summarize_outcome(plan, &schedule, errors);
     outcome.interrupted = session.context.stop.get() && schedule.progress().contains(&Progress::Waiting);
-    session.end(run, plan, &mut outcome).await;
+    session.record_run_end(run, plan, &mut outcome).await;
     outcome
 }
 
@@ -116,7 +116,7 @@ fn has_room<C, K, R, S>(session: &Session<'_, C, K, R, S>, running: usize, enter
 
 /// Returns a lock for each address with several steps. The ledger takes one request at a time for an
 /// address, and not all of its steps wait for each other by the plan.
-fn turns(plan: &Plan) -> BTreeMap<&Address, Mutex<()>> {
+fn address_locks(plan: &Plan) -> BTreeMap<&Address, Mutex<()>> {
     let mut turns = BTreeMap::new();
     let mut seen = BTreeSet::new();
     for step in &plan.steps {
@@ -128,7 +128,7 @@ fn turns(plan: &Plan) -> BTreeMap<&Address, Mutex<()>> {
 }
 
 /// Returns the addresses that something is deleted at.
-fn going(plan: &Plan) -> BTreeSet<&Address> {
+fn deletion_addresses(plan: &Plan) -> BTreeSet<&Address> {
     let deletes = |step: &&Step| matches!(step.operation, Operation::Delete { .. });
     plan.steps.iter().filter(deletes).map(|step| &step.address).collect()
 }
@@ -146,7 +146,7 @@ fn ends_everything(error: &StepError) -> bool {
 }
 
 impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
-    async fn begin(&self, run: uuid::Uuid, plan: &Plan) -> Result<(), StepError> {
+    async fn record_run_start(&self, run: uuid::Uuid, plan: &Plan) -> Result<(), StepError> {
         let (account, unknown) =
             (&plan.base.account, self.context.journal.ledger().identity.account.is_none());
         let mut records = Vec::new();
@@ -157,12 +157,12 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let origin = self.context.origin.clone();
         records.push(Record::Begin { run, plan: plan.base.nonce, who, at, origin });
         for bookkeeping in &plan.bookkeeping {
-            records.extend(self.corrected(bookkeeping).await);
+            records.extend(self.correction_records(bookkeeping).await);
         }
         self.commit(records).await
     }
 
-    async fn corrected(&self, bookkeeping: &Bookkeeping) -> Vec<Record> {
+    async fn correction_records(&self, bookkeeping: &Bookkeeping) -> Vec<Record> {
         match bookkeeping {
             Bookkeeping::Gone(address, id) => {
                 vec![Record::Gone { op: None, address: address.clone(), id: id.clone() }]
@@ -179,7 +179,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 vec![Record::SecretRecipients { recipients: names.clone() }]
             }
             Bookkeeping::Remember(address, entry) => {
-                let known = self.current(address);
+                let known = self.current_object(address);
                 let (address, mut entry) = (address.clone(), entry.clone());
                 self.record_computed(&address, &mut entry.applied).await;
                 if known.is_none() {
@@ -206,24 +206,24 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             None => None,
         };
         let begun = self.clock().elapsed();
-        let (address, doing) = (step.address.clone(), doing(&step.operation));
-        self.tell(Event::Started { step: number, address, doing });
+        let (address, doing) = (step.address.clone(), operation_gerund(&step.operation));
+        self.emit_event(Event::Started { step: number, address, doing });
         let until = begun + Duration::from_secs(step.timeout_seconds.into());
-        let result = match self.frozen(&step.address) {
+        let result = match self.describe_unresolved_intent(&step.address) {
             Some(question) => Err(StepError::Question(question)),
-            None => self.operate(number, step, (until, going), &entrance).await,
+            None => self.run_operation(number, step, (until, going), &entrance).await,
         };
         Ended { step: number, result, took: self.clock().elapsed().saturating_sub(begun) }
     }
 
     /// Returns the open question of an address: while it stands, nothing is done there.
-    fn frozen(&self, address: &Address) -> Option<String> {
+    fn describe_unresolved_intent(&self, address: &Address) -> Option<String> {
         let ledger = self.context.journal.ledger();
         let question = ledger.questions.values().find(|question| question.intent.address == *address)?;
         Some(question.text.clone())
     }
 
-    async fn operate(
+    async fn run_operation(
         &self,
         number: usize,
         step: &Step,
@@ -243,7 +243,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             Operation::Create { desired, project, parent, remember, deposes } => {
                 let parent = parent.as_ref();
                 let wish = Wish { desired, project, parent, remember, deposes: *deposes };
-                let id = self.create(&job, &wish).await?;
+                let id = self.create_object(&job, &wish).await?;
                 if remember.let_go {
                     self.commit([Record::Forgotten { address: address.clone() }]).await?;
                 }
@@ -255,7 +255,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             }
             Operation::Delete { object, deposed: _ } => {
                 let parent = self.parent_that_stays(&job, going);
-                self.delete(&job, object, parent.as_ref()).await.map(|()| Some(object.id.clone()))
+                self.delete_object(&job, object, parent.as_ref()).await.map(|()| Some(object.id.clone()))
             }
         }
     }
@@ -280,10 +280,14 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     fn tell_end(&self, plan: &Plan, ended: &Ended) {
         let (step, planned) = (ended.step, &plan.steps[ended.step]);
         let address = planned.address.clone();
-        self.tell(match &ended.result {
+        self.emit_event(match &ended.result {
             Ok(id) => {
                 let (id, took) = (id.clone(), ended.took);
-                let done = if self.is_found(planned) { "adopted" } else { done(&planned.operation) };
+                let done = if self.is_found(planned) {
+                    "adopted"
+                } else {
+                    operation_past_tense(&planned.operation)
+                };
                 Event::Succeeded { step, address, done, id, took }
             }
             Err(error) => Event::Failed { step, address, error: error.clone() },
@@ -301,34 +305,34 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     /// Ends the steps that still run: what they wait for can not be recorded any more.
-    fn abandon(&self, plan: &Plan, schedule: &mut Schedule) -> Vec<(usize, StepError)> {
-        let Err(error) = self.standing() else { return Vec::new() };
+    fn abandon_running(&self, plan: &Plan, schedule: &mut Schedule) -> Vec<(usize, StepError)> {
+        let Err(error) = self.check_may_send() else { return Vec::new() };
         let is_running = |step: &usize| schedule.progress()[*step] == Progress::Running;
         let running: Vec<usize> = (0..plan.steps.len()).filter(is_running).collect();
         for step in &running {
             let address = plan.steps[*step].address.clone();
-            self.tell(Event::Failed { step: *step, address, error: error.clone() });
-            self.skip(plan, *step, schedule.failed(*step));
+            self.emit_event(Event::Failed { step: *step, address, error: error.clone() });
+            self.emit_skipped(plan, *step, schedule.mark_failed(*step));
         }
         running.into_iter().map(|step| (step, error.clone())).collect()
     }
 
-    fn skip(&self, plan: &Plan, failed: usize, skipped: Vec<usize>) {
+    fn emit_skipped(&self, plan: &Plan, failed: usize, skipped: Vec<usize>) {
         for step in skipped {
             let address = plan.steps[step].address.clone();
-            self.tell(Event::Skipped { step, address, because: plan.steps[failed].address.clone() });
+            self.emit_event(Event::Skipped { step, address, because: plan.steps[failed].address.clone() });
         }
     }
 
-    async fn end(&self, run: uuid::Uuid, plan: &Plan, outcome: &mut Outcome) {
-        if self.standing().is_err() {
+    async fn record_run_end(&self, run: uuid::Uuid, plan: &Plan, outcome: &mut Outcome) {
+        if self.check_may_send().is_err() {
             return;
         }
-        outcome.notes = self.sweep().await;
-        outcome.questions = self.questions();
+        outcome.notes = self.sweep_watched_creations().await;
+        outcome.questions = self.describe_ambiguous_intents();
         let lost = plan.blocks.iter().filter(|block| block.is_lost_secret_of_object());
         outcome.questions.extend(lost.map(|block| format!("{} {}", block.text, block.help)));
-        outcome.outputs = self.outputs(&plan.outputs).await;
+        outcome.outputs = self.known_outputs(&plan.outputs).await;
         add_not_kept(plan, outcome);
         let complete = outcome.failed.is_empty() && outcome.skipped.is_empty();
         let at = self.clock().now();
@@ -375,7 +379,7 @@ fn add_not_kept(plan: &Plan, outcome: &mut Outcome) {
     }
 }
 
-fn doing(operation: &Operation) -> &'static str {
+fn operation_gerund(operation: &Operation) -> &'static str {
     match operation {
         Operation::Create { deposes: true, .. } => "create replacement",
         Operation::Create { .. } => "create",
@@ -385,7 +389,7 @@ fn doing(operation: &Operation) -> &'static str {
     }
 }
 
-fn done(operation: &Operation) -> &'static str {
+fn operation_past_tense(operation: &Operation) -> &'static str {
     match operation {
         Operation::Create { deposes: true, .. } => "replaced",
         Operation::Create { .. } => "created",
@@ -397,7 +401,7 @@ fn done(operation: &Operation) -> &'static str {
 /// The outcome when not even the start could be recorded.
 fn nothing_done(plan: &Plan, error: &StepError) -> Outcome {
     let first = plan.steps.first().map(|step| &step.address);
-    let first = first.or_else(|| plan.bookkeeping.iter().find_map(corrects));
+    let first = first.or_else(|| plan.bookkeeping.iter().find_map(corrected_address));
     let mut skipped: Vec<Address> = plan.steps.iter().map(|step| step.address.clone()).collect();
     skipped.sort_unstable();
     skipped.dedup();
@@ -406,7 +410,7 @@ fn nothing_done(plan: &Plan, error: &StepError) -> Outcome {
     Outcome { failed, skipped, ..Outcome::default() }
 }
 
-fn corrects(bookkeeping: &Bookkeeping) -> Option<&Address> {
+fn corrected_address(bookkeeping: &Bookkeeping) -> Option<&Address> {
     match bookkeeping {
         Bookkeeping::Gone(address, _)
         | Bookkeeping::Remember(address, _)
@@ -417,7 +421,7 @@ fn corrects(bookkeeping: &Bookkeeping) -> Option<&Address> {
 }
 
 /// Sums steps up by resource: failed if one failed, else skipped if one did not run, else done.
-fn tally(plan: &Plan, schedule: &Schedule, mut errors: BTreeMap<usize, StepError>) -> Outcome {
+fn summarize_outcome(plan: &Plan, schedule: &Schedule, mut errors: BTreeMap<usize, StepError>) -> Outcome {
     let mut worst: BTreeMap<&Address, (u8, Option<StepError>)> = BTreeMap::new();
     for (number, step) in plan.steps.iter().enumerate() {
         let rank = match schedule.progress()[number] {

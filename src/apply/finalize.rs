@@ -18,7 +18,7 @@ use crate::model::value::Value;
 impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// The closing sweep: asks about every watched creation whose object has turned up, and lets go of
     /// those that were watched long enough. Returns what could not be looked into.
-    pub(super) async fn sweep(&self) -> Vec<String> {
+    pub(super) async fn sweep_watched_creations(&self) -> Vec<String> {
         let watched: Vec<Intent> = self.context.journal.ledger().watched.values().cloned().collect();
         let now = self.clock().now();
         let mut notes = Vec::new();
@@ -41,22 +41,29 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     /// Returns every open question, with the ways to answer it.
-    pub(super) fn questions(&self) -> Vec<String> {
+    pub(super) fn describe_ambiguous_intents(&self) -> Vec<String> {
         let ledger = self.context.journal.ledger();
-        ledger.questions.keys().filter_map(|op| ambiguous_intent::told(&ledger, *op)).collect()
+        ledger
+            .questions
+            .keys()
+            .filter_map(|op| ambiguous_intent::describe_ambiguous_intent(&ledger, *op))
+            .collect()
     }
 
     /// Returns the outputs whose values are known now.
-    pub(super) async fn outputs(&self, planned: &BTreeMap<Name, Expression>) -> BTreeMap<Name, Value> {
+    pub(super) async fn known_outputs(
+        &self,
+        planned: &BTreeMap<Name, Expression>,
+    ) -> BTreeMap<Name, Value> {
         let mut outputs = BTreeMap::new();
         for (name, expression) in planned {
-            if let Ok(value) = self.value(expression).await
+            if let Ok(value) = self.evaluate_expression(expression).await
                 && !value.is_unknown()
             {
                 // A reference alone is the service's text; anything else is the configuration's, too.
                 let redact = |text: &str| self.context.client.redact(text);
                 let is_live = matches!(expression, Expression::Reference(_));
-                outputs.insert(name.clone(), if is_live { value.redacted(&redact) } else { value });
+                outputs.insert(name.clone(), if is_live { value.to_redacted(&redact) } else { value });
             }
         }
         outputs

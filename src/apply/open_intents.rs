@@ -11,7 +11,7 @@ use super::protocol::resolve_intent::Found;
 use super::run_state::Session;
 use super::step::{Job, Scope, Target};
 use super::steps::delete::check_certificate;
-use super::steps::update::{Stand, UNSEEN, recorded, stand};
+use super::steps::update::{Stand, UNSEEN, call_progress, prepared_from_intent};
 use super::steps::wait;
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::record::ClosedOutcome;
@@ -36,7 +36,7 @@ const PATIENCE: u32 = 4;
 
 impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// Resolves every open intent, oldest first. Whoever recorded them is dead: the ledger's lock says so.
-    pub(super) async fn recover(&self) -> Result<(), StepError> {
+    pub(super) async fn resolve_open_intents(&self) -> Result<(), StepError> {
         let mut open: Vec<Intent> = self.context.journal.ledger().intents.values().cloned().collect();
         open.sort_by_key(|intent| (intent.at, intent.op));
         let begun = self.clock().elapsed();
@@ -57,7 +57,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         {
             // A late old call can undo a newer one: what the object shows now proves nothing.
             let why = format!("{call} of {id}: {MAY_STILL_COME}");
-            return Err(self.ask(intent, Vec::new(), &why).await);
+            return Err(self.record_ambiguous_intent(intent, Vec::new(), &why).await);
         }
         let what = match &intent.action {
             IntentAction::Create { .. } => "what came of a creation",
@@ -65,7 +65,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             IntentAction::Delete { .. } => "what came of a deletion",
         };
         let text = format!("looking up {what} whose answer was never recorded");
-        self.tell(Event::Recovering { address: intent.address.clone(), text });
+        self.emit_event(Event::Recovering { address: intent.address.clone(), text });
         let usual = kind.estimate.create.max(kind.estimate.update).max(kind.estimate.delete);
         let patience = Duration::from_secs(u64::from(usual.max(15)) * u64::from(PATIENCE));
         let wait = self.wait_for(kind, intent, begun).await?;
@@ -91,7 +91,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ) -> Result<Duration, StepError> {
         let since_begun = self.clock().elapsed().saturating_sub(begun);
         let age = wall_age(intent.at, self.clock().now());
-        let wait = remaining(self.context.bounds, age, since_begun);
+        let wait = remaining_bounds(self.context.bounds, age, since_begun);
         let IntentAction::Create { server_date: Some(date), .. } = &intent.action else { return Ok(wait) };
         if !wait.is_zero() {
             return Ok(wait);
@@ -99,20 +99,20 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         // This machine's clock says that it is long ago: the service's must agree.
         let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
         let (_, now) = self.list_stable(kind, &scope).await?;
-        let age = now.and_then(|now| wall_age(parsed(date)?, parsed(&now)?));
+        let age = now.and_then(|now| wall_age(parse_http_date(date)?, parse_http_date(&now)?));
         let since_begun = self.clock().elapsed().saturating_sub(begun);
-        Ok(age.map_or(wait, |age| remaining(self.context.bounds, Some(age), since_begun)))
+        Ok(age.map_or(wait, |age| remaining_bounds(self.context.bounds, Some(age), since_begun)))
     }
 
     async fn recover_creation(&self, job: &Job<'_>, intent: &Intent) -> Result<(), StepError> {
-        match self.find(job.kind, intent).await? {
+        match self.find_created_object(job.kind, intent).await? {
             Found::Bound(owned, _) => {
-                self.progress(job, format!("it made {}, which is bound now", owned.id));
+                self.emit_progress(job, format!("it made {}, which is bound now", owned.id));
                 Ok(())
             }
             Found::Absent => {
                 self.close(intent, ClosedOutcome::PresumedAbsent).await?;
-                self.progress(job, "it made nothing".to_owned());
+                self.emit_progress(job, "it made nothing".to_owned());
                 Ok(())
             }
         }
@@ -127,21 +127,21 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ) -> Result<(), StepError> {
         let key = ObjectKey { kind: intent.kind.clone(), parent: intent.parent.clone(), id: id.clone() };
         let place = Target { key, project: intent.project.clone() };
-        let object = match self.rested(job, &place).await {
+        let object = match self.read_when_stable(job, &place).await {
             Ok(object) => Some(object),
             // The plan sees for itself that it is gone, or not at rest.
             Err(StepError::Moved(_) | StepError::Unsettled(_)) => None,
             Err(error) => return Err(error),
         };
         let arrived = job.kind.call(call).zip(object).is_some_and(|(call, object)| {
-            let step = recorded(call, before, target);
-            stand(job.kind, &step, &Attributes::new(), &object, &self.secret_key()) == Stand::There
+            let step = prepared_from_intent(call, before, target);
+            call_progress(job.kind, &step, &Attributes::new(), &object, &self.secret_key()) == Stand::There
         });
         if arrived {
-            self.progress(job, format!("{call} had its effect"));
-            self.commit(self.done(job, intent, target)).await
+            self.emit_progress(job, format!("{call} had its effect"));
+            self.commit(self.completed_call_records(job, intent, target)).await
         } else {
-            self.progress(job, format!("{call} had no effect, or another one since"));
+            self.emit_progress(job, format!("{call} had no effect, or another one since"));
             self.presume_absent(intent, &format!("{call} of {id}: {UNSEEN}")).await
         }
     }
@@ -152,20 +152,20 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         intent: &Intent,
         object: &Owned,
     ) -> Result<(), StepError> {
-        let target = Target::of(job.kind, object);
+        let target = Target::from_owned(job.kind, object);
         let live = self.get(&target.key).await?;
         if live.as_ref().is_none_or(|live| wait::is_leaving(job.kind, live)) {
-            self.gone(job, &target).await?;
-            self.progress(job, format!("{} is gone", object.id));
+            self.wait_until_gone(job, &target).await?;
+            self.emit_progress(job, format!("{} is gone", object.id));
             return self.record_gone(job, Some(intent), object).await;
         }
         if let Some(Err(_)) = live.map(|live| check_certificate(object, &live)) {
-            self.progress(job, format!("{} is another object now", object.id));
+            self.emit_progress(job, format!("{} is another object now", object.id));
         }
-        self.progress(job, format!("{} was not deleted", object.id));
+        self.emit_progress(job, format!("{} was not deleted", object.id));
         if intent.foreign {
             let why = format!("deletion of {}: {MAY_STILL_COME}", object.id);
-            return Err(self.ask(intent, Vec::new(), &why).await);
+            return Err(self.record_ambiguous_intent(intent, Vec::new(), &why).await);
         }
         self.presume_absent(intent, &format!("deletion of {}: {STILL_THERE}", object.id)).await
     }
@@ -177,7 +177,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// The question, once it is recorded; or when the ledger cannot be written.
     pub(super) async fn presume_absent(&self, intent: &Intent, why: &str) -> Result<(), StepError> {
         if self.context.strict {
-            return Err(self.ask(intent, Vec::new(), why).await);
+            return Err(self.record_ambiguous_intent(intent, Vec::new(), why).await);
         }
         self.close(intent, ClosedOutcome::PresumedAbsent).await
     }
@@ -188,7 +188,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 /// It left within the bound of sending after its intent was recorded, and before its sender died,
 /// which was before this recovery began: either gives an end of the waiting, and the earlier counts.
 /// An age is only believed when it is a whole one: a clock that was set back shows none.
-fn remaining(bounds: Bounds, age: Option<Duration>, since_begun: Duration) -> Duration {
+fn remaining_bounds(bounds: Bounds, age: Option<Duration>, since_begun: Duration) -> Duration {
     let full = bounds.effect + bounds.listing;
     let by_death = full.saturating_sub(since_begun);
     match age {
@@ -204,7 +204,7 @@ fn wall_age(then: Timestamp, now: Timestamp) -> Option<Duration> {
 }
 
 /// Reads the `Date` of an HTTP answer.
-fn parsed(date: &str) -> Option<Timestamp> {
+fn parse_http_date(date: &str) -> Option<Timestamp> {
     jiff::fmt::rfc2822::parse(date).ok().map(|zoned| zoned.timestamp())
 }
 
@@ -233,7 +233,7 @@ mod tests {
             (None, 70, 0),
         ] {
             assert_eq!(
-                remaining(BOUNDS, age.map(secs), secs(since_begun)),
+                remaining_bounds(BOUNDS, age.map(secs), secs(since_begun)),
                 secs(wait),
                 "{age:?} {since_begun}"
             );
@@ -250,8 +250,8 @@ mod tests {
 
     #[test]
     fn reads_the_date_of_an_answer() {
-        let date = parsed("Sat, 21 Nov 2026 12:00:05 GMT").unwrap();
+        let date = parse_http_date("Sat, 21 Nov 2026 12:00:05 GMT").unwrap();
         assert_eq!(date.to_string(), "2026-11-21T12:00:05Z");
-        assert_eq!(parsed("yesterday"), None);
+        assert_eq!(parse_http_date("yesterday"), None);
     }
 }

@@ -123,7 +123,7 @@ mod tests {
     }
 
     fn secret(text: &str) -> Expression {
-        Expression::Value(Value::Secret(Secret::new(text).named("vars.s")))
+        Expression::Value(Value::Secret(Secret::new(text).named_after("vars.s")))
     }
 
     fn text(parts: &[Expression]) -> Expression {
@@ -144,7 +144,7 @@ mod tests {
 
     fn sealed(value: &Value) -> Value {
         match value {
-            Value::Secret(secret) => Value::Secret(secret.seal(&KEY)),
+            Value::Secret(secret) => Value::Secret(secret.to_planned(&KEY)),
             Value::Map(map) => {
                 Value::Map(map.iter().map(|(key, part)| (key.clone(), sealed(part))).collect())
             }
@@ -188,7 +188,7 @@ mod tests {
     }
 
     fn cel(source: &str, s: &str) -> Expression {
-        let vars = Value::Map([("s".into(), Value::Secret(Secret::new(s).named("vars.s")))].into());
+        let vars = Value::Map([("s".into(), Value::Secret(Secret::new(s).named_after("vars.s")))].into());
         Expression::Cel(
             Cel {
                 source: source.to_owned(),

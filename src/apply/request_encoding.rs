@@ -29,7 +29,7 @@ pub(super) fn create_body(kind: &Kind, values: &Attributes) -> Result<Body, Unse
     for attribute in kind.attributes.iter().filter(|attribute| attribute.at_creation) {
         match values.get(attribute.name) {
             None | Some(Value::Null) => {}
-            Some(value) => put((&mut body, &mut secrets), attribute, attribute.wire, value)?,
+            Some(value) => write_attribute((&mut body, &mut secrets), attribute, attribute.wire, value)?,
         }
     }
     // What is there once, or off, is made by switching it on.
@@ -54,7 +54,7 @@ pub(super) fn call_body(
         let Some(field) = body_field(attribute, call) else { continue };
         let value = targets.get(attribute.name).cloned().or_else(|| standing(attribute.name));
         if let Some(value) = value {
-            put((&mut body, &mut secrets), attribute, field, &or_default(attribute, value))?;
+            write_attribute((&mut body, &mut secrets), attribute, field, &or_default(attribute, value))?;
         }
     }
     let holds = |name: &str, wanted: Literal| {
@@ -71,17 +71,17 @@ pub(super) fn call_body(
 }
 
 /// Writes an attribute into a body: a record without a field of its own key by key.
-fn put(
+fn write_attribute(
     (body, secrets): (&mut Map<String, Json>, &mut SentSecrets),
     attribute: &Attribute,
     field: &str,
     value: &Value,
 ) -> Result<(), Unsendable> {
     if attribute.spread.is_empty() {
-        body.insert(field.to_owned(), sent(attribute, value, secrets)?);
+        body.insert(field.to_owned(), request_value(attribute, value, secrets)?);
         return Ok(());
     }
-    let opened = value.opened();
+    let opened = value.expose_secrets();
     let Value::Map(map) = opened.as_ref() else { return Ok(()) };
     for (key, field) in attribute.spread {
         if let Some(part) = map.get(*key) {
@@ -111,7 +111,11 @@ fn or_default(attribute: &Attribute, value: Value) -> Value {
     }
 }
 
-fn sent(attribute: &Attribute, value: &Value, secrets: &mut SentSecrets) -> Result<Json, Unsendable> {
+fn request_value(
+    attribute: &Attribute,
+    value: &Value,
+    secrets: &mut SentSecrets,
+) -> Result<Json, Unsendable> {
     note_texts(attribute, value, secrets);
     let labelled = match (attribute.ty, value.as_text()) {
         (Type::Labelled(labels), Some(text)) => labels.iter().find(|(label, _)| *label == text),
@@ -137,32 +141,32 @@ fn note_texts(attribute: &Attribute, value: &Value, secrets: &mut SentSecrets) {
 
 /// Returns what the object of a creation must show: the attributes that were sent, that lists carry,
 /// and that are no secrets. Only what a list shows can be compared when an answer was lost.
-pub(super) fn expected(kind: &Kind, values: &Attributes) -> Attributes {
+pub(super) fn expected_attributes(kind: &Kind, values: &Attributes) -> Attributes {
     kind.attributes
         .iter()
         .filter(|attribute| attribute.at_creation && attribute.listed && attribute.is_readable())
         .filter(|attribute| !attribute.secret)
         .filter_map(|attribute| Some((attribute, values.get(attribute.name)?)))
         .filter(|(_, value)| !matches!(value, Value::Null) && !value.is_secret())
-        .map(|(attribute, value)| (attribute.name.into(), recorded(attribute, value)))
+        .map(|(attribute, value)| (attribute.name.into(), intent_value(attribute, value)))
         .collect()
 }
 
 /// Returns what an intent records of a value that was sent.
-fn recorded(attribute: &Attribute, value: &Value) -> Value {
+fn intent_value(attribute: &Attribute, value: &Value) -> Value {
     match (attribute.ty, value) {
         // Ids of one catalog come as numbers here and as text there.
         (Type::Catalog(_), Value::Text(text)) => {
             text.parse().map_or_else(|_| value.clone(), Value::Integer)
         }
         (Type::Catalog(_), _) => value.clone(),
-        (ty, value) => meaning::canonical(&ty, value),
+        (ty, value) => meaning::to_canonical(&ty, value),
     }
 }
 
 /// Returns the attribute that tells the objects of a kind apart best: the first that must be written
 /// and that lists show. Two objects that differ in it cannot come of the same request.
-pub(super) fn distinguishing(kind: &Kind) -> Option<&'static Attribute> {
+pub(super) fn distinguishing_attribute(kind: &Kind) -> Option<&'static Attribute> {
     kind.attributes.iter().find(|attribute| {
         attribute.presence == Presence::Required && attribute.listed && attribute.at_creation
     })
@@ -176,30 +180,30 @@ pub(super) fn gives_ids(kind: &Kind) -> bool {
 
 /// Returns the first attribute that an object shows otherwise than it was sent. What the object does
 /// not show at all says nothing: answers may leave fields out.
-pub(super) fn unlike<'a>(kind: &Kind, sent: &'a Attributes, object: &Object) -> Option<&'a Name> {
+pub(super) fn first_mismatch<'a>(kind: &Kind, sent: &'a Attributes, object: &Object) -> Option<&'a Name> {
     sent.iter()
         .find(|(name, value)| {
             let Some(attribute) = kind.attribute(name) else { return false };
             let live = object.attributes.get(*name).filter(|live| !matches!(live, Value::Null));
-            live.is_some_and(|live| !same(attribute, value, live))
+            live.is_some_and(|live| !is_equivalent(attribute, value, live))
         })
         .map(|(name, _)| name)
 }
 
 /// Tells whether two values of an attribute mean the same to the service.
-pub(super) fn same(attribute: &Attribute, one: &Value, other: &Value) -> bool {
+pub(super) fn is_equivalent(attribute: &Attribute, one: &Value, other: &Value) -> bool {
     meaning::same_of(attribute, one, other)
 }
 
 /// Tells the same across a secret's two forms, by the ledger's key.
 pub(super) fn same_sealed(attribute: &Attribute, one: &Value, other: &Value, key: &FingerprintKey) -> bool {
-    let comparable = |value| canonical(attribute, &seal(attribute, value, key));
-    alike(&comparable(one), &comparable(other), key)
+    let comparable = |value| canonical_value(attribute, &fingerprint_value(attribute, value, key));
+    is_equal_by_fingerprint(&comparable(one), &comparable(other), key)
 }
 
 /// Tells whether two values are the same, as far as their seals tell. One without a fingerprint, of a plan that was
 /// made before there was a ledger, only says that something is there.
-pub(super) fn alike(one: &Value, other: &Value, key: &FingerprintKey) -> bool {
+pub(super) fn is_equal_by_fingerprint(one: &Value, other: &Value, key: &FingerprintKey) -> bool {
     match (one, other) {
         (Value::Secret(one), Value::Secret(other)) => {
             let prints = one.fingerprint(key).zip(other.fingerprint(key));
@@ -210,11 +214,14 @@ pub(super) fn alike(one: &Value, other: &Value, key: &FingerprintKey) -> bool {
             prints.is_none_or(|(one, other)| is_same_fingerprint(&one, &other))
         }
         (Value::Map(one), Value::Map(other)) => {
-            let same = |(name, part)| other.get(name).is_some_and(|other| alike(part, other, key));
+            let same = |(name, part)| {
+                other.get(name).is_some_and(|other| is_equal_by_fingerprint(part, other, key))
+            };
             one.len() == other.len() && one.iter().all(same)
         }
         (Value::List(one), Value::List(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| alike(one, other, key))
+            one.len() == other.len()
+                && one.iter().zip(other).all(|(one, other)| is_equal_by_fingerprint(one, other, key))
         }
         (one, other) => one == other,
     }
@@ -234,39 +241,39 @@ pub(super) fn keep_own(kind: &Kind, changed: &mut Attributes, before: &Attribute
 }
 
 /// Writes a value in the one form that values of its attribute are compared in.
-fn canonical(attribute: &Attribute, value: &Value) -> Value {
+fn canonical_value(attribute: &Attribute, value: &Value) -> Value {
     let value = or_default(attribute, value.clone());
-    if meaning::is_unset(&value) { Value::Null } else { meaning::meaning(&attribute.ty, &value) }
+    if meaning::is_unset(&value) { Value::Null } else { meaning::to_comparable(&attribute.ty, &value) }
 }
 
 /// Returns values as the ledger remembers them: secrets by fingerprint only, nothing that is not set.
-pub(super) fn sealed(kind: &Kind, values: &Attributes, key: &FingerprintKey) -> Attributes {
+pub(super) fn fingerprint_secrets(kind: &Kind, values: &Attributes, key: &FingerprintKey) -> Attributes {
     values
         .iter()
         .filter(|(_, value)| !matches!(value, Value::Null))
         .map(|(name, value)| match kind.attribute(name) {
-            Some(attribute) => (name.clone(), seal(attribute, value, key)),
+            Some(attribute) => (name.clone(), fingerprint_value(attribute, value, key)),
             None => (name.clone(), seal_parts(value, key)),
         })
         .collect()
 }
 
 /// Returns a value without any secret's text.
-pub(super) fn seal(attribute: &Attribute, value: &Value, key: &FingerprintKey) -> Value {
+pub(super) fn fingerprint_value(attribute: &Attribute, value: &Value, key: &FingerprintKey) -> Value {
     match value {
-        Value::Text(text) if attribute.secret => Value::Secret(Secret::new(text.as_str()).record(key)),
+        Value::Text(text) if attribute.secret => Value::Secret(Secret::new(text.as_str()).to_recorded(key)),
         value => seal_parts(value, key),
     }
 }
 
 /// Returns a value without any secret's text, wherever in it that is.
 pub(super) fn seal_parts(value: &Value, key: &FingerprintKey) -> Value {
-    value.map_secrets(&|secret| secret.record(key))
+    value.map_secrets(&|secret| secret.to_recorded(key))
 }
 
 /// Returns values as `Merged` and intents tell them: as `sealed`, but with `Null` where one is reset.
 pub(super) fn sealed_all(kind: &Kind, values: &Attributes, key: &FingerprintKey) -> Attributes {
-    let mut sealed = sealed(kind, values, key);
+    let mut sealed = fingerprint_secrets(kind, values, key);
     for (name, _) in values.iter().filter(|(_, value)| matches!(value, Value::Null)) {
         sealed.insert(name.clone(), Value::Null);
     }
@@ -297,7 +304,7 @@ pub(super) fn calls_between(
 }
 
 /// Returns what the ledger remembers of a resource besides its objects.
-pub(super) fn remembered(
+pub(super) fn ledger_entry(
     job: &Job<'_>,
     parent: Option<&Address>,
     applied: Attributes,
@@ -322,7 +329,7 @@ pub(super) fn remembered(
 }
 
 /// Says that a value is missing.
-pub(super) fn unsendable(Unsendable(name): Unsendable) -> StepError {
+pub(super) fn missing_value_error(Unsendable(name): Unsendable) -> StepError {
     StepError::Failed(format!("the value of {name} is not at hand: a secret's text, or what it waits for"))
 }
 

@@ -17,14 +17,14 @@ use crate::plan::model::change::Plan;
 ///
 /// # Errors
 /// When the service cannot be read or the ledger not be written.
-pub async fn recover<C: Cloud, K: Clock, R: Random, S: Store>(
+pub async fn resolve_open_intents<C: Cloud, K: Clock, R: Random, S: Store>(
     context: &Context<'_, C, K, R, S>,
 ) -> Result<(), StepError> {
     let session = Session::new(context, None);
     // It only reads and records, so it can be dropped anywhere.
-    match select(pin!(session.recover()), pin!(context.journal.keep())).await {
+    match select(pin!(session.resolve_open_intents()), pin!(context.journal.keep_lease())).await {
         Either::Left((result, _)) => {
-            result.map_err(|error| error.redacted(&|text| context.client.redact(&text)))
+            result.map_err(|error| error.redact_error(&|text| context.client.redact(&text)))
         }
         Either::Right((lost, _)) => session.cut_off(&lost),
     }
@@ -37,6 +37,6 @@ pub async fn run<C: Cloud, K: Clock, R: Random, S: Store>(
     plan: &Plan,
 ) -> Outcome {
     let session = Session::new(context, Some(plan));
-    let outcome = session.kept(executor::execute(&session, plan)).await;
-    outcome.redacted(&|text| context.client.redact(&text))
+    let outcome = session.run_under_lease(executor::execute_plan(&session, plan)).await;
+    outcome.redact_outcome(&|text| context.client.redact(&text))
 }

@@ -48,7 +48,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
     pub(super) fn new(context: &'a Context<'a, C, K, R, S>, plan: Option<&Plan>) -> Self {
         let (dependants, baselines) = {
             let ledger = context.journal.ledger();
-            (Dependants::of(&ledger, context.client.registry()), Baselines::knowing(&ledger))
+            (Dependants::from_ledger(&ledger, context.client.registry()), Baselines::from_ledger(&ledger))
         };
         Self {
             context,
@@ -68,15 +68,15 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
     }
 
     /// Tells of an event, without the secrets that the service may have repeated.
-    pub(super) fn tell(&self, event: Event) {
-        (self.context.tell)(event.redacted(&|text| self.context.client.redact(&text)));
+    pub(super) fn emit_event(&self, event: Event) {
+        (self.context.tell)(event.redact_event(&|text| self.context.client.redact(&text)));
     }
 
     /// Tells of a step's progress; an intent of an earlier run has no step to tell of.
-    pub(super) fn progress(&self, job: &Job<'_>, text: String) {
+    pub(super) fn emit_progress(&self, job: &Job<'_>, text: String) {
         match job.step {
-            Some(step) => self.tell(Event::Progress { step, address: job.address.clone(), text }),
-            None => self.tell(Event::Recovering { address: job.address.clone(), text }),
+            Some(step) => self.emit_event(Event::Progress { step, address: job.address.clone(), text }),
+            None => self.emit_event(Event::Recovering { address: job.address.clone(), text }),
         }
     }
 
@@ -92,7 +92,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
     }
 
     /// Returns the object that an address owns.
-    pub(super) fn current(&self, address: &Address) -> Option<Owned> {
+    pub(super) fn current_object(&self, address: &Address) -> Option<Owned> {
         self.context.journal.ledger().entries.get(address)?.current.clone()
     }
 
@@ -103,13 +103,13 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
 
     /// Records an intent, and returns it once it is durable: only then may its request leave. There is
     /// one at a time for each address.
-    pub(super) async fn intend(
+    pub(super) async fn record_intent(
         &self,
         job: &Job<'_>,
         scope: Scope,
         action: IntentAction,
     ) -> Result<Armed, StepError> {
-        self.standing()?;
+        self.check_may_send()?;
         let since = self.clock().elapsed();
         let intent = Intent {
             op: self.context.client.random().uuid(),
@@ -143,11 +143,11 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
     /// Records that a request did not leave, and tells whether another may.
     pub(super) async fn not_sent(&self, intent: &Intent) -> Result<(), StepError> {
         self.close(intent, ClosedOutcome::NotSent).await?;
-        self.standing()
+        self.check_may_send()
     }
 
     /// Waits until a request whose outcome is unknown has had its effect and shows it, or never will.
-    pub(super) async fn outlast(&self, settled: bool) {
+    pub(super) async fn wait_until_visible(&self, settled: bool) {
         let bounds = self.context.bounds;
         let wait = if settled { bounds.listing } else { bounds.effect + bounds.listing };
         self.clock().sleep(wait).await;
@@ -159,7 +159,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
     }
 
     /// Remembers that a resource's object begins to change: it must come to rest again.
-    pub(super) fn stirs(&self, address: &Address) {
+    pub(super) fn mark_changing(&self, address: &Address) {
         self.at_rest.borrow_mut().remove(address);
     }
 
@@ -168,7 +168,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
     }
 
     /// Keeps an object at rest for the expressions that look into it.
-    pub(super) fn notice(&self, address: &Address, object: Object) {
+    pub(super) fn store_ready_object(&self, address: &Address, object: Object) {
         self.is_at_rest(address);
         if self.looked_into.contains(address) {
             self.seen.borrow_mut().insert(address.clone(), object);
@@ -176,7 +176,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
     }
 
     /// Forgets an object that is gone.
-    pub(super) fn overlook(&self, address: &Address) {
+    pub(super) fn drop_object(&self, address: &Address) {
         self.seen.borrow_mut().remove(address);
     }
 
@@ -204,7 +204,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
         for (name, expression) in desired {
             let value = match expression {
                 // The ledger has more of a computed value than the plan: the fingerprint of what it gave.
-                Expression::Value(value) if value.is_derived() => match self.applied(address, name) {
+                Expression::Value(value) if value.is_derived() => match self.last_applied(address, name) {
                     Some(applied) if applied == *value => applied,
                     _ => self.evaluate(address, name, expression).await?,
                 },
@@ -223,7 +223,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
     pub(super) async fn record_computed(&self, address: &Address, applied: &mut Attributes) {
         for (name, value) in applied.iter_mut().filter(|(_, value)| value.is_derived()) {
             let planned = Expression::Value(value.clone());
-            *value = match self.applied(address, name) {
+            *value = match self.last_applied(address, name) {
                 Some(applied) if applied == *value => applied,
                 _ => match self.evaluate(address, name, &planned).await {
                     Ok(computed) => request_encoding::seal_parts(&computed, &self.secret_key()),
@@ -234,7 +234,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
     }
 
     /// Returns what was last applied of an attribute.
-    fn applied(&self, address: &Address, name: &Name) -> Option<Value> {
+    fn last_applied(&self, address: &Address, name: &Name) -> Option<Value> {
         self.context.journal.ledger().entries.get(address)?.applied.get(name).cloned()
     }
 
@@ -248,7 +248,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
     ) -> Result<Value, StepError> {
         let configured = planned.is_secret().then(|| (self.context.secrets)(address, name)).flatten();
         let expression = configured.as_ref().unwrap_or(planned);
-        let value = self.value(expression).await?;
+        let value = self.evaluate_expression(expression).await?;
         if let Some(first) = value.waits_for().first() {
             let text = format!("{name} waits for {first}, which has no object");
             return Err(StepError::Failed(text));
@@ -265,7 +265,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
     }
 
     /// Computes an expression, reading the objects that it looks into.
-    pub(super) async fn value(&self, expression: &Expression) -> Result<Value, StepError> {
+    pub(super) async fn evaluate_expression(&self, expression: &Expression) -> Result<Value, StepError> {
         for address in looked_into(expression) {
             self.look_at(address).await?;
         }
@@ -286,7 +286,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
         if self.seen.borrow().get(address).is_some_and(enough) {
             return Ok(());
         }
-        match self.get(&Target::of(kind, &owned).key).await? {
+        match self.get(&Target::from_owned(kind, &owned).key).await? {
             Some(object) => {
                 self.seen.borrow_mut().insert(address.clone(), object);
                 Ok(())
@@ -301,8 +301,8 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
     }
 
     /// Returns what the ledger may remember of values.
-    pub(super) fn sealed(&self, kind: &Kind, values: &Attributes) -> Attributes {
-        request_encoding::sealed(kind, values, &self.secret_key())
+    pub(super) fn fingerprint_secrets(&self, kind: &Kind, values: &Attributes) -> Attributes {
+        request_encoding::fingerprint_secrets(kind, values, &self.secret_key())
     }
 }
 
@@ -319,7 +319,7 @@ fn with_what_stays(planned: &Expression, value: Value) -> Value {
         Expression::Value(Value::Map(map)) => map.iter().for_each(|(key, part)| add(key, part)),
         Expression::Map(map) => {
             for (key, part) in map {
-                if let Some(part) = part.known() {
+                if let Some(part) = part.known_value() {
                     add(key, part);
                 }
             }

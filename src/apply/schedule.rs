@@ -43,7 +43,7 @@ impl Schedule {
     /// be met: such a step is never handed out.
     #[must_use]
     pub fn new(steps: &[Step]) -> Self {
-        let (first, followers) = followers(steps);
+        let (first, followers) = index_followers(steps);
         let mut remaining: Vec<u64> = vec![0; steps.len()];
         for (number, step) in steps.iter().enumerate().rev() {
             let behind = followers[first[number]..first[number + 1]].iter();
@@ -70,7 +70,7 @@ impl Schedule {
     }
 
     /// Says that a step is done: what needs it comes nearer.
-    pub fn done(&mut self, step: usize) {
+    pub fn mark_done(&mut self, step: usize) {
         self.progress[step] = Progress::Done;
         for at in self.first[step]..self.first[step + 1] {
             let follower = self.followers[at];
@@ -83,7 +83,7 @@ impl Schedule {
 
     /// Says that a step failed, and returns every step that is skipped because of it, each once over
     /// the schedule's whole life, in the order of their numbers.
-    pub fn failed(&mut self, step: usize) -> Vec<usize> {
+    pub fn mark_failed(&mut self, step: usize) -> Vec<usize> {
         self.progress[step] = Progress::Failed;
         let mut skipped = Vec::new();
         let mut front = vec![step];
@@ -108,7 +108,7 @@ impl Schedule {
 }
 
 /// Turns "comes after" around, in two flat lists.
-fn followers(steps: &[Step]) -> (Vec<usize>, Vec<usize>) {
+fn index_followers(steps: &[Step]) -> (Vec<usize>, Vec<usize>) {
     let legal = |number: usize, need: usize| need < number;
     let mut first = vec![0; steps.len() + 1];
     for (number, step) in steps.iter().enumerate() {
@@ -161,7 +161,7 @@ mod tests {
             [Some(1), Some(0), Some(3)]
         );
         assert_eq!(schedule.next_step(), None);
-        schedule.done(1);
+        schedule.mark_done(1);
         assert_eq!(schedule.next_step(), Some(2));
     }
 
@@ -170,9 +170,9 @@ mod tests {
         let steps = [step(1, &[]), step(1, &[0]), step(1, &[1]), step(1, &[]), step(1, &[2, 3])];
         let mut schedule = Schedule::new(&steps);
         assert_eq!(schedule.next_step(), Some(0));
-        assert_eq!(schedule.failed(0), [1, 2, 4]);
+        assert_eq!(schedule.mark_failed(0), [1, 2, 4]);
         assert_eq!(schedule.next_step(), Some(3));
-        assert_eq!(schedule.failed(3), [] as [usize; 0]);
+        assert_eq!(schedule.mark_failed(3), [] as [usize; 0]);
         assert_eq!(schedule.progress()[4], Progress::Skipped(0));
         assert_eq!(schedule.next_step(), None);
     }
@@ -181,7 +181,7 @@ mod tests {
     fn a_need_that_points_forward_is_never_met() {
         let mut schedule = Schedule::new(&[step(1, &[1]), step(1, &[]), step(1, &[2])]);
         assert_eq!(schedule.next_step(), Some(1));
-        schedule.done(1);
+        schedule.mark_done(1);
         assert_eq!(schedule.next_step(), None);
     }
 
@@ -228,13 +228,13 @@ mod tests {
                 let step = running.swap_remove(usize::from(which) % running.len());
                 settled[step] += 1;
                 if fails && which % 4 == 0 {
-                    for skipped in schedule.failed(step) {
+                    for skipped in schedule.mark_failed(step) {
                         settled[skipped] += 1;
                         prop_assert_eq!(schedule.progress()[skipped], Progress::Skipped(step));
                     }
                 } else {
                     done[step] = true;
-                    schedule.done(step);
+                    schedule.mark_done(step);
                 }
             }
             prop_assert!(settled.iter().all(|&times| times == 1), "{:?}", settled);

@@ -46,7 +46,7 @@ impl<'p> Entrance<'p> {
         Self { entering, left: Cell::new(false) }
     }
 
-    pub(super) fn leave(&self) {
+    pub(super) fn release_slot(&self) {
         if !self.left.replace(true) {
             self.entering.set(self.entering.get() - 1);
         }
@@ -55,7 +55,7 @@ impl<'p> Entrance<'p> {
 
 impl Drop for Entrance<'_> {
     fn drop(&mut self) {
-        self.leave();
+        self.release_slot();
     }
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    pub(super) fn of(kind: &Kind, owned: &Owned) -> Self {
+    pub(super) fn from_owned(kind: &Kind, owned: &Owned) -> Self {
         let key = owned.key(kind.name);
         Self { key, project: owned.project.clone() }
     }
@@ -81,7 +81,7 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    pub(super) fn of(target: &Target) -> Self {
+    pub(super) fn from_target(target: &Target) -> Self {
         Self { parent: target.key.parent.clone(), project: target.project.clone() }
     }
 }

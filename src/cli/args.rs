@@ -103,7 +103,7 @@ pub struct Cli {
 
 /// Returns what `stead` without a command prints.
 #[must_use]
-pub const fn overview() -> &'static str {
+pub const fn command_overview() -> &'static str {
     OVERVIEW
 }
 
@@ -121,7 +121,7 @@ pub struct Global {
     #[arg(short = 'C', long, global = true, value_name = "DIR")]
     pub dir: Option<PathBuf>,
     /// Variable, as NAME=VALUE; repeatable [env: STEAD_VAR_name]
-    #[arg(long = "var", global = true, value_name = "NAME=VALUE", value_parser = variable)]
+    #[arg(long = "var", global = true, value_name = "NAME=VALUE", value_parser = parse_variable)]
     pub vars: Vec<(Name, String)>,
     /// File with variables, YAML or KDL; repeatable [env: STEAD_VAR_FILE]
     #[arg(long = "var-file", global = true, value_name = "FILE")]
@@ -325,19 +325,19 @@ pub enum Format {
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 pub struct Scope {
     /// Only this resource, or this whole module, and what it needs; repeatable
-    #[arg(long = "target", value_name = "ADDRESS", value_parser = place)]
+    #[arg(long = "target", value_name = "ADDRESS", value_parser = parse_module_or_resource)]
     pub targets: Vec<Address>,
     /// Not this resource or module, nor what needs it; repeatable
-    #[arg(long, value_name = "ADDRESS", value_parser = place)]
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_module_or_resource)]
     pub exclude: Vec<Address>,
     /// Take over a live object by id; one that an apply let go of is taken back without; repeatable
-    #[arg(long, value_name = "ADDRESS[=ID]", value_parser = adoption)]
+    #[arg(long, value_name = "ADDRESS[=ID]", value_parser = parse_adoption)]
     pub adopt: Vec<(Address, Option<Name>)>,
     /// Let this object that holds data be replaced by an empty one; repeatable
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
     pub replace: Vec<Address>,
     /// Let this object go with the data that it holds, now that no block declares it; repeatable
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
     pub delete_data: Vec<Address>,
     /// Let this secret replace whatever its file or line holds, `vars.NAME` or a resource; repeatable
     #[arg(long = "overwrite-secret", value_name = "ADDRESS")]
@@ -363,7 +363,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "FILE", requires = "out")]
     pub sign_key: Option<PathBuf>,
     /// Refuse the saved plan after this time, from 1m to 30d [default: 7d]
-    #[arg(long, value_name = "TIME", requires = "out", value_parser = saved::lifetime)]
+    #[arg(long, value_name = "TIME", requires = "out", value_parser = saved::parse_lifetime)]
     pub expires: Option<jiff::SignedDuration>,
     /// Exit with 2 when there are changes
     #[arg(long, alias = "detailed-exitcode")]
@@ -414,16 +414,16 @@ pub struct Apply {
     #[arg(long, value_name = "FILE", requires = "file")]
     pub verify_key: Option<PathBuf>,
     /// Do not ask; with kinds of change, only if the plan has no others
-    #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_parser = consent)]
+    #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_parser = parse_approval)]
     pub yes: Option<Consent>,
     /// Apply only if the plan has this fingerprint; whoever names it agrees to the plan
-    #[arg(long, value_name = "FINGERPRINT", value_parser = saved::fingerprint)]
+    #[arg(long, value_name = "FINGERPRINT", value_parser = saved::parse_fingerprint)]
     pub expect: Option<Name>,
     /// Apply although this policy says no; repeatable, and recorded with the reason
     #[arg(long = "override", value_name = "POLICY", requires = "reason")]
     pub overrides: Vec<Name>,
     /// Why a policy is overridden
-    #[arg(long, value_name = "TEXT", requires = "overrides", value_parser = reason)]
+    #[arg(long, value_name = "TEXT", requires = "overrides", value_parser = parse_nonempty_reason)]
     pub reason: Option<String>,
     /// How it runs.
     #[command(flatten)]
@@ -433,7 +433,7 @@ pub struct Apply {
     pub scope: Scope,
 }
 
-fn reason(text: &str) -> Result<String, String> {
+fn parse_nonempty_reason(text: &str) -> Result<String, String> {
     match text.trim() {
         "" => Err("say why".to_owned()),
         text => Ok(text.to_owned()),
@@ -444,16 +444,16 @@ fn reason(text: &str) -> Result<String, String> {
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 pub struct Running {
     /// Steps at the same time, at most; requests are paced to the service's limiter anyway
-    #[arg(long, value_name = "N", default_value_t = PARALLEL, value_parser = parallel)]
+    #[arg(long, value_name = "N", default_value_t = PARALLEL, value_parser = parse_parallelism)]
     pub parallel: usize,
     /// What it leaves in files besides.
     #[command(flatten)]
     pub reports: PlanReports,
     /// A request takes effect within this time of being sent, or never [default: 60s; local cloud: 1s]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub effect_bound: Option<Duration>,
     /// A new object is listed within this time [default: 10s; local cloud: 1s]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub listing_bound: Option<Duration>,
     /// Assume no bound on time: what became of a lost request is always asked [env: STEAD_STRICT]
     #[arg(long)]
@@ -521,30 +521,30 @@ pub enum ChangeKind {
     Delete,
 }
 
-fn variable(text: &str) -> Result<(Name, String), String> {
+fn parse_variable(text: &str) -> Result<(Name, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((Name::new(name), value.to_owned())),
         _ => Err("it has the form NAME=VALUE".to_owned()),
     }
 }
 
-fn address(text: &str) -> Result<Address, String> {
+fn parse_address(text: &str) -> Result<Address, String> {
     Address::parse(text).map_err(|error| error.to_string())
 }
 
-fn place(text: &str) -> Result<Address, String> {
-    Address::place(text).map_err(|error| error.to_string())
+fn parse_module_or_resource(text: &str) -> Result<Address, String> {
+    Address::parse_path(text).map_err(|error| error.to_string())
 }
 
-fn adoption(text: &str) -> Result<(Address, Option<Name>), String> {
+fn parse_adoption(text: &str) -> Result<(Address, Option<Name>), String> {
     match text.split_once('=') {
-        None => Ok((place(text)?, None)),
+        None => Ok((parse_module_or_resource(text)?, None)),
         Some((_, "")) => Err("the id is missing behind the =".to_owned()),
-        Some((path, id)) => Ok((address(path)?, Some(Name::new(id)))),
+        Some((path, id)) => Ok((parse_address(path)?, Some(Name::new(id)))),
     }
 }
 
-fn consent(text: &str) -> Result<Consent, String> {
+fn parse_approval(text: &str) -> Result<Consent, String> {
     if text == "all" {
         return Ok(Consent::All);
     }
@@ -555,13 +555,13 @@ fn consent(text: &str) -> Result<Consent, String> {
     text.split(',').map(kind).collect::<Result<_, _>>().map(Consent::Only)
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+fn parse_duration(text: &str) -> Result<Duration, String> {
     let span: jiff::SignedDuration =
         text.parse().map_err(|_| "it has the form 90s, 5m or 1h".to_owned())?;
     Duration::try_from(span).map_err(|_| "it cannot be negative".to_owned())
 }
 
-fn parallel(text: &str) -> Result<usize, String> {
+fn parse_parallelism(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(n) if (1..=1024).contains(&n) => Ok(n),
         _ => Err("it is a number from 1 to 1024".to_owned()),

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use super::args::Scope;
-use super::planning::progress::{Telling, waiting};
+use super::planning::progress::{Telling, wait_message};
 use super::process::exit_code::Exit;
 use super::process::failure::Failure;
 use super::process::ledger_settings;
@@ -13,7 +13,7 @@ use super::process::settings::Settings;
 use super::service::connection::{Connection, Time};
 use super::stack::project::Project;
 use crate::cloud::system_clock::SystemClock;
-use crate::config::stack::known_values::configured;
+use crate::config::stack::known_values::substitute_known_values;
 use crate::ledger::stores::location::Place;
 use crate::model::address::Name;
 use crate::model::clock::Clock;
@@ -46,7 +46,7 @@ pub(super) struct Session {
 
 impl Session {
     /// Tells why a command failed; returns its exit code.
-    pub(super) fn complain(&self, failure: &Failure) -> Exit {
+    pub(super) fn report_failure(&self, failure: &Failure) -> Exit {
         let ui = &self.ui;
         let ended = Ended {
             message: &failure.message,
@@ -55,20 +55,24 @@ impl Session {
             exit: failure.exit.code(),
         };
         if ui.ndjson {
-            ui.out(&(ended.event(SystemClock.now()) + "\n"));
+            ui.write_result(&(ended.event(SystemClock.now()) + "\n"));
         } else if ui.json {
-            ui.out(&ended.document());
+            ui.write_result(&ended.document());
         }
         if let Some(rejected) = &failure.rejected {
             if !ui.json {
-                let page = diagnostics::page(&rejected.diagnostics, &rejected.sources, ui.message_style);
-                Ui::complain(page.trim_end());
+                let page = diagnostics::diagnostics_page(
+                    &rejected.diagnostics,
+                    &rejected.sources,
+                    ui.message_style,
+                );
+                Ui::write_error(page.trim_end());
             }
             return failure.exit;
         }
-        Ui::complain(&format!("error: {}", escape::line(&failure.message)));
+        Ui::write_error(&format!("error: {}", escape::escape_line(&failure.message)));
         for help in failure.help.iter().filter(|help| !help.is_empty()) {
-            Ui::complain(&format!("  {}", escape::line(help)));
+            Ui::write_error(&format!("  {}", escape::escape_line(help)));
         }
         failure.exit
     }
@@ -88,8 +92,12 @@ impl Session {
     pub(super) fn open_with(&self, settings: &Settings) -> Result<Project, Failure> {
         let project = Project::open(settings)?;
         if !project.warnings.is_empty() && !self.ui.json {
-            let text = diagnostics::page(&project.warnings, &project.stack.sources, self.ui.message_style);
-            self.ui.say(text.trim_end());
+            let text = diagnostics::diagnostics_page(
+                &project.warnings,
+                &project.stack.sources,
+                self.ui.message_style,
+            );
+            self.ui.write_message(text.trim_end());
         }
         Ok(project)
     }
@@ -98,28 +106,28 @@ impl Session {
     ///
     /// # Errors
     /// All problems of the stack and the expression together.
-    pub(super) fn evaluated(&self, text: &str) -> Result<Expression, Failure> {
+    pub(super) fn evaluate_expression(&self, text: &str) -> Result<Expression, Failure> {
         let project = Project::open_with(&self.settings, Some(text))?;
         let nothing = || Failure::new(Exit::Failed, "the expression has no value");
         let evaluated = project.stack.evaluated.as_ref().ok_or_else(nothing)?;
-        Ok(configured(&project.stack, evaluated))
+        Ok(substitute_known_values(&project.stack, evaluated))
     }
 
     /// Says which command comes next, with the flags that this one had; `why` follows it.
     pub(super) fn next(&self, command: &str, why: &str) {
-        self.ui.next(format!("{} {why}", self.line(command)).trim_end());
+        self.ui.next(format!("{} {why}", self.command_line(command)).trim_end());
     }
 
     /// Returns a command line to copy, with the flags that this one had.
-    pub(super) fn line(&self, command: &str) -> String {
+    pub(super) fn command_line(&self, command: &str) -> String {
         let said = self.settings.said.iter().map(String::as_str);
         let words: Vec<&str> = ["stead"].into_iter().chain(said).chain([command]).collect();
-        escape::line(words.join(" ").trim_end()).into_owned()
+        escape::escape_line(words.join(" ").trim_end()).into_owned()
     }
 
     /// Returns a text in which the lines that answer a question are ones to copy.
     pub(super) fn to_copy(&self, text: &str) -> String {
-        text.replace("stead resolve ", &format!("{} ", self.line("resolve")))
+        text.replace("stead resolve ", &format!("{} ", self.command_line("resolve")))
     }
 
     /// Returns what a plan is told besides the stack.
@@ -145,7 +153,7 @@ impl Session {
     }
 
     /// Returns the options of a command that only looks.
-    pub(super) fn looking(&self) -> Options {
+    pub(super) fn read_only_options(&self) -> Options {
         Options { project: self.settings.project.clone(), only_looks: true, ..Options::default() }
     }
 
@@ -153,15 +161,15 @@ impl Session {
     ///
     /// # Errors
     /// When what was said names no place, or nothing was said and the stack demands it.
-    pub(super) fn place(&self, project: &Project) -> Result<Place, Failure> {
-        ledger_settings::place(&self.settings, &project.stack, &project.directory)
+    pub(super) fn ledger_location(&self, project: &Project) -> Result<Place, Failure> {
+        ledger_settings::ledger_location(&self.settings, &project.stack, &project.directory)
     }
 
     /// Asks whether to go on, unless it was said beforehand.
     ///
     /// # Errors
     /// When nobody is there to answer.
-    pub(super) async fn sure(&self, yes: bool, question: &str) -> Result<bool, Failure> {
+    pub(super) async fn confirm_action(&self, yes: bool, question: &str) -> Result<bool, Failure> {
         if yes {
             return Ok(true);
         }
@@ -169,9 +177,9 @@ impl Session {
             return Err(Failure::new(Exit::Usage, "nobody is there to say yes")
                 .help("Say it beforehand: --yes. Nothing was changed."));
         }
-        let agreed = self.ui.agrees(question, None).await?;
+        let agreed = self.ui.ask_approval(question, None).await?;
         if !agreed {
-            self.ui.say("Nothing was changed.");
+            self.ui.write_message("Nothing was changed.");
         }
         Ok(agreed)
     }
@@ -188,14 +196,18 @@ impl Session {
             let soon = last.get().is_some_and(|told| now.saturating_sub(told) < BURST);
             if wait.pause >= NOTABLE && !soon {
                 last.set(Some(now));
-                ui.say(&escape::line(&waiting(wait)));
+                ui.write_message(&escape::escape_line(&wait_message(wait)));
             }
         });
         Ok(connection)
     }
 
     /// Returns what tells of an apply while it runs.
-    pub(super) fn telling<'a>(&self, connection: &'a Connection, plan: Option<&Plan>) -> Telling<'a, Time> {
+    pub(super) fn progress_reporter<'a>(
+        &self,
+        connection: &'a Connection,
+        plan: Option<&Plan>,
+    ) -> Telling<'a, Time> {
         Telling::new(self.ui, (connection.client.clock(), connection.speed), plan)
     }
 }

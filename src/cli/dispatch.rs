@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use super::args::{Cli, Command, Global, Output, Tells, overview};
+use super::args::{Cli, Command, Global, Output, Tells, command_overview};
 use super::command_context::Session;
 use super::commands;
 use super::files::stack_files;
@@ -25,7 +25,7 @@ use crate::report::text::escape;
 /// Runs the command line of this process.
 #[must_use]
 pub fn main() -> ExitCode {
-    panic_hook::prepare();
+    panic_hook::install_panic_hook();
     run().into()
 }
 
@@ -33,35 +33,35 @@ fn run() -> Exit {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            let exit = usage(&error);
+            let exit = print_usage(&error);
             if exit == Exit::Usage {
-                for_programs(error.render().to_string().trim_end(), &Terminal::look().variables);
+                for_programs(error.render().to_string().trim_end(), &Terminal::from_process().variables);
             }
             return exit;
         }
     };
-    let terminal = Terminal::look();
-    let (mut settings, slip) = match settings(&cli, &terminal.variables) {
+    let terminal = Terminal::from_process();
+    let (mut settings, slip) = match read_settings(&cli, &terminal.variables) {
         Ok(found) => found,
         Err(error) => {
             let message = error.to_string();
-            Ui::complain(&format!("error: {}", escape::line(&message)));
+            Ui::write_error(&format!("error: {}", escape::escape_line(&message)));
             for_programs(&message, &terminal.variables);
             return Exit::Usage;
         }
     };
     settings.needs_secrets = cli.command.as_ref().is_none_or(Command::needs_secrets);
     match &cli.command {
-        Some(Command::Plan(args)) => settings.trust(!args.untrusted),
-        Some(Command::Validate(args)) => settings.trust(!args.untrusted),
+        Some(Command::Plan(args)) => settings.set_trust(!args.untrusted),
+        Some(Command::Validate(args)) => settings.set_trust(!args.untrusted),
         _ => {}
     }
     let programs = settings.output != Output::Text;
-    let tells = cli.command.as_ref().map_or(Tells::Text, Command::tells);
+    let tells = cli.command.as_ref().map_or(Tells::Text, Command::output_forms);
     let asked = cli.global.output.is_some_and(|output| output != Output::Text);
     if asked && cli.command.is_some() && tells == Tells::Text {
-        Ui::complain("error: this command has one form only, and takes no --output");
-        Ui::complain("  Leave it out. STEAD_OUTPUT does not concern this command.");
+        Ui::write_error("error: this command has one form only, and takes no --output");
+        Ui::write_error("  Leave it out. STEAD_OUTPUT does not concern this command.");
         return Exit::Usage;
     }
     let lines = settings.output == Output::Ndjson && tells != Tells::Text;
@@ -79,15 +79,15 @@ fn run() -> Exit {
         shows: terminal.output,
     };
     let Some(command) = cli.command else {
-        ui.out(overview());
+        ui.write_result(command_overview());
         return Exit::Usage;
     };
     let variables = &terminal.variables;
     let session =
-        Session { who: actor::am_i(variables), commit: actor::commit(variables), settings, ui, slip };
-    match dispatch(&session, &command) {
+        Session { who: actor::am_i(variables), commit: actor::ci_commit(variables), settings, ui, slip };
+    match dispatch_command(&session, &command) {
         Ok(exit) => exit,
-        Err(failure) => session.complain(&failure),
+        Err(failure) => session.report_failure(&failure),
     }
 }
 
@@ -114,7 +114,7 @@ fn for_programs(message: &str, variables: &Variables) {
 
 /// Merges what was said. For the command that tells what is wrong, a settings file that cannot be used is
 /// left out, and why is returned besides.
-fn settings(cli: &Cli, variables: &Variables) -> anyhow::Result<(Settings, Option<String>)> {
+fn read_settings(cli: &Cli, variables: &Variables) -> anyhow::Result<(Settings, Option<String>)> {
     let global = cli.global.clone();
     let mut read = stack_files::read_profiles(variables);
     if let (Err(_), Some(Command::Doctor(args))) = (&read, &cli.command)
@@ -154,13 +154,13 @@ fn at_once(session: &Session, command: &Command) -> Option<Result<Exit, Failure>
         Command::Completions(args) => Ok(commands::completions::run(session, args)),
         Command::Lsp => commands::lsp::run(session),
         Command::Man(args) => commands::man::run(session, args),
-        Command::Logout => commands::login::logout(session),
+        Command::Logout => commands::login::log_out(session),
         Command::Version => Ok(commands::version::run(session)),
         _ => return None,
     })
 }
 
-fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
+fn dispatch_command(session: &Session, command: &Command) -> Result<Exit, Failure> {
     if let Some(ended) = at_once(session, command) {
         return ended;
     }
@@ -180,8 +180,8 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             Command::Ls(args) => commands::ls::run(session, args).await,
             Command::Get(args) => commands::get::run(session, args).await,
             Command::Resolve(args) => commands::resolve::run(session, args).await,
-            Command::Login(args) => commands::login::login(session, args).await,
-            Command::Whoami => commands::login::whoami(session).await,
+            Command::Login(args) => commands::login::log_in(session, args).await,
+            Command::Whoami => commands::login::show_account(session).await,
             Command::Recover(args) => commands::recover::run(session, args).await,
             Command::History(args) => commands::history::run(session, args).await,
             Command::Lock(args) => commands::lock::run(session, args).await,
@@ -193,7 +193,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
             Command::Catalog(args) => commands::catalog::run(session, args).await,
             Command::Cost(args) => commands::cost::run(session, args).await,
             Command::Do(args) => commands::act::run(session, args).await,
-            Command::Test(args) => commands::test::watch(session, args).await,
+            Command::Test(args) => commands::test::watch_tests(session, args).await,
             Command::Init(_)
             | Command::Convert(_)
             | Command::Render(_)
@@ -217,7 +217,7 @@ fn dispatch(session: &Session, command: &Command) -> Result<Exit, Failure> {
 }
 
 /// Prints help and versions as results, and everything else as a usage error: 64, not clap's 2.
-fn usage(error: &clap::Error) -> Exit {
+fn print_usage(error: &clap::Error) -> Exit {
     let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     let text = error.render().to_string();
     if asked_for || text.lines().all(|line| escape::page_line(line) == line) {
@@ -225,7 +225,7 @@ fn usage(error: &clap::Error) -> Exit {
         let _ = error.print();
     } else {
         // It quotes what was typed, and that may act on a terminal.
-        text.lines().for_each(|line| Ui::complain(&escape::page_line(line)));
+        text.lines().for_each(|line| Ui::write_error(&escape::page_line(line)));
     }
     if asked_for { Exit::Done } else { Exit::Usage }
 }

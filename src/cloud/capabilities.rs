@@ -33,7 +33,7 @@ pub struct Learned {
 
 impl Learned {
     /// Puts what a service has under a key of its own under `data`, where there is none.
-    pub(super) fn unwrap(&self, json: &mut Json) {
+    pub(super) fn unwrap_envelope(&self, json: &mut Json) {
         let Some(map) = json.as_object_mut().filter(|map| !map.contains_key("data")) else { return };
         let list = self.list_key.as_ref().filter(|key| map.get(*key).is_some_and(Json::is_array));
         let object = self.object_key.as_ref().filter(|key| map.get(*key).is_some_and(Json::is_object));

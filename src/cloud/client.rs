@@ -11,7 +11,7 @@ use super::http::message::Cloud;
 use super::http::rate_limit::SharedSlots;
 use super::http::rate_limiter::Turnstile;
 use super::http::send::Gate;
-use super::http::url_path::fill;
+use super::http::url_path::fill_path;
 use super::probe::{Learned, USUAL_PAGE};
 use super::read::object_ids::KnownIds;
 use super::read::{catalog, paging, refresh};
@@ -100,7 +100,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     pub fn share_limits(&self, keyed: Option<Box<dyn SharedSlots>>, public: Option<Box<dyn SharedSlots>>) {
         for (turnstile, shared) in [(&self.keyed, keyed), (&self.public, public)] {
             if let Some(shared) = shared {
-                turnstile.share(shared);
+                turnstile.share_with(shared);
             }
         }
     }
@@ -112,7 +112,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
 
     /// Makes a secret known: from now on it is replaced in what the service says.
     pub fn learn_secret(&self, secret: &str) {
-        self.redactor.borrow_mut().learn(secret);
+        self.redactor.borrow_mut().add_secret(secret);
     }
 
     /// Returns text of the service with `(secret)` in place of every secret that this run knows.
@@ -146,7 +146,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     }
 
     /// Returns what all requests so far cost.
-    pub fn count(&self) -> RequestCount {
+    pub fn request_count(&self) -> RequestCount {
         self.count.get()
     }
 
@@ -156,7 +156,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     /// # Errors
     /// When a read is refused (401, 403 …) or has no usable answer.
     pub async fn refresh(&self, wanted: &Wanted) -> Result<Snapshot, ReadError> {
-        refresh::refresh(self, wanted).await
+        refresh::read_snapshot(self, wanted).await
     }
 
     /// Reads catalog tables by name.
@@ -164,7 +164,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     /// # Errors
     /// As `refresh`.
     pub async fn catalog(&self, tables: &BTreeSet<&str>) -> Result<Catalog, ReadError> {
-        catalog::read(self, tables).await
+        catalog::read_catalog(self, tables).await
     }
 
     /// Lists all objects of a kind in a project or under a parent, each once, as they were at one
@@ -178,7 +178,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         parent: Option<&Name>,
         project: Option<&Name>,
     ) -> Result<Vec<Object>, ReadError> {
-        paging::list(self, &paging::Scope { kind, parent, project }).await
+        paging::list_consistently(self, &paging::Scope { kind, parent, project }).await
     }
 
     /// Does the same, and returns the service's `Date` at the start of the last pass besides.
@@ -203,9 +203,9 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         let fail = |reason: String| ReadError::Failed { request: format!("GET {}", key.kind), reason };
         let kind = self.registry.kind(&key.kind).ok_or_else(|| fail("there is no such kind".to_owned()))?;
         let Some(endpoint) = kind.api.read else {
-            return self.find(kind, key).await;
+            return self.find_object(kind, key).await;
         };
-        let path = fill(endpoint.path, Some(&key.id), key.parent.as_deref());
+        let path = fill_path(endpoint.path, Some(&key.id), key.parent.as_deref());
         let path = path.map_err(|error| fail(error.to_string()))?;
         let json = match self.read(&path, Vec::new(), None).await {
             Ok((json, _)) => json,
@@ -213,12 +213,12 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
             Err(error) => return Err(error),
         };
         let fail = |reason: String| ReadError::Failed { request: format!("GET {path}"), reason };
-        let record = decode::payload(&json, endpoint.envelope);
+        let record = decode::find_payload(&json, endpoint.envelope);
         let record = record.ok_or_else(|| fail("the answer holds no object".to_owned()))?;
-        let mut object = decode::object(kind, record, key.parent.as_ref(), true).map_err(&fail)?;
-        let ids: Vec<Name> = decode::ids(kind, record).collect();
-        self.ids.learn(kind, &object, &ids);
-        self.ids.rename(&mut object);
+        let mut object = decode::parse_object(kind, record, key.parent.as_ref(), true).map_err(&fail)?;
+        let ids: Vec<Name> = decode::all_ids(kind, record).collect();
+        self.ids.record_ids(kind, &object, &ids);
+        self.ids.use_known_id(&mut object);
         let is_asked_for = object.id == key.id
             || ids.contains(&key.id)
             || self.ids.main_id(kind.name, &key.id).as_ref() == Some(&object.id);
@@ -234,20 +234,24 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ///
     /// # Errors
     /// As `refresh`.
-    pub async fn reveal(&self, kind: &Kind, key: &ObjectKey) -> Result<Option<ShownOnce>, ReadError> {
+    pub async fn reveal_secret(
+        &self,
+        kind: &Kind,
+        key: &ObjectKey,
+    ) -> Result<Option<ShownOnce>, ReadError> {
         let Some(endpoint) = kind.reveal() else { return Ok(None) };
-        let path = fill(endpoint.path, Some(&key.id), key.parent.as_deref());
+        let path = fill_path(endpoint.path, Some(&key.id), key.parent.as_deref());
         let path = path.map_err(|error| ReadError::Failed {
             request: format!("GET {}", key.kind),
             reason: error.to_string(),
         })?;
         let (json, _) = self.read(&path, Vec::new(), None).await?;
-        let record = decode::payload(&json, endpoint.envelope).unwrap_or(&json);
+        let record = decode::find_payload(&json, endpoint.envelope).unwrap_or(&json);
         Ok(decode::shown_once(kind, record).map(ShownOnce))
     }
 
     /// Looks an object up in its list. A parent that is gone has taken its children along.
-    async fn find(&self, kind: &'static Kind, key: &ObjectKey) -> Result<Option<Object>, ReadError> {
+    async fn find_object(&self, kind: &'static Kind, key: &ObjectKey) -> Result<Option<Object>, ReadError> {
         match self.list(kind, key.parent.as_ref(), None).await {
             Ok(objects) => Ok(objects.into_iter().find(|object| object.id == key.id)),
             Err(error) if error.is_not_found() && self.parent_is_gone(kind, key).await? => Ok(None),

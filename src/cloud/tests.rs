@@ -152,8 +152,8 @@ fn changes_carry_what_the_tables_say() {
     let resize = vm.call("resize").unwrap();
     let (project, start) = ("p1".into(), vm.call("start").unwrap());
     let body = json!({"pricing_id": 3});
-    run(&clock, client.changes(OPEN).call(vm, resize, &key("a"), Some(&project), body));
-    run(&clock, client.changes(OPEN).call(vm, start, &key("a"), Some(&project), json!({})));
+    run(&clock, client.changes(OPEN).send_call(vm, resize, &key("a"), Some(&project), body));
+    run(&clock, client.changes(OPEN).send_call(vm, start, &key("a"), Some(&project), json!({})));
     let log = log.borrow();
     let told: Vec<_> =
         log.iter().map(|(_, r)| (r.method.as_str(), r.path.as_str(), r.body.clone())).collect();
@@ -190,7 +190,7 @@ fn waits_are_told_and_counted() {
         "GET /api/v1/vms/a: 500 E: no",
     ];
     assert_eq!(*told.borrow(), expected);
-    let count = client.count();
+    let count = client.request_count();
     assert_eq!((count.sent, count.limited), (3, 1));
     assert!(count.waited_ms >= 1_000);
 }
@@ -236,7 +236,7 @@ fn the_catalog_is_limited_apart_and_needs_no_names() {
         (plan.id.clone(), plan.number("monthly_price").unwrap().to_string()),
         (7.into(), "24.00".into())
     );
-    let volume = catalog.single("volume").unwrap();
+    let volume = catalog.single_record("volume").unwrap();
     assert_eq!(volume.number("price_per_gb_month").unwrap().to_string(), "0.1");
     assert!(catalog.read_at.is_some());
 }

@@ -60,7 +60,7 @@ impl Word {
         self.takes(Takes::OneOf(values))
     }
 
-    const fn needed(self) -> Self {
+    const fn mark_required(self) -> Self {
         Self { needed: true, ..self }
     }
 
@@ -79,13 +79,13 @@ impl fmt::Debug for Word {
 pub type Words = &'static [Word];
 
 /// Returns the names of words.
-pub fn names(words: Words) -> impl DoubleEndedIterator<Item = &'static str> + Clone {
+pub fn word_names(words: Words) -> impl DoubleEndedIterator<Item = &'static str> + Clone {
     words.iter().map(|word| word.name)
 }
 
 /// Returns a word by its name.
 #[must_use]
-pub fn find(words: Words, name: &str) -> Option<&'static Word> {
+pub fn find_word(words: Words, name: &str) -> Option<&'static Word> {
     words.iter().find(|word| word.name == name)
 }
 
@@ -188,7 +188,7 @@ pub const LIFECYCLE: Words = &[
 
 /// Words of an entry of `ignore_drift`.
 pub const IGNORED: Words = &[
-    word("field", "The attribute.").needed(),
+    word("field", "The attribute.").mark_required(),
     word("reason", "Why, for whoever reads it."),
     word("until", "The last day that it holds."),
 ];
@@ -267,8 +267,8 @@ pub const ENVIRONMENT: Words = &[
 
 /// Words of a policy.
 pub const POLICY: Words = &[
-    word("deny", "What must not be true.").needed(),
-    word("message", "What to tell then.").needed(),
+    word("deny", "What must not be true.").mark_required(),
+    word("message", "What to tell then.").mark_required(),
     word("on", "The kinds that it is about; without it, the plan as a whole.").takes(Takes::Kinds),
 ];
 
@@ -280,14 +280,16 @@ pub const USE: Words = &[
         "What the names of its resources begin with, instead of its own name and key: a module that is \
                   called otherwise keeps their names.",
     ),
-    word("source", "The module's directory.").needed(),
+    word("source", "The module's directory.").mark_required(),
     word("when", "It is there only when this is true.").takes(Takes::Flag),
     word("with", "Values of the module's variables."),
 ];
 
 /// Words of another stack.
-pub const STACK: Words =
-    &[word("env", "The environment of that stack."), word("source", "The stack's directory.").needed()];
+pub const STACK: Words = &[
+    word("env", "The environment of that stack."),
+    word("source", "The stack's directory.").mark_required(),
+];
 
 /// Words of an entry of `moved`.
 pub const MOVED: Words = &[
@@ -297,22 +299,24 @@ pub const MOVED: Words = &[
          entry says more of.",
     )
     .takes(Takes::Place)
-    .needed(),
-    word("to", "The address or name that it has now.").takes(Takes::Place).needed(),
+    .mark_required(),
+    word("to", "The address or name that it has now.").takes(Takes::Place).mark_required(),
 ];
 
 /// Words of an entry of `import`.
 pub const IMPORT: Words = &[
-    word("to", "The address that takes it over.").takes(Takes::Address).needed(),
-    word("id", "The live object's id.").needed(),
+    word("to", "The address that takes it over.").takes(Takes::Address).mark_required(),
+    word("id", "The live object's id.").mark_required(),
     word("when", "Only when this is true.").takes(Takes::Flag),
 ];
 
 /// Words of an entry of `removed`.
 pub const REMOVED: Words = &[
-    word("from", "The address that it had, or the name that a module had.").takes(Takes::Place).needed(),
+    word("from", "The address that it had, or the name that a module had.")
+        .takes(Takes::Place)
+        .mark_required(),
     word("action", "forget: the object stays live; delete: it goes.")
-        .needed()
+        .mark_required()
         .one_of(&[word("forget", "The object stays live."), word("delete", "The object is removed.")]),
 ];
 
@@ -424,7 +428,7 @@ mod tests {
         for words in ALL {
             for (n, word) in words.iter().enumerate() {
                 assert!(word.summary.ends_with(['.', '`']), "{word:?}");
-                assert!(names(&words[..n]).all(|other| other != word.name), "{word:?}");
+                assert!(word_names(&words[..n]).all(|other| other != word.name), "{word:?}");
                 if let Takes::OneOf(values) = word.takes {
                     assert!(values.iter().all(|value| value.summary.ends_with('.')), "{word:?}");
                 }

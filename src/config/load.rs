@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::check::{self, dependency_cycles, redact_sources, secret_sinks, service_rules, unused};
 use super::diagnostics::codes;
 use super::diagnostics::collector::Problems;
-use super::diagnostics::hints::suggestions::finished;
+use super::diagnostics::hints::suggestions::apply_suggestions;
 use super::diagnostics::variable_files::{self, Withheld};
 use super::input::config_path::Place;
-use super::input::gather::{Gathered, gather, own};
+use super::input::gather::{Gathered, gather_units, read_own_files};
 use super::input::nested_children;
-use super::input::parse_file::document;
-use super::merge::blocks::{Entries, Merged, environments, merge, merge_module};
-use super::merge::header::{self, environment, header};
+use super::input::parse_file::parse_document;
+use super::merge::blocks::{Entries, Merged, merge_documents, merge_environments, merge_module};
+use super::merge::header::{self, choose_environment, resolve_header};
 use super::merge::overrides::{self, Overrides, Replaced};
 use super::request::{ReadFile, Request};
 use super::resolve::evaluator::Resolver;
@@ -106,17 +106,17 @@ pub fn load(
     request: &Request,
     read: ReadFile<'_>,
 ) -> Result<(Stack, Vec<Diagnostic>), Box<Rejected>> {
-    let outcome = match parse(registry, &mut sources, request, read, None) {
-        Ok(mut files) => resolve(registry, &mut sources, &mut files, request, read),
+    let outcome = match parse_files(registry, &mut sources, request, read, None) {
+        Ok(mut files) => resolve_stack(registry, &mut sources, &mut files, request, read),
         Err(diagnostics) => return Err(Box::new(Rejected { sources, diagnostics })),
     };
     if outcome.problems.any_error() {
         let found = Outcome::diagnostics(outcome.problems, &outcome.withheld, &sources);
-        let diagnostics = finished(&registry, &sources, found);
+        let diagnostics = apply_suggestions(&registry, &sources, found);
         return Err(Box::new(Rejected { sources, diagnostics }));
     }
-    let (stack, warnings) = stack(outcome, sources);
-    let warnings = finished(&registry, &stack.sources, warnings);
+    let (stack, warnings) = build_stack(outcome, sources);
+    let warnings = apply_suggestions(&registry, &stack.sources, warnings);
     if warnings.iter().any(|found| found.severity == Severity::Error) {
         return Err(Box::new(Rejected { sources: stack.sources, diagnostics: warnings }));
     }
@@ -158,46 +158,48 @@ pub fn check(
         alike: Vec::new(),
         stack: None,
     };
-    let mut files = match parse(registry, &mut sources, request, read, Some(trees)) {
+    let mut files = match parse_files(registry, &mut sources, request, read, Some(trees)) {
         Ok(files) => files,
         Err(diagnostics) => return Checked { diagnostics, sources, ..checked },
     };
-    let declared = environments(files.units.first().map_or(&[], Vec::as_slice));
-    let chosen = environment(&declared, files.environment.as_ref(), &Problems::default()).environment.name;
+    let declared = merge_environments(files.units.first().map_or(&[], Vec::as_slice));
+    let chosen =
+        choose_environment(&declared, files.environment.as_ref(), &Problems::default()).environment.name;
     let chosen =
         if chosen.is_empty() { declared.keys().next().cloned().unwrap_or_default() } else { chosen };
     if files.environment.is_none() {
-        (checked.others, checked.alike) = check::environments::others(&declared, &sources, &chosen);
+        (checked.others, checked.alike) =
+            check::environments::environments_to_check(&declared, &sources, &chosen);
     }
     checked.environment.clone_from(&chosen);
     files.environment = Some(chosen);
-    let outcome = resolve(registry, &mut sources, &mut files, request, read);
+    let outcome = resolve_stack(registry, &mut sources, &mut files, request, read);
     let found = if outcome.policies.is_empty() || outcome.problems.any_error() {
         Outcome::diagnostics(outcome.problems, &outcome.withheld, &sources)
     } else {
-        let (stack, found) = stack(outcome, sources.clone());
+        let (stack, found) = build_stack(outcome, sources.clone());
         checked.stack = Some(Box::new(stack));
         found
     };
-    checked.diagnostics = finished(&registry, &sources, found);
+    checked.diagnostics = apply_suggestions(&registry, &sources, found);
     checked.sources = sources;
     checked
 }
 
 /// Puts the values of the environment's `set` in their places.
-fn replace(registry: &Registry, files: &mut Parsed, problems: &Problems) -> Replaced {
+fn apply_overrides(registry: &Registry, files: &mut Parsed, problems: &Problems) -> Replaced {
     let Some(documents) = files.units.first_mut() else { return Replaced::default() };
     // What is wrong with the environments is said when they are read for good.
     let quiet = Problems::default();
-    let declared = environments(documents);
-    let chosen = environment(&declared, files.environment.as_ref(), &quiet);
+    let declared = merge_environments(documents);
+    let chosen = choose_environment(&declared, files.environment.as_ref(), &quiet);
     let set = chosen.set.to_vec();
     let others: Vec<_> = header::other_sets(&declared, &chosen.environment.name).cloned().collect();
     overrides::check(registry, documents, &others, problems);
-    overrides::replace(registry, documents, &set, problems)
+    overrides::replace_overridden_values(registry, documents, &set, problems)
 }
 
-fn resolve(
+fn resolve_stack(
     registry: Registry,
     sources: &mut Sources,
     files: &mut Parsed,
@@ -209,24 +211,24 @@ fn resolve(
         files.expression = Some(Span { source: id, start: 0, end: u32::try_from(text.len()).unwrap_or(0) });
     }
     let problems = Problems::default();
-    let replaced = replace(&registry, files, &problems);
-    let outcome = outcome(registry, sources, files, request, read, (problems, replaced));
+    let replaced = apply_overrides(&registry, files, &problems);
+    let outcome = run_phases(registry, sources, files, request, read, (problems, replaced));
     if !outcome.problems.any_error() {
         for unit in &files.units {
-            for problem in unused::unused(&registry, unit) {
+            for problem in unused::find_unused(&registry, unit) {
                 outcome.problems.push(problem);
             }
         }
     }
     outcome.problems.correct_once(&files.units);
-    sources.hide(&redact_sources::secrets(&files.units, &files.calls));
+    sources.hide(&redact_sources::secret_spans(&files.units, &files.calls));
     for (_, document) in &files.vars {
-        sources.withhold(document.source);
+        sources.blank_source(document.source);
     }
     outcome
 }
 
-fn stack(outcome: Outcome, sources: Sources) -> (Stack, Vec<Diagnostic>) {
+fn build_stack(outcome: Outcome, sources: Sources) -> (Stack, Vec<Diagnostic>) {
     let parts = digest::Parts {
         name: &outcome.name,
         environment: &outcome.environment,
@@ -234,7 +236,7 @@ fn stack(outcome: Outcome, sources: Sources) -> (Stack, Vec<Diagnostic>) {
         policies: &outcome.policies,
         awaited: &outcome.awaited,
     };
-    let digest = digest::digest(&parts, outcome.resources.iter()).unwrap_or_else(|error| {
+    let digest = digest::stack_digest(&parts, outcome.resources.iter()).unwrap_or_else(|error| {
         let problem = Diagnostic::error(codes::DIGEST, "the configuration has no digest");
         outcome.problems.push(problem.detail(error.to_string()));
         String::new()
@@ -273,7 +275,7 @@ fn check_sinks(
     resources: &[Resource],
     awaited: &BTreeMap<Name, Awaited>,
 ) -> Vec<SinkUse> {
-    let sinks = secret_sinks::uses(resources, awaited, &resolver.sink_spans.take());
+    let sinks = secret_sinks::sink_uses(resources, awaited, &resolver.sink_spans.take());
     resolver.keep_secrets_at_home(resources, &sinks);
     if !resolver.keeps_secrets {
         deferred_secrets::check_readable(awaited.iter(), resources, &resolver.problems);
@@ -285,7 +287,7 @@ fn check_sinks(
 }
 
 /// Runs the phases, each on what the one before gave.
-fn outcome(
+fn run_phases(
     registry: Registry,
     sources: &Sources,
     files: &Parsed,
@@ -294,12 +296,12 @@ fn outcome(
     (problems, replaced): (Problems, Replaced),
 ) -> Outcome {
     let (own, others) = files.units.split_first().map_or((&[][..], &[][..]), |(own, others)| (own, others));
-    let merged: Merged<'_> = merge(&registry, own, &problems);
+    let merged: Merged<'_> = merge_documents(&registry, own, &problems);
     // Counted as the calls count: the stack is none of its modules.
     let mut modules = vec![Merged::default()];
     modules.extend(others.iter().map(|documents| merge_module(&registry, documents, &problems)));
-    let header = header(&merged, &problems);
-    let chosen = environment(&merged.environments, files.environment.as_ref(), &problems);
+    let header = resolve_header(&merged, &problems);
+    let chosen = choose_environment(&merged.environments, files.environment.as_ref(), &problems);
     let mut resolver = Resolver::new(registry, sources, read, problems, (&files.calls, &files.budget));
     (resolver.modules, resolver.places, resolver.replaced) = (&modules, &files.places, replaced.spans);
     (resolver.overrides, resolver.scope.spoken) = (Overrides::new(&replaced.later), vec![Name::default()]);
@@ -307,25 +309,25 @@ fn outcome(
     resolver.env.clone_from(&chosen.environment.name);
     (resolver.at_hand, resolver.pretend) = (request.at_hand.clone(), request.pretend);
     resolver.secrets = request.secrets;
-    let others = header::others(&merged.environments, &chosen.environment.name);
+    let others = header::other_environment_vars(&merged.environments, &chosen.environment.name);
     resolver.var_files = files.vars.iter().map(|(_, document)| document.source).collect();
     let givers = Givers { request, var_files: &files.vars, environment: chosen.vars, others };
-    resolver.variables(&merged.vars, &givers);
+    resolver.resolve_variables(&merged.vars, &givers);
     // What it says decides whether a secret needs a sink.
-    resolver.recipients = resolver.recipients(merged.secrets);
+    resolver.recipients = resolver.resolve_recipients(merged.secrets);
     resolver.keeps_secrets = merged.secrets.is_some();
     resolver.declare_stacks(&merged.stacks);
     resolver.resolve_unit(&merged);
     resolver.unused_overrides();
     let mut resources = std::mem::take(&mut resolver.made);
     resources.sort_by(|a, b| a.address.cmp(&b.address));
-    let outputs = outputs(&resolver, &merged.outputs);
-    let evaluated = evaluated(&resolver, request, files.expression);
+    let outputs = resolve_outputs(&resolver, &merged.outputs);
+    let evaluated = evaluate_requested(&resolver, request, files.expression);
     let named = resolver.values_by_name(&merged);
-    let project = resolver.project(&resources);
-    let declarations = resolver.declarations(&merged, &resources);
-    let policies = resolver.policies(&merged.policies);
-    for circle in dependency_cycles::circles(&resources) {
+    let project = resolver.find_project(&resources);
+    let declarations = resolver.read_declarations(&merged, &resources);
+    let policies = resolver.read_policies(&merged.policies);
+    for circle in dependency_cycles::dependency_cycles(&resources) {
         resolver.problems.push(circle);
     }
     let awaited = resolver.awaited.take();
@@ -342,7 +344,7 @@ fn outcome(
         outputs,
         data,
         stacks: resolver.externals.into_stacks(),
-        modules: resolver.problems.calls(),
+        modules: resolver.problems.call_spans(),
         left_out: resolver.index.left_out(),
         awaited,
         sinks,
@@ -357,29 +359,33 @@ fn outcome(
 }
 
 /// Evaluates the expression that was asked for: `$path`, `${…}`, or CEL by itself.
-fn evaluated(resolver: &Resolver<'_>, request: &Request, span: Option<Span>) -> Option<Expression> {
+fn evaluate_requested(
+    resolver: &Resolver<'_>,
+    request: &Request,
+    span: Option<Span>,
+) -> Option<Expression> {
     let (text, span) = (request.expression.as_ref()?, span?);
     let text = if text.contains('$') { Name::new(text) } else { Name::new(format!("${{{text}}}")) };
-    resolver.text(&text, span, Frame::top(None)).map(|resolved| resolved.expression)
+    resolver.resolve_text(&text, span, Frame::top_level(None)).map(|resolved| resolved.expression)
 }
 
-fn outputs<'d>(resolver: &Resolver<'d>, entries: &Entries<'d>) -> BTreeMap<Name, Output> {
+fn resolve_outputs<'d>(resolver: &Resolver<'d>, entries: &Entries<'d>) -> BTreeMap<Name, Output> {
     let output = |(name, entry): (&Name, &&'d Entry)| {
-        let resolved = resolver.untyped(&entry.value, Frame::top(None))?;
+        let resolved = resolver.resolve_untyped(&entry.value, Frame::top_level(None))?;
         Some((name.clone(), Output { expression: resolved.expression, span: entry.value.span }))
     };
     entries.iter().filter_map(output).collect()
 }
 
 /// Parses all files: the stack's, those that it includes and uses, and the variable files.
-fn parse(
+fn parse_files(
     registry: Registry,
     sources: &mut Sources,
     request: &Request,
     read: ReadFile<'_>,
     trees: Option<&Trees>,
 ) -> Result<Parsed, Vec<Diagnostic>> {
-    let (mut gathered, mut problems) = match gather(registry, sources, read, trees) {
+    let (mut gathered, mut problems) = match gather_units(registry, sources, read, trees) {
         Ok(gathered) => (gathered, Vec::new()),
         Err(problems) => (Gathered::default(), problems),
     };
@@ -388,12 +394,12 @@ fn parse(
     for (path, text) in request.var_files.iter().rev() {
         let source = Source::new(path.clone(), text.as_str());
         let id = sources.add(source.clone());
-        match document(&registry, id, &source, None) {
+        match parse_document(&registry, id, &source, None) {
             Ok(document) => match budget::charge_repeated(&gathered.budget, &source, &document) {
                 Ok(()) => vars.push((Name::new(path), document)),
                 Err(problem) => problems.push(*problem),
             },
-            Err(found) => problems.extend(variable_files::unreadable(&source, &found)),
+            Err(found) => problems.extend(variable_files::redact_parse_errors(&source, &found)),
         }
     }
     for unit in &mut gathered.units {
@@ -402,11 +408,11 @@ fn parse(
     // A file that cannot be parsed hides declarations: going on would report what is there.
     if !problems.is_empty() {
         let units: Vec<_> = gathered.units.into_iter().map(|unit| unit.documents).collect();
-        sources.hide(&redact_sources::secrets(&units, &gathered.calls));
+        sources.hide(&redact_sources::secret_spans(&units, &gathered.calls));
         let files: Vec<SourceId> = (first_of_vars.0..sources.next().0).map(SourceId).collect();
         Withheld::of_files(&files).redact(&mut problems, sources);
         for file in files {
-            sources.withhold(file);
+            sources.blank_source(file);
         }
         return Err(problems);
     }
@@ -420,17 +426,17 @@ fn parse(
 /// Returns the name of the stack that these files, and those that they include, make up, its environments
 /// and the one that is chosen by itself, without resolving anything; `None` when they are no stack.
 #[must_use]
-pub fn peek(registry: Registry, sources: &Sources, read: ReadFile<'_>) -> Option<Peek> {
-    let documents = own(registry, &mut sources.clone(), read).ok()?;
+pub fn read_header(registry: Registry, sources: &Sources, read: ReadFile<'_>) -> Option<Peek> {
+    let documents = read_own_files(registry, &mut sources.clone(), read).ok()?;
     let quiet = Problems::default();
-    let merged = merge(&registry, &documents, &quiet);
-    let header = header(&merged, &quiet);
-    let chosen = environment(&merged.environments, None, &quiet);
+    let merged = merge_documents(&registry, &documents, &quiet);
+    let header = resolve_header(&merged, &quiet);
+    let chosen = choose_environment(&merged.environments, None, &quiet);
     (!header.name.is_empty()).then(|| Peek {
         name: header.name,
         backend_required: header.backend_required,
         environments: merged.environments.keys().cloned().collect(),
-        confirmed: header::confirmed(&merged.environments),
+        confirmed: header::environments_confirmed_by_name(&merged.environments),
         default: chosen.environment.name,
     })
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::diagnostics::codes;
 use super::keywords::{
-    TEST, TEST_APPLIED, TEST_APPLY, TEST_BILL, TEST_FILE, TEST_GIVEN, TEST_PLAN, Words, names,
+    TEST, TEST_APPLIED, TEST_APPLY, TEST_BILL, TEST_FILE, TEST_GIVEN, TEST_PLAN, Words, word_names,
 };
 use super::resolve::blocks::attributes::unknown_key;
 use super::syntax::document::{Entry, Form, Node, NodeValue, Scalar};
 use super::syntax::limits::parse;
 use super::syntax::quoting;
-use super::types::scalar::untyped;
+use super::types::scalar::infer_value;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Span};
@@ -85,7 +85,7 @@ pub struct PlanWanted {
 impl PlanWanted {
     /// Returns one that wants nothing.
     #[must_use]
-    pub const fn nothing(span: Span) -> Self {
+    pub const fn new_empty(span: Span) -> Self {
         Self {
             span,
             actions: BTreeMap::new(),
@@ -122,7 +122,7 @@ pub struct ApplyWanted {
 ///
 /// # Errors
 /// All its problems together.
-pub fn tests(id: SourceId, source: &Source) -> Result<Vec<Test>, Vec<Diagnostic>> {
+pub fn read_tests(id: SourceId, source: &Source) -> Result<Vec<Test>, Vec<Diagnostic>> {
     let document = match parse(id, source, &|word| word == "test") {
         Some(parsed) => parsed?,
         None => return Ok(Vec::new()),
@@ -131,12 +131,13 @@ pub fn tests(id: SourceId, source: &Source) -> Result<Vec<Test>, Vec<Diagnostic>
     let mut tests = Vec::new();
     for entry in &document.root {
         if entry.key != "test" {
-            reader.problems.push(unknown(entry, TEST_FILE));
+            reader.problems.push(unknown_test_key(entry, TEST_FILE));
             continue;
         }
-        for test in reader.entries(&entry.value, "`test` holds named tests", "test: { NAME: { plan: … } }")
+        for test in
+            reader.expect_entries(&entry.value, "`test` holds named tests", "test: { NAME: { plan: … } }")
         {
-            tests.extend(reader.test(test));
+            tests.extend(reader.read_test(test));
         }
     }
     if reader.problems.is_empty() { Ok(tests) } else { Err(reader.problems) }
@@ -147,23 +148,23 @@ struct Reader {
 }
 
 impl Reader {
-    fn wrong(&mut self, span: Span, detail: &str, help: &str) {
-        let problem = Diagnostic::error(codes::TEST, "a test is wrong").at(span, "");
+    fn report_test_problem(&mut self, span: Span, detail: &str, help: &str) {
+        let problem = Diagnostic::error(codes::TEST, "a test is wrong").with_label(span, "");
         self.problems.push(problem.detail(format!("{detail}.")).help(format!("write `{help}`")));
     }
 
-    fn entries<'n>(&mut self, node: &'n Node, detail: &str, help: &str) -> &'n [Entry] {
+    fn expect_entries<'n>(&mut self, node: &'n Node, detail: &str, help: &str) -> &'n [Entry] {
         match node.entries() {
             Some(entries) => entries,
             None if node.value == NodeValue::Null => &[],
             None => {
-                self.wrong(node.span, detail, help);
+                self.report_test_problem(node.span, detail, help);
                 &[]
             }
         }
     }
 
-    fn test(&mut self, entry: &Entry) -> Option<Test> {
+    fn read_test(&mut self, entry: &Entry) -> Option<Test> {
         let mut test = Test {
             name: entry.key.clone(),
             span: entry.key_span,
@@ -171,58 +172,64 @@ impl Reader {
             plan: None,
             apply: None,
         };
-        for part in self.entries(&entry.value, "A test is a map", "NAME: { given: …, plan: …, apply: … }")
+        for part in
+            self.expect_entries(&entry.value, "A test is a map", "NAME: { given: …, plan: …, apply: … }")
         {
             match part.key.as_str() {
-                "given" => test.given = self.given(&part.value),
-                "plan" => test.plan = Some(self.plan(part)),
-                "apply" => test.apply = Some(self.apply(part)),
-                _ => self.problems.push(unknown(part, TEST)),
+                "given" => test.given = self.read_given(&part.value),
+                "plan" => test.plan = Some(self.read_plan(part)),
+                "apply" => test.apply = Some(self.read_apply(part)),
+                _ => self.problems.push(unknown_test_key(part, TEST)),
             }
         }
         if test.plan.is_none() && test.apply.is_none() {
-            self.wrong(entry.key_span, "This test looks at nothing", "plan: { create: [ADDRESS] }");
+            self.report_test_problem(
+                entry.key_span,
+                "This test looks at nothing",
+                "plan: { create: [ADDRESS] }",
+            );
             return None;
         }
         Some(test)
     }
 
-    fn given(&mut self, node: &Node) -> Given {
+    fn read_given(&mut self, node: &Node) -> Given {
         let mut given = Given::default();
-        for part in self.entries(node, "`given` is a map", "given: { vars: { NAME: VALUE } }") {
+        for part in self.expect_entries(node, "`given` is a map", "given: { vars: { NAME: VALUE } }") {
             match part.key.as_str() {
-                "env" => given.environment = self.word(&part.value).map(|said| said.value),
-                "vars" => given.vars = self.vars(&part.value),
-                "world" => given.world = self.word(&part.value),
-                "applied" => given.applied = self.applied(&part.value),
-                _ => self.problems.push(unknown(part, TEST_GIVEN)),
+                "env" => given.environment = self.read_word(&part.value).map(|said| said.value),
+                "vars" => given.vars = self.read_vars(&part.value),
+                "world" => given.world = self.read_word(&part.value),
+                "applied" => given.applied = self.read_applied(&part.value),
+                _ => self.problems.push(unknown_test_key(part, TEST_GIVEN)),
             }
         }
         given
     }
 
     /// `applied: true`, or `applied: { vars: … }`.
-    fn applied(&mut self, node: &Node) -> Option<Applied> {
+    fn read_applied(&mut self, node: &Node) -> Option<Applied> {
         match node.scalar().map(|scalar| scalar.text.as_str()) {
             Some("true") => return Some(Applied::default()),
             Some("false") => return None,
             _ => {}
         }
         let mut applied = Applied::default();
-        for part in self.entries(node, "`applied` is true, or a map", "applied: { vars: { NAME: VALUE } }")
+        for part in
+            self.expect_entries(node, "`applied` is true, or a map", "applied: { vars: { NAME: VALUE } }")
         {
             match part.key.as_str() {
-                "vars" => applied.vars = self.vars(&part.value),
-                _ => self.problems.push(unknown(part, TEST_APPLIED)),
+                "vars" => applied.vars = self.read_vars(&part.value),
+                _ => self.problems.push(unknown_test_key(part, TEST_APPLIED)),
             }
         }
         Some(applied)
     }
 
     /// Returns the texts of files of variables. A value that may be a list of one, as KDL has it, stays one.
-    fn vars(&mut self, node: &Node) -> Vec<(&'static str, String)> {
+    fn read_vars(&mut self, node: &Node) -> Vec<(&'static str, String)> {
         let (mut yaml, mut kdl) = (String::new(), String::new());
-        for entry in self.entries(node, "`vars` is a map", "vars: { NAME: VALUE }") {
+        for entry in self.expect_entries(node, "`vars` is a map", "vars: { NAME: VALUE }") {
             if let Some(scalar) = entry.value.scalar().filter(|scalar| scalar.sole_argument) {
                 let value = match scalar.form {
                     Form::Boolean => format!("#{}", scalar.text),
@@ -231,33 +238,33 @@ impl Reader {
                 };
                 kdl.extend([&quoting::kdl_quoted(&entry.key), " ", &value, "\n"]);
             } else {
-                let (key, value) = (quoting::yaml_double(&entry.key), written(&entry.value));
+                let (key, value) = (quoting::yaml_double(&entry.key), node_as_yaml(&entry.value));
                 yaml.extend([&key, ": ", &value, "\n"]);
             }
         }
         [("yaml", yaml), ("kdl", kdl)].into_iter().filter(|(_, text)| !text.is_empty()).collect()
     }
 
-    fn plan(&mut self, entry: &Entry) -> PlanWanted {
-        let mut wanted = PlanWanted::nothing(entry.key_span);
-        for part in self.entries(&entry.value, "`plan` is a map", "plan: { create: [ADDRESS] }") {
+    fn read_plan(&mut self, entry: &Entry) -> PlanWanted {
+        let mut wanted = PlanWanted::new_empty(entry.key_span);
+        for part in self.expect_entries(&entry.value, "`plan` is a map", "plan: { create: [ADDRESS] }") {
             let node = &part.value;
             if let Some(action) = ACTIONS.into_iter().find(|action| part.key == *action) {
-                wanted.actions.insert(action, self.list(node));
+                wanted.actions.insert(action, self.read_words(node));
                 continue;
             }
             match part.key.as_str() {
-                "count" => wanted.count = self.counts(node),
-                "monthly" => wanted.monthly = self.monthly(node),
-                "blocks" => wanted.blocks = Some(self.list(node)),
+                "count" => wanted.count = self.read_counts(node),
+                "monthly" => wanted.monthly = self.read_monthly(node),
+                "blocks" => wanted.blocks = Some(self.read_words(node)),
                 "policy" => {
-                    for part in self.entries(node, "`policy` is a map", "policy: { NAME: deny }") {
-                        let said = self.word(&part.value);
+                    for part in self.expect_entries(node, "`policy` is a map", "policy: { NAME: deny }") {
+                        let said = self.read_word(&part.value);
                         let verdict =
                             said.filter(|said| ["pass", "deny", "unknown"].contains(&said.value.as_str()));
                         match verdict {
                             Some(said) => drop(wanted.policy.insert(part.key.clone(), said)),
-                            None => self.wrong(
+                            None => self.report_test_problem(
                                 part.value.span,
                                 "A verdict is pass, deny or unknown",
                                 "NAME: deny",
@@ -265,13 +272,13 @@ impl Reader {
                         }
                     }
                 }
-                "problems" => wanted.problems = Some(self.list(node)),
-                _ => self.problems.push(unknown(part, TEST_PLAN)),
+                "problems" => wanted.problems = Some(self.read_words(node)),
+                _ => self.problems.push(unknown_test_key(part, TEST_PLAN)),
             }
         }
         for (word, said) in &wanted.count {
             if word != "unchanged" && !ACTIONS.contains(&word.as_str()) {
-                self.wrong(
+                self.report_test_problem(
                     said.span,
                     "Counted are actions, and `unchanged`",
                     "count: { create: 2, unchanged: 5 }",
@@ -281,77 +288,84 @@ impl Reader {
         wanted
     }
 
-    fn monthly(&mut self, node: &Node) -> Option<Said<Monthly>> {
+    fn read_monthly(&mut self, node: &Node) -> Option<Said<Monthly>> {
         let span = node.span;
         if let Some(scalar) = node.scalar() {
-            let amount = self.amount(scalar, span)?;
+            let amount = self.read_amount(scalar, span)?;
             return Some(Said { value: Monthly::Exactly(amount), span });
         }
         let (mut min, mut max) = (None, None);
-        for part in self.entries(node, "`monthly` is an amount, or a map", "monthly: { max: 50 }") {
-            let amount = part.value.scalar().and_then(|scalar| self.amount(scalar, part.value.span));
+        for part in self.expect_entries(node, "`monthly` is an amount, or a map", "monthly: { max: 50 }") {
+            let amount = part.value.scalar().and_then(|scalar| self.read_amount(scalar, part.value.span));
             match part.key.as_str() {
                 "min" => min = amount,
                 "max" => max = amount,
-                _ => self.problems.push(unknown(part, TEST_BILL)),
+                _ => self.problems.push(unknown_test_key(part, TEST_BILL)),
             }
         }
         Some(Said { value: Monthly::Within(min, max), span })
     }
 
-    fn amount(&mut self, scalar: &Scalar, span: Span) -> Option<Name> {
+    fn read_amount(&mut self, scalar: &Scalar, span: Span) -> Option<Name> {
         if scalar.text.parse::<rust_decimal::Decimal>().is_ok() {
             return Some(scalar.text.clone());
         }
-        self.wrong(span, "An amount is a number of dollars a month", "monthly: 43.50");
+        self.report_test_problem(span, "An amount is a number of dollars a month", "monthly: 43.50");
         None
     }
 
-    fn apply(&mut self, entry: &Entry) -> ApplyWanted {
+    fn read_apply(&mut self, entry: &Entry) -> ApplyWanted {
         let mut wanted =
             ApplyWanted { span: entry.key_span, outputs: BTreeMap::new(), objects: BTreeMap::new() };
-        for part in self.entries(&entry.value, "`apply` is a map", "apply: { outputs: { NAME: VALUE } }") {
+        for part in
+            self.expect_entries(&entry.value, "`apply` is a map", "apply: { outputs: { NAME: VALUE } }")
+        {
             match part.key.as_str() {
                 "outputs" => {
-                    for part in self.entries(&part.value, "`outputs` is a map", "outputs: { NAME: VALUE }")
+                    for part in
+                        self.expect_entries(&part.value, "`outputs` is a map", "outputs: { NAME: VALUE }")
                     {
-                        let said = Said { value: value(&part.value), span: part.value.span };
+                        let said = Said { value: untyped_node_value(&part.value), span: part.value.span };
                         wanted.outputs.insert(part.key.clone(), said);
                     }
                 }
-                "objects" => wanted.objects = self.counts(&part.value),
-                _ => self.problems.push(unknown(part, TEST_APPLY)),
+                "objects" => wanted.objects = self.read_counts(&part.value),
+                _ => self.problems.push(unknown_test_key(part, TEST_APPLY)),
             }
         }
         wanted
     }
 
-    fn counts(&mut self, node: &Node) -> BTreeMap<Name, Said<i64>> {
+    fn read_counts(&mut self, node: &Node) -> BTreeMap<Name, Said<i64>> {
         let mut counts = BTreeMap::new();
-        for part in self.entries(node, "Counts are a map", "count: { create: 2 }") {
+        for part in self.expect_entries(node, "Counts are a map", "count: { create: 2 }") {
             let number = part.value.scalar().and_then(|scalar| scalar.text.parse().ok());
             match number.filter(|number| *number >= 0) {
                 Some(value) => {
                     counts.insert(part.key.clone(), Said { value, span: part.value.span });
                 }
                 None => {
-                    self.wrong(part.value.span, "A count is a whole number", &format!("{}: 2", part.key));
+                    self.report_test_problem(
+                        part.value.span,
+                        "A count is a whole number",
+                        &format!("{}: 2", part.key),
+                    );
                 }
             }
         }
         counts
     }
 
-    fn word(&mut self, node: &Node) -> Option<Said<Name>> {
+    fn read_word(&mut self, node: &Node) -> Option<Said<Name>> {
         let Some(scalar) = node.scalar() else {
-            self.wrong(node.span, "This is one word", "env: prod");
+            self.report_test_problem(node.span, "This is one word", "env: prod");
             return None;
         };
         Some(Said { value: scalar.text.clone(), span: node.span })
     }
 
     /// A list of words; in KDL, one word is a list of one.
-    fn list(&mut self, node: &Node) -> Said<Vec<Name>> {
+    fn read_words(&mut self, node: &Node) -> Said<Vec<Name>> {
         let one =
             node.scalar().filter(|scalar| scalar.sole_argument).map(|scalar| vec![scalar.text.clone()]);
         let items = match &node.value {
@@ -362,45 +376,46 @@ impl Reader {
             _ => one,
         };
         if items.is_none() {
-            self.wrong(node.span, "This is a list of words", "create: [ADDRESS, ADDRESS]");
+            self.report_test_problem(node.span, "This is a list of words", "create: [ADDRESS, ADDRESS]");
         }
         Said { value: items.unwrap_or_default(), span: node.span }
     }
 }
 
-fn unknown(entry: &Entry, known: Words) -> Diagnostic {
-    unknown_key(entry, &names(known).collect::<Vec<_>>())
+fn unknown_test_key(entry: &Entry, known: Words) -> Diagnostic {
+    unknown_key(entry, &word_names(known).collect::<Vec<_>>())
 }
 
 /// Returns a value as it is written.
-fn value(node: &Node) -> Value {
+fn untyped_node_value(node: &Node) -> Value {
     match &node.value {
         NodeValue::Null => Value::Null,
         NodeValue::Bare => Value::Map(BTreeMap::new()),
-        NodeValue::Scalar(scalar) => untyped(scalar),
-        NodeValue::Sequence(items) => Value::List(items.iter().map(value).collect()),
-        NodeValue::Mapping(entries) => {
-            Value::Map(entries.iter().map(|entry| (entry.key.clone(), value(&entry.value))).collect())
-        }
+        NodeValue::Scalar(scalar) => infer_value(scalar),
+        NodeValue::Sequence(items) => Value::List(items.iter().map(untyped_node_value).collect()),
+        NodeValue::Mapping(entries) => Value::Map(
+            entries.iter().map(|entry| (entry.key.clone(), untyped_node_value(&entry.value))).collect(),
+        ),
     }
 }
 
 /// Writes a value on one line of YAML; what was a number or a text stays one.
-fn written(node: &Node) -> String {
+fn node_as_yaml(node: &Node) -> String {
     let all = |parts: Vec<String>| parts.join(", ");
     match &node.value {
         NodeValue::Null => "null".to_owned(),
         NodeValue::Bare => "{}".to_owned(),
         NodeValue::Scalar(scalar) => match scalar.form {
             Form::Number | Form::Boolean => scalar.text.to_string(),
-            Form::Plain if !matches!(untyped(scalar), Value::Text(_)) => scalar.text.to_string(),
-            Form::Plain => quoting::yaml(&scalar.text, true),
+            Form::Plain if !matches!(infer_value(scalar), Value::Text(_)) => scalar.text.to_string(),
+            Form::Plain => quoting::quote_yaml(&scalar.text, true),
             Form::Text => quoting::yaml_double(&scalar.text),
         },
-        NodeValue::Sequence(items) => format!("[{}]", all(items.iter().map(written).collect())),
+        NodeValue::Sequence(items) => format!("[{}]", all(items.iter().map(node_as_yaml).collect())),
         NodeValue::Mapping(entries) => {
-            let entry =
-                |entry: &Entry| format!("{}: {}", quoting::yaml_double(&entry.key), written(&entry.value));
+            let entry = |entry: &Entry| {
+                format!("{}: {}", quoting::yaml_double(&entry.key), node_as_yaml(&entry.value))
+            };
             format!("{{ {} }}", all(entries.iter().map(entry).collect()))
         }
     }
@@ -411,7 +426,7 @@ mod tests {
     use super::*;
 
     fn read(path: &str, text: &str) -> Result<Vec<Test>, Vec<String>> {
-        let found = tests(SourceId(0), &Source::new(path, text));
+        let found = read_tests(SourceId(0), &Source::new(path, text));
         found.map_err(|problems| {
             problems.into_iter().map(|problem| problem.help.unwrap_or_default()).collect()
         })
@@ -419,7 +434,7 @@ mod tests {
 
     #[test]
     fn every_action_is_a_word() {
-        assert!(ACTIONS.iter().all(|action| names(TEST_PLAN).any(|word| word == *action)));
+        assert!(ACTIONS.iter().all(|action| word_names(TEST_PLAN).any(|word| word == *action)));
     }
 
     /// A test without its places, which no two syntaxes share.

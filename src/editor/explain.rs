@@ -11,14 +11,14 @@ mod word;
 
 use serde::Serialize;
 
-pub use self::code::{CodePage, codes};
+pub use self::code::{CodePage, all_codes};
 pub use self::examples::Example;
 pub use self::function::FunctionPage;
 pub use self::kind::{AttributePage, AttributeRow, ChildRow, KindPage, Operation};
 pub use self::plan_code::PlanCodePage;
 pub use self::word::WordPage;
-use crate::config::keywords::{MAP, find};
-use crate::model::diagnostic::nearest;
+use crate::config::keywords::{MAP, find_word};
+use crate::model::diagnostic::nearest_name;
 use crate::model::schema::{Attribute, Kind, Registry, Type};
 
 /// What is known of one subject.
@@ -53,57 +53,59 @@ pub struct Unknown {
 ///
 /// # Errors
 /// When nothing has this name.
-pub fn explain(registry: &Registry, subject: &str) -> Result<Page, Unknown> {
-    if let Some(page) = code::page(registry, &subject.to_ascii_uppercase()) {
+pub fn explain_subject(registry: &Registry, subject: &str) -> Result<Page, Unknown> {
+    if let Some(page) = code::code_page(registry, &subject.to_ascii_uppercase()) {
         return Ok(Page::Code(page));
     }
     let mut steps = subject.trim_start_matches('$').split('.');
     let first = steps.next().unwrap_or_default();
     let rest: Vec<&str> = steps.collect();
     match registry.kind(first) {
-        Some(kind) => within(registry, kind, &rest),
-        None => other(registry, subject).ok_or_else(|| unknown(registry, subject, first)),
+        Some(kind) => explain_path(registry, kind, &rest),
+        None => explain_other(registry, subject).ok_or_else(|| unknown_subject(registry, subject, first)),
     }
 }
 
 /// Returns what is known of a word, a function, a code of plans, or a word that stands in others only, in this
 /// order.
-fn other(registry: &Registry, subject: &str) -> Option<Page> {
+fn explain_other(registry: &Registry, subject: &str) -> Option<Page> {
     let bare = subject.trim_start_matches('$');
-    let word = word::page(bare).map(Page::Word);
-    let function = || function::page(bare).map(Page::Function);
-    let code = || plan_code::page(&bare.to_ascii_lowercase()).map(Page::PlanCode);
+    let word = word::word_page(bare).map(Page::Word);
+    let function = || function::function_page(bare).map(Page::Function);
+    let code = || plan_code::plan_code_page(&bare.to_ascii_lowercase()).map(Page::PlanCode);
     // What an attribute is called, too, may be meant as either.
     let is_attribute = registry.kinds.iter().any(|kind| kind.attribute(bare).is_some());
     let inner = || word::inner_page(bare).filter(|_| !is_attribute).map(Page::Word);
     word.or_else(function).or_else(code).or_else(inner)
 }
 
-fn within(registry: &Registry, kind: &'static Kind, steps: &[&str]) -> Result<Page, Unknown> {
-    let Some((step, rest)) = steps.split_first() else { return Ok(Page::Kind(kind::page(registry, kind))) };
+fn explain_path(registry: &Registry, kind: &'static Kind, steps: &[&str]) -> Result<Page, Unknown> {
+    let Some((step, rest)) = steps.split_first() else {
+        return Ok(Page::Kind(kind::kind_page(registry, kind)));
+    };
     if let Some(attribute) = kind.attribute(step).or_else(|| on_the_wire(kind, step)) {
         // The word of open maps besides their keys.
         if let (Type::Map(_), [word]) = (attribute.ty, rest)
-            && let Some(page) = find(MAP, word).and_then(|word| word::page(word.name))
+            && let Some(page) = find_word(MAP, word).and_then(|word| word::word_page(word.name))
         {
             return Ok(Page::Word(page));
         }
-        return kind::attribute(kind, attribute, rest)
+        return kind::attribute_page(kind, attribute, rest)
             .map(Page::Attribute)
             .ok_or_else(|| no_part(kind, attribute, rest));
     }
     if let Some(child) = registry.child(kind.name, step) {
-        return within(registry, child, rest);
+        return explain_path(registry, child, rest);
     }
     // Children that may stand here, too: their own kind says what they are.
     if let Some(child) = registry.kinds.iter().find(|child| is_also_in(child, kind, step)) {
-        return within(registry, child, rest);
+        return explain_path(registry, child, rest);
     }
-    if let Some(page) = word::page(&steps.join(".")) {
+    if let Some(page) = word::word_page(&steps.join(".")) {
         return Ok(Page::Word(page));
     }
-    let known: Vec<&str> = names(registry, kind).collect();
-    let help = match nearest(step, known.iter().copied()) {
+    let known: Vec<&str> = member_names(registry, kind).collect();
+    let help = match nearest_name(step, known.iter().copied()) {
         Some(near) => format!("Did you mean {}.{near}?", kind.name),
         None => format!("It has {}.", known.join(", ")),
     };
@@ -121,7 +123,10 @@ fn on_the_wire(kind: &'static Kind, name: &str) -> Option<&'static Attribute> {
 }
 
 /// The names of a kind's attributes and of the collections of its children.
-fn names<'r>(registry: &'r Registry, kind: &'static Kind) -> impl Iterator<Item = &'static str> + 'r {
+fn member_names<'r>(
+    registry: &'r Registry,
+    kind: &'static Kind,
+) -> impl Iterator<Item = &'static str> + 'r {
     let collections = registry.children(kind.name).filter_map(|child| child.child_of().map(|(_, at)| at));
     let also = registry.kinds.iter().filter_map(|child| child.also_in);
     let also = also.filter(|also| also.kind == kind.name).map(|also| also.key);
@@ -131,8 +136,8 @@ fn names<'r>(registry: &'r Registry, kind: &'static Kind) -> impl Iterator<Item 
 fn no_part(kind: &Kind, attribute: &Attribute, rest: &[&str]) -> Unknown {
     let path = format!("{}.{}", kind.name, attribute.name);
     let wanted = rest.join(".");
-    let parts = kind::parts(attribute);
-    let help = match nearest(&wanted, parts.iter().copied()) {
+    let parts = kind::part_keys(attribute);
+    let help = match nearest_name(&wanted, parts.iter().copied()) {
         Some(near) => format!("Did you mean {path}.{near}?"),
         None if parts.is_empty() => format!("It is one value: stead explain {path}"),
         None => format!("It has {}.", parts.join(", ")),
@@ -140,12 +145,12 @@ fn no_part(kind: &Kind, attribute: &Attribute, rest: &[&str]) -> Unknown {
     Unknown { message: format!("{path} has no `{wanted}`"), help }
 }
 
-fn unknown(registry: &Registry, subject: &str, first: &str) -> Unknown {
+fn unknown_subject(registry: &Registry, subject: &str, first: &str) -> Unknown {
     let message = format!("nothing is called `{subject}`");
     let kinds = registry.kinds.iter().map(|kind| kind.name);
-    let codes = codes(registry);
-    let known = kinds.chain(word::names());
-    if let Some(near) = nearest(first, known.clone()) {
+    let codes = all_codes(registry);
+    let known = kinds.chain(word::word_names());
+    if let Some(near) = nearest_name(first, known.clone()) {
         let rest = subject.strip_prefix(first).unwrap_or_default();
         let help = if near == first {
             format!(
@@ -157,17 +162,17 @@ fn unknown(registry: &Registry, subject: &str, first: &str) -> Unknown {
         };
         return Unknown { message, help };
     }
-    let plans = plan_code::names();
-    let functions = function::all().into_iter().map(|(name, _)| name);
-    if let Some(near) = nearest(first, functions.chain(plans.iter().map(String::as_str))) {
+    let plans = plan_code::plan_code_names();
+    let functions = function::all_functions().into_iter().map(|(name, _)| name);
+    if let Some(near) = nearest_name(first, functions.chain(plans.iter().map(String::as_str))) {
         return Unknown { message, help: format!("Did you mean {near}?") };
     }
-    if let Some(near) = nearest(&subject.to_ascii_uppercase(), codes.iter().copied()) {
+    if let Some(near) = nearest_name(&subject.to_ascii_uppercase(), codes.iter().copied()) {
         return Unknown { message, help: format!("Did you mean {near}?") };
     }
     // An attribute without its kind.
     let kinds = registry.kinds.iter().filter(|kind| kind.attribute(first).is_some());
-    let inner = word::inner().into_iter().map(|(way, _)| way);
+    let inner = word::nested_word_paths().into_iter().map(|(way, _)| way);
     let inner = inner.filter(|way| way.rsplit('.').next() == Some(first));
     let of: Vec<String> = kinds.map(|kind| format!("{}.{first}", kind.name)).chain(inner).collect();
     let help = if of.is_empty() {
@@ -195,17 +200,17 @@ pub struct Index {
 /// Returns every word that stands in another one, with its way and a sentence.
 #[must_use]
 pub fn inner_words() -> Vec<(String, &'static str)> {
-    word::inner()
+    word::nested_word_paths()
 }
 
 /// Returns everything that can be asked for by one word.
 #[must_use]
-pub fn index(registry: &Registry) -> Index {
+pub fn build_index(registry: &Registry) -> Index {
     Index {
         kinds: registry.kinds.iter().map(|kind| (kind.name, kind.summary)).collect(),
-        words: word::all(),
-        functions: function::all(),
-        codes: code::all(registry),
+        words: word::all_words(),
+        functions: function::all_functions(),
+        codes: code::codes_with_summaries(registry),
     }
 }
 

@@ -15,7 +15,7 @@ pub fn type_name(ty: &Type) -> String {
         Type::Integer { unit: "", .. } => "whole number".to_owned(),
         Type::Integer { unit, .. } => format!("whole number ({unit})"),
         Type::Decimal => "number".to_owned(),
-        Type::Text { format, .. } => form(*format).unwrap_or("text").to_owned(),
+        Type::Text { format, .. } => describe_format(*format).unwrap_or("text").to_owned(),
         Type::Enum(words) => format!("one of {}", words.join(", ")),
         Type::Labelled(words) => {
             format!("one of {}", words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "))
@@ -34,7 +34,7 @@ pub fn type_name(ty: &Type) -> String {
 
 /// Returns what a text of a form is; `None` where anything is allowed.
 #[must_use]
-pub const fn form(format: Format) -> Option<&'static str> {
+pub const fn describe_format(format: Format) -> Option<&'static str> {
     Some(match format {
         Format::Any => return None,
         Format::Cidr4 => "IPv4 network such as 10.20.0.0/16",
@@ -56,7 +56,7 @@ pub const fn form(format: Format) -> Option<&'static str> {
 
 /// Returns the bounds of a type's values in words; `None` where it has none worth telling.
 #[must_use]
-pub fn limits(ty: &Type) -> Option<String> {
+pub fn describe_limits(ty: &Type) -> Option<String> {
     match ty {
         Type::Integer { min, max: i64::MAX, unit } => {
             Some(format!("at least {min} {unit}").trim().to_owned())
@@ -67,12 +67,12 @@ pub fn limits(ty: &Type) -> Option<String> {
             (min, max) => Some(format!("{min} to {max} characters")),
         },
         Type::Set { of, max } => {
-            let each = limits(of).map(|each| format!(", each {each}")).unwrap_or_default();
+            let each = describe_limits(of).map(|each| format!(", each {each}")).unwrap_or_default();
             Some(format!("at most {max} entries{each}"))
         }
-        Type::List(of) | Type::Map(of) => limits(of).map(|each| format!("each {each}")),
+        Type::List(of) | Type::Map(of) => describe_limits(of).map(|each| format!("each {each}")),
         Type::Record(fields) => {
-            let of = |(name, ty): &(&str, Type)| Some(format!("{name}: {}", limits(ty)?));
+            let of = |(name, ty): &(&str, Type)| Some(format!("{name}: {}", describe_limits(ty)?));
             let parts: Vec<_> = fields.iter().filter_map(of).collect();
             (!parts.is_empty()).then(|| parts.join("; "))
         }
@@ -87,7 +87,7 @@ pub fn limits(ty: &Type) -> Option<String> {
 
 /// Returns who sets an attribute, in words.
 #[must_use]
-pub const fn presence(presence: Presence) -> &'static str {
+pub const fn describe_presence(presence: Presence) -> &'static str {
     match presence {
         Presence::Required => "must be written",
         Presence::Optional => "may be written; otherwise the live value is left alone",
@@ -103,7 +103,7 @@ pub fn short_presence(attribute: &Attribute) -> String {
     match attribute.presence {
         Presence::Required => "required".to_owned(),
         Presence::Optional => "optional".to_owned(),
-        Presence::Default(literal) => format!("default {}", self::literal(literal)),
+        Presence::Default(literal) => format!("default {}", render_literal(literal)),
         Presence::Computed => "set by the service".to_owned(),
         Presence::WriteOnly => "never returned".to_owned(),
     }
@@ -111,16 +111,16 @@ pub fn short_presence(attribute: &Attribute) -> String {
 
 /// Returns the value that the service begins with, as a file would say it.
 #[must_use]
-pub fn default(attribute: &Attribute) -> Option<String> {
+pub fn default_text(attribute: &Attribute) -> Option<String> {
     match attribute.presence {
-        Presence::Default(literal) => Some(self::literal(literal)),
+        Presence::Default(literal) => Some(render_literal(literal)),
         _ => None,
     }
 }
 
 /// Returns a table's value as a file would say it.
 #[must_use]
-pub fn literal(literal: Literal) -> String {
+pub fn render_literal(literal: Literal) -> String {
     match literal {
         Literal::Null => "null".to_owned(),
         Literal::Bool(value) => value.to_string(),
@@ -133,7 +133,7 @@ pub fn literal(literal: Literal) -> String {
 
 /// Returns what changing an attribute does, in one sentence; `None` for what the configuration does not set.
 #[must_use]
-pub fn change(attribute: &Attribute) -> Option<String> {
+pub fn describe_change(attribute: &Attribute) -> Option<String> {
     let mut sentence = match attribute.change {
         OnChange::Never => return None,
         OnChange::Replace => "A change replaces the object".to_owned(),
@@ -158,7 +158,7 @@ pub fn change(attribute: &Attribute) -> Option<String> {
 
 /// Returns what comes first when an object is replaced, in a sentence without its full stop.
 #[must_use]
-pub const fn replacement(kind: &Kind) -> &'static str {
+pub const fn describe_replacement(kind: &Kind) -> &'static str {
     match kind.replace {
         ReplaceOrder::CreateFirst => "The new one comes first, then the old one goes",
         ReplaceOrder::DeleteFirst => "The old one goes first, then the new one comes",
@@ -168,8 +168,8 @@ pub const fn replacement(kind: &Kind) -> &'static str {
 
 /// Returns what a word of the language says, with what it takes.
 #[must_use]
-pub fn word(word: &Word) -> String {
-    let listed = |words| keywords::names(words).collect::<Vec<_>>().join(", ");
+pub fn describe_word(word: &Word) -> String {
+    let listed = |words| keywords::word_names(words).collect::<Vec<_>>().join(", ");
     match word.takes {
         Takes::OneOf(words @ [_, _, ..]) => format!("{} One of {}.", word.summary, listed(words)),
         Takes::Block(words @ [_, ..]) => format!("{} It has {}.", word.summary, listed(words)),
@@ -180,19 +180,19 @@ pub fn word(word: &Word) -> String {
 
 /// Returns the calls that change an attribute, as they go over the wire.
 #[must_use]
-pub fn calls(attribute: &Attribute) -> Vec<String> {
-    let mut calls: Vec<String> = attribute.calls().into_iter().map(call).collect();
+pub fn wire_calls(attribute: &Attribute) -> Vec<String> {
+    let mut calls: Vec<String> = attribute.calls().into_iter().map(wire_call).collect();
     calls.dedup();
     calls
 }
 
-fn call(call: &Call) -> String {
-    format!("{} {}{}", call.endpoint.method, call.endpoint.path, assumed(call.endpoint.provenance))
+fn wire_call(call: &Call) -> String {
+    format!("{} {}{}", call.endpoint.method, call.endpoint.path, assumed_suffix(call.endpoint.provenance))
 }
 
 /// Returns ` (assumed)` for what the service's own document does not say.
 #[must_use]
-pub const fn assumed(provenance: Provenance) -> &'static str {
+pub const fn assumed_suffix(provenance: Provenance) -> &'static str {
     match provenance {
         Provenance::Documented => "",
         Provenance::Assumed => " (assumed)",
@@ -208,7 +208,7 @@ mod tests {
     fn sentences() {
         let said = |kind: &str, name: &str| {
             let attribute = REGISTRY.kind(kind).unwrap().attribute(name).unwrap();
-            (type_name(&attribute.ty), limits(&attribute.ty), change(attribute))
+            (type_name(&attribute.ty), describe_limits(&attribute.ty), describe_change(attribute))
         };
         assert_eq!(
             said("database", "storage_gb"),
@@ -236,7 +236,7 @@ mod tests {
             for attribute in kind.attributes {
                 assert!(!type_name(&attribute.ty).is_empty());
                 assert_eq!(
-                    change(attribute).is_some(),
+                    describe_change(attribute).is_some(),
                     attribute.is_writable(),
                     "{}.{}",
                     kind.name,

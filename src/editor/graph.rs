@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use serde::Serialize;
 
-pub use self::svg::svg;
-pub use self::text::{dot, mermaid, tree};
+pub use self::svg::render_svg;
+pub use self::text::{render_dot, render_mermaid, render_tree};
 use crate::config::stack::model::{Resource, Stack};
 use crate::model::address::{Address, Name};
 use crate::model::schema::Scope;
@@ -33,7 +33,7 @@ pub struct Node {
     /// Its kind; nothing for another stack's output.
     pub kind: Option<Name>,
     /// Where its block stands.
-    #[serde(serialize_with = "shown")]
+    #[serde(serialize_with = "serialize_location")]
     pub source: Option<Place>,
     /// This stack does not manage it.
     pub elsewhere: bool,
@@ -56,12 +56,15 @@ pub struct Tie {
     /// The attribute, `depends_on`, `project` or `inside`.
     pub by: Name,
     /// Where it is written.
-    #[serde(serialize_with = "shown")]
+    #[serde(serialize_with = "serialize_location")]
     pub source: Option<Place>,
 }
 
 #[expect(clippy::ref_option, reason = "serde hands a field over like this")]
-fn shown<S: serde::Serializer>(place: &Option<Place>, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_location<S: serde::Serializer>(
+    place: &Option<Place>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     match place {
         Some(place) => serializer.serialize_some(&format!("{}:{}", place.file, place.line)),
         None => serializer.serialize_none(),
@@ -80,7 +83,7 @@ pub enum Way {
 impl Graph {
     /// Returns the graph of a stack.
     #[must_use]
-    pub fn of(stack: &Stack) -> Self {
+    pub fn from_stack(stack: &Stack) -> Self {
         let mut graph = Self::default();
         let mut numbers: HashMap<&Address, usize> = HashMap::with_capacity(stack.resources.len());
         for resource in stack.resources.values() {
@@ -88,21 +91,21 @@ impl Graph {
             graph.nodes.push(Node {
                 address: resource.address.clone(),
                 kind: Some(Name::new_static(resource.kind.name)),
-                source: stack.sources.place(resource.span),
+                source: stack.sources.location_of(resource.span),
                 elsewhere: false,
             });
         }
         for (from, resource) in stack.resources.values().enumerate() {
             let mut ties: BTreeMap<usize, Vec<Tie>> = BTreeMap::new();
-            for (address, by, span) in needs(stack, resource) {
+            for (address, by, span) in block_dependencies(stack, resource) {
                 let next = graph.nodes.len();
                 let to = *numbers.entry(address).or_insert(next);
                 if to == next {
-                    graph.nodes.push(elsewhere(stack, address));
+                    graph.nodes.push(remote_node(stack, address));
                 }
                 let known = ties.entry(to).or_default();
                 if to != from && known.iter().all(|tie| tie.by != by) {
-                    known.push(Tie { by, source: span.and_then(|span| stack.sources.place(span)) });
+                    known.push(Tie { by, source: span.and_then(|span| stack.sources.location_of(span)) });
                 }
             }
             ties.remove(&from);
@@ -113,7 +116,7 @@ impl Graph {
 
     /// Returns the numbers of the nodes at an address, or of the instances and children below it.
     #[must_use]
-    pub fn at(&self, address: &str) -> Vec<usize> {
+    pub fn nodes_at(&self, address: &str) -> Vec<usize> {
         let Ok(address) = Address::parse(address) else { return Vec::new() };
         let exact = self.nodes.iter().position(|node| node.address == address);
         let within = |n: &usize| self.nodes[*n].address.is_within(&address);
@@ -122,7 +125,7 @@ impl Graph {
 
     /// Returns the neighbours of every node, one way.
     #[must_use]
-    pub fn neighbours(&self, way: Way) -> Vec<Vec<usize>> {
+    pub fn adjacent_nodes(&self, way: Way) -> Vec<Vec<usize>> {
         let mut found = vec![Vec::new(); self.nodes.len()];
         for edge in &self.edges {
             match way {
@@ -136,8 +139,8 @@ impl Graph {
     /// Returns the nodes that edges lead to from some nodes, one way and within a number of steps; without
     /// those nodes themselves.
     #[must_use]
-    pub fn reached(&self, from: &[usize], way: Way, depth: usize) -> Vec<usize> {
-        let neighbours = self.neighbours(way);
+    pub fn reachable_from(&self, from: &[usize], way: Way, depth: usize) -> Vec<usize> {
+        let neighbours = self.adjacent_nodes(way);
         let mut steps: HashMap<usize, usize> = from.iter().map(|n| (*n, 0)).collect();
         let mut waiting: VecDeque<usize> = from.iter().copied().collect();
         let mut found = Vec::new();
@@ -160,10 +163,10 @@ impl Graph {
 
     /// Returns the part of the graph around some nodes: what they wait for and what waits for them.
     #[must_use]
-    pub fn around(&self, focus: &[usize], depth: usize) -> Self {
+    pub fn subgraph_around(&self, focus: &[usize], depth: usize) -> Self {
         let mut kept: Vec<usize> = focus.to_vec();
-        kept.extend(self.reached(focus, Way::Needs, depth));
-        kept.extend(self.reached(focus, Way::NeededBy, depth));
+        kept.extend(self.reachable_from(focus, Way::Needs, depth));
+        kept.extend(self.reachable_from(focus, Way::NeededBy, depth));
         kept.sort_unstable();
         kept.dedup();
         let numbers: HashMap<usize, usize> =
@@ -180,7 +183,7 @@ impl Graph {
 }
 
 /// Returns every address that a block refers to, why, and where that is written.
-fn needs<'s>(
+fn block_dependencies<'s>(
     stack: &'s Stack,
     resource: &'s Resource,
 ) -> impl Iterator<Item = (&'s Address, Name, Option<Span>)> {
@@ -197,12 +200,12 @@ fn needs<'s>(
     attributes.chain(project).chain(parent).chain(said)
 }
 
-fn elsewhere(stack: &Stack, address: &Address) -> Node {
+fn remote_node(stack: &Stack, address: &Address) -> Node {
     let lookup = stack.data.get(address);
     Node {
         address: address.clone(),
         kind: lookup.map(|lookup| Name::new_static(lookup.kind.name)),
-        source: lookup.and_then(|lookup| stack.sources.place(lookup.span)),
+        source: lookup.and_then(|lookup| stack.sources.location_of(lookup.span)),
         elsewhere: true,
     }
 }

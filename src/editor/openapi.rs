@@ -30,13 +30,13 @@ type Paths = BTreeMap<String, BTreeMap<String, Operation>>;
 
 /// Returns the document as text, as it is committed.
 #[must_use]
-pub fn text(registry: &Registry) -> String {
-    format!("{:#}\n", document(registry))
+pub fn render_document(registry: &Registry) -> String {
+    format!("{:#}\n", build_document(registry))
 }
 
 /// Returns the document.
 #[must_use]
-pub fn document(registry: &Registry) -> Value {
+pub fn build_document(registry: &Registry) -> Value {
     let tags: Vec<_> = registry
         .kinds
         .iter()
@@ -54,40 +54,46 @@ pub fn document(registry: &Registry) -> Value {
         "servers": [{"url": "/"}],
         "security": [{"apiKey": []}],
         "tags": tags,
-        "paths": paths(registry),
-        "components": components(registry),
+        "paths": build_paths(registry),
+        "components": build_components(registry),
     })
 }
 
 const CATALOG: &str = "catalog";
 const SERVICE: &str = "service";
 
-fn paths(registry: &Registry) -> Value {
+fn build_paths(registry: &Registry) -> Value {
     let mut paths = Paths::new();
     for kind in registry.kinds {
         for operation in operation::of_kind(registry, kind) {
-            add(&mut paths, operation);
+            add_operation(&mut paths, operation);
         }
     }
     // Tables beside another one's list share its path, and kinds that are catalogs too have been added.
     let (beside, own): (Vec<_>, Vec<_>) =
         registry.catalogs.iter().partition(|table| matches!(table.shape, CatalogShape::Beside(_)));
     for table in own.into_iter().chain(beside) {
-        add(&mut paths, catalog(table));
+        add_operation(&mut paths, catalog_operation(table));
     }
     for (path, summary) in HEALTH {
-        add(&mut paths, Operation::read(path, SERVICE, summary, json!({"type": "object"})).open());
+        add_operation(
+            &mut paths,
+            Operation::read(path, SERVICE, summary, json!({"type": "object"})).without_key(),
+        );
     }
-    add(&mut paths, Operation::read(shapes::OTHER_PLANS, CATALOG, OTHER_PLANS, Value::Null).list());
+    add_operation(
+        &mut paths,
+        Operation::read(shapes::OTHER_PLANS, CATALOG, OTHER_PLANS, Value::Null).with_paging(),
+    );
     let shown = paths.into_iter().map(|(path, operations)| {
         let operations: Map<_, _> =
-            operations.into_iter().map(|(method, operation)| (method, operation.show())).collect();
+            operations.into_iter().map(|(method, operation)| (method, operation.into_json())).collect();
         (path, Value::Object(operations))
     });
     Value::Object(shown.collect())
 }
 
-fn add(paths: &mut Paths, operation: Operation) {
+fn add_operation(paths: &mut Paths, operation: Operation) {
     let (path, method) = (operation.path.clone(), operation.method());
     let operations = paths.entry(path).or_default();
     match operations.remove(&method) {
@@ -96,45 +102,46 @@ fn add(paths: &mut Paths, operation: Operation) {
     };
 }
 
-fn catalog(table: &CatalogTable) -> Operation {
+fn catalog_operation(table: &CatalogTable) -> Operation {
     let record = json!({"type": "object"});
     let answer = match table.shape {
         CatalogShape::List | CatalogShape::Beside(_) => {
-            answer::list(&json!({"type": "object", "required": [table.named_by]}))
+            answer::list_envelope(&json!({"type": "object", "required": [table.named_by]}))
         }
-        CatalogShape::Single => answer::keyed("pricing", &record, true),
+        CatalogShape::Single => answer::keyed_envelope("pricing", &record, true),
     };
     let summary = format!("The catalog's table `{}`.", table.name);
-    let operation = Operation::read(table.path, CATALOG, &summary, answer).paged(table.shape);
-    if table.path.starts_with(OPEN) { operation.open() } else { operation }
+    let operation = Operation::read(table.path, CATALOG, &summary, answer).with_pages(table.shape);
+    if table.path.starts_with(OPEN) { operation.without_key() } else { operation }
 }
 
-fn components(registry: &Registry) -> Value {
+fn build_components(registry: &Registry) -> Value {
     let mut schemas = Map::new();
     for kind in registry.kinds {
-        schemas.insert(types::title(kind.name), answer::record(kind));
+        schemas.insert(types::pascal_case(kind.name), answer::record_schema(kind));
         let body = body::of_creation(kind);
-        schemas.insert(creation(kind), body.show());
-        schemas.extend(answer::created(kind).map(|record| (created(kind), record)));
+        schemas.insert(creation_schema_name(kind), body.to_schema());
+        schemas
+            .extend(answer::shown_once_schema(kind).map(|record| (shown_once_schema_name(kind), record)));
     }
-    schemas.insert("Done".to_owned(), answer::done());
-    schemas.insert("Error".to_owned(), answer::error());
+    schemas.insert("Done".to_owned(), answer::done_schema());
+    schemas.insert("Error".to_owned(), answer::error_schema());
     json!({
         "schemas": schemas,
         "securitySchemes": {
             "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
         },
-        "parameters": operation::parameters(),
-        "responses": answer::responses(),
+        "parameters": operation::shared_parameters(),
+        "responses": answer::shared_responses(),
     })
 }
 
 /// Returns the name of the schema of a creation's body.
-fn creation(kind: &Kind) -> String {
-    format!("{}Create", types::title(kind.name))
+fn creation_schema_name(kind: &Kind) -> String {
+    format!("{}Create", types::pascal_case(kind.name))
 }
 
 /// Returns the name of the schema of what a creation shows once.
-fn created(kind: &Kind) -> String {
-    format!("{}Created", types::title(kind.name))
+fn shown_once_schema_name(kind: &Kind) -> String {
+    format!("{}Created", types::pascal_case(kind.name))
 }

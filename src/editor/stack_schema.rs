@@ -28,23 +28,23 @@ struct Known<'k> {
 
 /// Returns the schema as text, as it is committed.
 #[must_use]
-pub fn text(registry: &Registry, slugs: &Slugs) -> String {
-    format!("{:#}\n", document(registry, slugs))
+pub fn render_schema(registry: &Registry, slugs: &Slugs) -> String {
+    format!("{:#}\n", build_schema(registry, slugs))
 }
 
 /// Returns the schema of one file of a stack.
 #[must_use]
-pub fn document(registry: &Registry, slugs: &Slugs) -> Value {
+pub fn build_schema(registry: &Registry, slugs: &Slugs) -> Value {
     let known = Known { registry, slugs };
-    let mut properties = blocks::properties(known);
+    let mut properties = blocks::block_properties(known);
     for kind in registry.top_level() {
-        let block = resource::named(&definition(kind.name), kind.summary);
+        let block = resource::named_blocks(&definition_ref(kind.name), kind.summary);
         properties.insert(kind.name.to_owned(), block);
     }
-    let mut definitions = values::definitions();
-    definitions.extend(blocks::definitions());
+    let mut definitions = values::value_definitions();
+    definitions.extend(blocks::block_definitions());
     for kind in registry.kinds {
-        definitions.insert(kind.name.to_owned(), resource::body(known, kind));
+        definitions.insert(kind.name.to_owned(), resource::resource_body(known, kind));
     }
     json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -60,35 +60,35 @@ pub fn document(registry: &Registry, slugs: &Slugs) -> Value {
 }
 
 /// Returns what one of the language's words says.
-fn says(words: Words, name: &str) -> &'static str {
-    keywords::find(words, name).map_or("", |word| word.summary)
+fn word_summary(words: Words, name: &str) -> &'static str {
+    keywords::find_word(words, name).map_or("", |word| word.summary)
 }
 
 /// Returns the few values that one of the language's words takes.
-fn chosen(words: Words, name: &str) -> Vec<&'static str> {
-    match keywords::find(words, name).map(|word| word.takes) {
-        Some(Takes::OneOf(values)) => names(values),
+fn word_choices(words: Words, name: &str) -> Vec<&'static str> {
+    match keywords::find_word(words, name).map(|word| word.takes) {
+        Some(Takes::OneOf(values)) => names_of(values),
         _ => Vec::new(),
     }
 }
 
 /// Returns the names of words.
-fn names(words: Words) -> Vec<&'static str> {
-    keywords::names(words).collect()
+fn names_of(words: Words) -> Vec<&'static str> {
+    keywords::word_names(words).collect()
 }
 
 /// Returns the words that must be written.
-fn needed(words: Words) -> Vec<&'static str> {
+fn required_words(words: Words) -> Vec<&'static str> {
     words.iter().filter(|word| word.needed).map(|word| word.name).collect()
 }
 
 /// Returns a reference to a definition.
-fn definition(name: &str) -> Value {
+fn definition_ref(name: &str) -> Value {
     json!({"$ref": format!("#/definitions/{name}")})
 }
 
 /// Returns the schema of a map with these keys and no others.
-fn closed(properties: Map<String, Value>, required: &[&str]) -> Value {
+fn closed_map(properties: Map<String, Value>, required: &[&str]) -> Value {
     let mut schema = json!({"type": "object", "additionalProperties": false});
     schema["properties"] = Value::Object(properties);
     if !required.is_empty() {
@@ -98,12 +98,12 @@ fn closed(properties: Map<String, Value>, required: &[&str]) -> Value {
 }
 
 /// Returns properties of names and their schemas.
-fn entries<const N: usize>(named: [(&str, Value); N]) -> Map<String, Value> {
+fn named_schemas<const N: usize>(named: [(&str, Value); N]) -> Map<String, Value> {
     named.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
 }
 
 /// Puts words for people into a schema. What stands beside a `$ref` is not read, so that goes inside.
-fn described(schema: Value, text: &str) -> Value {
+fn with_description(schema: Value, text: &str) -> Value {
     if schema.get("$ref").is_some() {
         return json!({"description": text, "allOf": [schema]});
     }

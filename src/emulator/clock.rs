@@ -41,7 +41,7 @@ impl VirtualClock {
     #[must_use]
     pub fn now(&self, real: Timestamp) -> Timestamp {
         let elapsed = real.duration_since(self.base_real).max(SignedDuration::ZERO);
-        self.later(elapsed.as_secs_f64() * self.speed)
+        self.virtual_time_after(elapsed.as_secs_f64() * self.speed)
     }
 
     /// Returns how many virtual seconds pass in a real one.
@@ -65,11 +65,11 @@ impl VirtualClock {
     ///
     /// # Errors
     /// When the step is out of bounds.
-    pub fn advanced(self, seconds: f64) -> Result<Self, ClockError> {
+    pub fn with_advance(self, seconds: f64) -> Result<Self, ClockError> {
         if !(0.0..=LARGEST_STEP).contains(&seconds) {
             return Err(ClockError::Step);
         }
-        Ok(Self { base_virtual: self.later(seconds), ..self })
+        Ok(Self { base_virtual: self.virtual_time_after(seconds), ..self })
     }
 
     /// Returns the clock, moved ahead where it shows less than a time that the world has seen.
@@ -81,7 +81,7 @@ impl VirtualClock {
         Self { base_real: real, base_virtual: seen, speed: self.speed }
     }
 
-    fn later(&self, seconds: f64) -> Timestamp {
+    fn virtual_time_after(&self, seconds: f64) -> Timestamp {
         SignedDuration::try_from_secs_f64(seconds)
             .ok()
             .and_then(|step| self.base_virtual.checked_add(step).ok())
@@ -106,14 +106,14 @@ mod tests {
         assert_eq!(slower.now(at(13)), at(70));
         let standing = slower.with_speed(at(13), 0.0).unwrap();
         assert_eq!(standing.now(at(1_000)), at(70));
-        assert_eq!(standing.advanced(5.0).unwrap().now(at(1_000)), at(75));
+        assert_eq!(standing.with_advance(5.0).unwrap().now(at(1_000)), at(75));
     }
 
     #[test]
     fn it_never_goes_back() {
         let clock = VirtualClock::new(at(0), 2.0).unwrap();
         assert_eq!(clock.now(at(-100)), at(0));
-        assert_eq!(clock.advanced(-1.0), Err(ClockError::Step));
+        assert_eq!(clock.with_advance(-1.0), Err(ClockError::Step));
     }
 
     #[test]
@@ -122,7 +122,7 @@ mod tests {
             assert_eq!(VirtualClock::new(at(0), speed), Err(ClockError::Speed), "{speed}");
         }
         let clock = VirtualClock::new(at(0), 1e6).unwrap();
-        assert_eq!(clock.advanced(f64::NAN), Err(ClockError::Step));
+        assert_eq!(clock.with_advance(f64::NAN), Err(ClockError::Step));
         assert_eq!(clock.now(Timestamp::MAX), Timestamp::MAX);
     }
 }

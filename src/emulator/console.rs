@@ -19,7 +19,7 @@ pub(super) fn is_own(path: &str) -> bool {
 }
 
 /// Returns one of the page's files.
-pub(super) fn file(path: &str) -> Option<Response> {
+pub(super) fn console_file(path: &str) -> Option<Response> {
     let (kind, text) = match path {
         "/" => ("text/html; charset=utf-8", include_str!("console/index.html")),
         "/_emulator/console.css" => ("text/css; charset=utf-8", CSS),
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     fn text(path: &str) -> String {
-        String::from_utf8(file(path).unwrap().body).unwrap()
+        String::from_utf8(console_file(path).unwrap().body).unwrap()
     }
 
     #[test]
@@ -83,6 +83,6 @@ mod tests {
     #[test]
     fn other_paths_are_not_the_pages() {
         assert!(is_own("/") && is_own("/_emulator/x") && !is_own("/api/v1/vms") && !is_own("/_emulatorx"));
-        assert!(file("/_emulator/console.html").is_none() && file("/index.html").is_none());
+        assert!(console_file("/_emulator/console.html").is_none() && console_file("/index.html").is_none());
     }
 }

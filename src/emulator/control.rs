@@ -16,44 +16,47 @@ const FORMAT: u32 = 1;
 type Reply = Result<Value, Response>;
 
 /// Answers one of the emulator's own calls. It needs no key, and works from this machine only.
-pub(super) fn answer(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Response {
+pub(super) fn handle_control_request(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Response {
     if !incoming.trusted {
         let message = "the emulator's own calls are open to programs on this machine only";
         return Response::error(403, "Forbidden", message);
     }
-    if let ("GET", Some(file)) = (incoming.method.as_str(), console::file(&incoming.path)) {
+    if let ("GET", Some(file)) = (incoming.method.as_str(), console::console_file(&incoming.path)) {
         return file;
     }
     let name = incoming.path.strip_prefix(CONTROL).unwrap_or_default();
     let reply = match (incoming.method.as_str(), name) {
-        ("GET", "requests") => requests(shell, incoming),
-        ("GET", "stats") => Ok(stats(shell, moment)),
-        ("GET", "clock") => Ok(clock(shell, moment)),
+        ("GET", "requests") => list_requests(shell, incoming),
+        ("GET", "stats") => Ok(collect_stats(shell, moment)),
+        ("GET", "clock") => Ok(clock_state(shell, moment)),
         ("POST", "clock") => set_clock(shell, incoming, moment),
         ("GET", "faults") => Ok(json!(shell.faults)),
         ("POST", "faults") => set_faults(shell, incoming),
-        ("POST", "mutate") => mutate(shell, incoming, moment),
-        ("POST", "reset") => Ok(reset(shell, moment)),
-        ("GET", "objects") => objects(shell, incoming, moment),
-        ("GET", "export") => export(shell),
-        ("POST", "import") => import(shell, incoming, moment),
+        ("POST", "mutate") => mutate_object(shell, incoming, moment),
+        ("POST", "reset") => Ok(reset_cloud(shell, moment)),
+        ("GET", "objects") => inspect_objects(shell, incoming, moment),
+        ("GET", "export") => export_world(shell),
+        ("POST", "import") => import_world(shell, incoming, moment),
         _ => Err(Response::error(404, "Not Found", &format!("the emulator has no call {name}"))),
     };
     match reply {
-        Ok(data) => Response::json(200, json!({"success": true, "data": data}).to_string().into_bytes()),
+        Ok(data) => {
+            Response::from_json(200, json!({"success": true, "data": data}).to_string().into_bytes())
+        }
         Err(refused) => refused,
     }
 }
 
-fn bad(message: &str) -> Response {
+fn bad_request(message: &str) -> Response {
     Response::error(400, "Bad Request", message)
 }
 
-fn read<T: DeserializeOwned>(incoming: &Incoming) -> Result<T, Response> {
-    serde_json::from_slice(&incoming.body).map_err(|error| bad(&format!("the body does not fit: {error}")))
+fn parse_json_body<T: DeserializeOwned>(incoming: &Incoming) -> Result<T, Response> {
+    serde_json::from_slice(&incoming.body)
+        .map_err(|error| bad_request(&format!("the body does not fit: {error}")))
 }
 
-fn parameter<'a>(incoming: &'a Incoming, wanted: &str) -> Option<&'a str> {
+fn query_parameter<'a>(incoming: &'a Incoming, wanted: &str) -> Option<&'a str> {
     incoming.query.iter().find(|(name, _)| name == wanted).map(|(_, text)| text.as_str())
 }
 
@@ -61,57 +64,57 @@ fn parameter<'a>(incoming: &'a Incoming, wanted: &str) -> Option<&'a str> {
 const MOST_OBJECTS: usize = 1_000;
 
 /// Without a kind, the kinds; with one, its objects; with an id too, that object.
-fn objects(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Reply {
+fn inspect_objects(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Reply {
     let now = shell.clock.now(moment.real);
-    let number = |name: &str, default: usize| match parameter(incoming, name) {
-        Some(text) => text.parse().map_err(|_| bad(&format!("{name} must be a whole number"))),
+    let number = |name: &str, default: usize| match query_parameter(incoming, name) {
+        Some(text) => text.parse().map_err(|_| bad_request(&format!("{name} must be a whole number"))),
         None => Ok(default),
     };
-    let Some(kind) = parameter(incoming, "kind") else {
-        let kinds = shell.world.kinds(now).into_iter();
+    let Some(kind) = query_parameter(incoming, "kind") else {
+        let kinds = shell.world.list_kinds(now).into_iter();
         let kinds = kinds.map(|(kind, total)| json!({"kind": kind, "total": total}));
         return Ok(json!({"kinds": kinds.collect::<Vec<_>>()}));
     };
-    if let Some(id) = parameter(incoming, "id") {
-        return shell.world.inspect_one(kind, id, now).map_err(|error| refusal(&error));
+    if let Some(id) = query_parameter(incoming, "id") {
+        return shell.world.inspect_one(kind, id, now).map_err(|error| mutate_error_response(&error));
     }
     let search = Search {
         offset: number("offset", 0)?,
         limit: number("limit", 50)?.min(MOST_OBJECTS),
-        find: parameter(incoming, "find").unwrap_or_default().to_owned(),
+        find: query_parameter(incoming, "find").unwrap_or_default().to_owned(),
     };
-    shell.world.inspect(kind, &search, now).map_err(|error| refusal(&error))
+    shell.world.inspect_many(kind, &search, now).map_err(|error| mutate_error_response(&error))
 }
 
-fn refusal(error: &MutateError) -> Response {
+fn mutate_error_response(error: &MutateError) -> Response {
     match error {
         MutateError::Unknown { .. } => Response::error(404, "Not Found", &error.to_string()),
-        MutateError::Wrong(message) => bad(message),
+        MutateError::Wrong(message) => bad_request(message),
     }
 }
 
-fn requests(shell: &Shell, incoming: &Incoming) -> Reply {
-    let since = match parameter(incoming, "since") {
-        Some(text) => text.parse().map_err(|_| bad("since must be the number of a request"))?,
+fn list_requests(shell: &Shell, incoming: &Incoming) -> Reply {
+    let since = match query_parameter(incoming, "since") {
+        Some(text) => text.parse().map_err(|_| bad_request("since must be the number of a request"))?,
         None => 0,
     };
-    let entries: Vec<_> = shell.log.since(since).collect();
-    Ok(json!({"requests": entries, "total": shell.log.total()}))
+    let entries: Vec<_> = shell.log.entries_after(since).collect();
+    Ok(json!({"requests": entries, "total": shell.log.request_count()}))
 }
 
-fn stats(shell: &Shell, moment: Moment) -> Value {
+fn collect_stats(shell: &Shell, moment: Moment) -> Value {
     let now = shell.clock.now(moment.real);
     json!({
-        "requests": shell.log.total(),
-        "peak_per_second": shell.log.peak(),
-        "routes": shell.log.counts().collect::<Vec<_>>(),
-        "objects": shell.world.objects(),
+        "requests": shell.log.request_count(),
+        "peak_per_second": shell.log.peak_per_second(),
+        "routes": shell.log.counts_by_route().collect::<Vec<_>>(),
+        "objects": shell.world.object_count(),
         "bill": shell.world.bill(now),
-        "clock": clock(shell, moment),
+        "clock": clock_state(shell, moment),
     })
 }
 
-fn clock(shell: &Shell, moment: Moment) -> Value {
+fn clock_state(shell: &Shell, moment: Moment) -> Value {
     json!({"now": shell.clock.now(moment.real), "speed": shell.clock.speed()})
 }
 
@@ -123,19 +126,19 @@ struct ClockBody {
 }
 
 fn set_clock(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Reply {
-    let body: ClockBody = read(incoming)?;
+    let body: ClockBody = parse_json_body(incoming)?;
     let changed = match (body.speed, body.advance_seconds) {
         (Some(speed), None) => shell.clock.with_speed(moment.real, speed),
-        (None, Some(seconds)) => shell.clock.advanced(seconds),
-        _ => return Err(bad("the body must have one of speed and advance_seconds")),
+        (None, Some(seconds)) => shell.clock.with_advance(seconds),
+        _ => return Err(bad_request("the body must have one of speed and advance_seconds")),
     };
-    shell.clock = changed.map_err(|error| bad(&error.to_string()))?;
+    shell.clock = changed.map_err(|error| bad_request(&error.to_string()))?;
     shell.journal.submit(Vec::new(), Some(shell.clock));
-    Ok(clock(shell, moment))
+    Ok(clock_state(shell, moment))
 }
 
 fn set_faults(shell: &mut Shell, incoming: &Incoming) -> Reply {
-    let plan: faults::Plan = read(incoming)?;
+    let plan: faults::Plan = parse_json_body(incoming)?;
     shell.faults = plan;
     Ok(json!(shell.faults))
 }
@@ -149,15 +152,15 @@ struct MutateBody {
     set: Map<String, Value>,
 }
 
-fn mutate(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Reply {
-    let MutateBody { kind, id, set } = read(incoming)?;
+fn mutate_object(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Reply {
+    let MutateBody { kind, id, set } = parse_json_body(incoming)?;
     let now = shell.clock.now(moment.real);
-    shell.world.mutate(&kind, &id, &set, now).map_err(|error| refusal(&error))?;
+    shell.world.mutate(&kind, &id, &set, now).map_err(|error| mutate_error_response(&error))?;
     store_account(shell);
     Ok(json!({"kind": kind, "id": id}))
 }
 
-fn reset(shell: &mut Shell, moment: Moment) -> Value {
+fn reset_cloud(shell: &mut Shell, moment: Moment) -> Value {
     let now = shell.clock.now(moment.real);
     shell.world.reset(now);
     store_account(shell);
@@ -176,18 +179,18 @@ struct Export {
     world: World,
 }
 
-fn export(shell: &Shell) -> Reply {
+fn export_world(shell: &Shell) -> Reply {
     let world = serde_json::to_value(&shell.world);
     let world = world.map_err(|error| Response::error(500, "Internal Server Error", &error.to_string()))?;
     Ok(json!({"format": FORMAT, "world": world}))
 }
 
-fn import(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Reply {
-    let world = read_export(&incoming.body).map_err(|message| bad(&message))?;
-    shell.world.import(world).map_err(|message| bad(&message))?;
-    shell.clock = shell.clock.not_before(moment.real, shell.world.latest());
+fn import_world(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Reply {
+    let world = read_export(&incoming.body).map_err(|message| bad_request(&message))?;
+    shell.world.import(world).map_err(|message| bad_request(&message))?;
+    shell.clock = shell.clock.not_before(moment.real, shell.world.latest_time());
     store_account(shell);
-    Ok(json!({"objects": shell.world.objects()}))
+    Ok(json!({"objects": shell.world.object_count()}))
 }
 
 /// Reads an export: the answer of the call, or its `data` alone.

@@ -77,7 +77,7 @@ impl FromStr for Rule {
         let wrong = |reason| RuleError { text: text.to_owned(), reason };
         let (route, what) = text.split_once('=').ok_or_else(|| wrong("it has no `=`"))?;
         let (method, path) = match route.trim().split_once(char::is_whitespace) {
-            Some((word, path)) => (method(word).map_err(wrong)?, path.trim()),
+            Some((word, path)) => (parse_method(word).map_err(wrong)?, path.trim()),
             None => (None, route.trim()),
         };
         let path = match path {
@@ -98,7 +98,7 @@ impl FromStr for Rule {
     }
 }
 
-fn method(word: &str) -> Result<Option<Method>, &'static str> {
+fn parse_method(word: &str) -> Result<Option<Method>, &'static str> {
     let known = [Method::Get, Method::Post, Method::Put, Method::Patch, Method::Delete];
     match known.into_iter().find(|method| method.as_str().eq_ignore_ascii_case(word)) {
         None if word != "*" => Err("its method must be GET, POST, PUT, PATCH, DELETE or *"),
@@ -170,7 +170,7 @@ impl<'de> Deserialize<'de> for Rule {
 }
 
 impl Rule {
-    fn fits(&self, method: Method, path: &str) -> bool {
+    fn matches_request(&self, method: Method, path: &str) -> bool {
         if self.method.is_some_and(|wanted| wanted != method) {
             return false;
         }
@@ -214,8 +214,8 @@ impl Plan {
     }
 
     /// Decides on one request. It follows from the seed and the requests before it, and nothing else.
-    pub fn decide(&mut self, method: Method, path: &str) -> Option<Fault> {
-        for rule in self.rules.iter_mut().filter(|rule| rule.fits(method, path)) {
+    pub fn decide_fault(&mut self, method: Method, path: &str) -> Option<Fault> {
+        for rule in self.rules.iter_mut().filter(|rule| rule.matches_request(method, path)) {
             match &mut rule.amount {
                 Amount::Next(0) => {}
                 Amount::Next(left) => {
@@ -224,7 +224,7 @@ impl Plan {
                 }
                 Amount::Share(share) => {
                     self.drawn += 1;
-                    if chance::fraction(self.seed, self.drawn) < *share {
+                    if chance::nth_fraction(self.seed, self.drawn) < *share {
                         return Some(rule.fault);
                     }
                 }
@@ -279,9 +279,9 @@ mod tests {
     #[test]
     fn a_count_strikes_the_next_requests_that_fit() {
         let mut plan = plan(&["POST /vms=500:2"]);
-        assert_eq!(plan.decide(Method::Get, "/api/v1/vms"), None);
-        assert_eq!(plan.decide(Method::Post, "/api/v1/vms/x"), None);
-        let struck: Vec<_> = (0..3).map(|_| plan.decide(Method::Post, "/api/v1/vms")).collect();
+        assert_eq!(plan.decide_fault(Method::Get, "/api/v1/vms"), None);
+        assert_eq!(plan.decide_fault(Method::Post, "/api/v1/vms/x"), None);
+        let struck: Vec<_> = (0..3).map(|_| plan.decide_fault(Method::Post, "/api/v1/vms")).collect();
         assert_eq!(struck, [Some(Fault::Status(500)), Some(Fault::Status(500)), None]);
     }
 
@@ -289,19 +289,19 @@ mod tests {
     fn a_share_strikes_that_share_and_the_same_ones_each_time() {
         let run = || {
             let mut plan = plan(&["*=503:25%"]);
-            (0..4_000).map(|_| plan.decide(Method::Get, "/health").is_some()).collect::<Vec<_>>()
+            (0..4_000).map(|_| plan.decide_fault(Method::Get, "/health").is_some()).collect::<Vec<_>>()
         };
         let struck = run().into_iter().filter(|struck| *struck).count();
         assert!((900..1_100).contains(&struck), "{struck}");
         assert_eq!(run(), run());
-        assert_eq!(plan(&["*=503:0%"]).decide(Method::Get, "/"), None);
-        assert!(plan(&["*=503:100%"]).decide(Method::Get, "/").is_some());
+        assert_eq!(plan(&["*=503:0%"]).decide_fault(Method::Get, "/"), None);
+        assert!(plan(&["*=503:100%"]).decide_fault(Method::Get, "/").is_some());
     }
 
     #[test]
     fn patterns_stand_for_parts() {
         let mut plan = plan(&["/vms/{id}/start=500", "/volumes/**=503", "/databases/*=429"]);
-        let mut decide = |path| plan.decide(Method::Post, path);
+        let mut decide = |path| plan.decide_fault(Method::Post, path);
         assert_eq!(decide("/api/v1/vms/1/start"), Some(Fault::Status(500)));
         assert_eq!(decide("/api/v1/vms/1/stop"), None);
         assert_eq!(decide("/api/v1/volumes/1/attach"), Some(Fault::Status(503)));

@@ -61,7 +61,7 @@ impl Caller {
         Decision { allowed, limit, remaining: limit.saturating_sub(self.recent.len()) }
     }
 
-    fn idle(&self, now: Duration) -> bool {
+    fn is_idle(&self, now: Duration) -> bool {
         self.burst.is_none_or(|(start, _)| now.saturating_sub(start) >= REFILL)
             && self.recent.back().is_none_or(|time| now.saturating_sub(*time) >= WINDOW)
     }
@@ -80,7 +80,7 @@ impl Limiter {
             return known.admit(tier, now);
         }
         if self.callers.len() >= MANY {
-            self.callers.retain(|_, caller| !caller.idle(now));
+            self.callers.retain(|_, caller| !caller.is_idle(now));
         }
         self.callers.entry(caller.to_owned()).or_default().admit(tier, now)
     }

@@ -82,24 +82,24 @@ impl Log {
     }
 
     /// Returns the requests after a number, oldest first, and at most `MOST` of them.
-    pub fn since(&self, seq: u64) -> impl Iterator<Item = &Entry> {
+    pub fn entries_after(&self, seq: u64) -> impl Iterator<Item = &Entry> {
         let first = self.entries.front().map_or(1, |entry| entry.seq);
         let skip = usize::try_from(seq.saturating_add(1).saturating_sub(first)).unwrap_or(usize::MAX);
         self.entries.iter().skip(skip).take(MOST)
     }
 
     /// Returns how many requests there were.
-    pub fn total(&self) -> u64 {
+    pub fn request_count(&self) -> u64 {
         self.total
     }
 
     /// Returns the most requests within any one second.
-    pub fn peak(&self) -> usize {
+    pub fn peak_per_second(&self) -> usize {
         self.peak
     }
 
     /// Returns the counts by route and status.
-    pub fn counts(&self) -> impl Iterator<Item = Count> {
+    pub fn counts_by_route(&self) -> impl Iterator<Item = Count> {
         self.counts.iter().map(|((method, route, status), count)| Count {
             method: method.clone(),
             route,
@@ -129,19 +129,19 @@ mod tests {
     fn the_log_is_bounded_and_counts_on() {
         let mut log = Log::default();
         (0..12_000).for_each(|n| log.add(entry("/api/v1/vms"), Duration::from_millis(n)));
-        assert_eq!(log.total(), 12_000);
-        assert_eq!(log.since(0).next().unwrap().seq, 2_001);
-        assert_eq!(log.since(11_998).map(|entry| entry.seq).collect::<Vec<_>>(), [11_999, 12_000]);
-        assert_eq!(log.since(u64::MAX).count(), 0);
-        assert_eq!(log.peak(), 1_000);
-        assert_eq!(log.counts().next().unwrap().count, 12_000);
+        assert_eq!(log.request_count(), 12_000);
+        assert_eq!(log.entries_after(0).next().unwrap().seq, 2_001);
+        assert_eq!(log.entries_after(11_998).map(|entry| entry.seq).collect::<Vec<_>>(), [11_999, 12_000]);
+        assert_eq!(log.entries_after(u64::MAX).count(), 0);
+        assert_eq!(log.peak_per_second(), 1_000);
+        assert_eq!(log.counts_by_route().next().unwrap().count, 12_000);
     }
 
     #[test]
     fn keys_and_long_paths_are_cut() {
         let mut log = Log::default();
         log.add(entry(&"é".repeat(2_000)), Duration::ZERO);
-        let kept = log.since(0).next().unwrap();
+        let kept = log.entries_after(0).next().unwrap();
         assert_eq!((kept.key_prefix.as_str(), kept.path.chars().count()), ("sk_01234", 512));
     }
 }

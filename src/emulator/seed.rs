@@ -11,7 +11,8 @@ use uuid::Uuid;
 
 use super::chance;
 use super::world::{
-    DATABASE_PLANS, KUBERNETES_VERSIONS, NODE_PLANS, Request, TEMPLATES, Time, VM_PLANS, World, handle,
+    DATABASE_PLANS, KUBERNETES_VERSIONS, NODE_PLANS, Request, TEMPLATES, Time, VM_PLANS, World,
+    handle_request,
 };
 use crate::model::schema::Method;
 
@@ -63,36 +64,41 @@ pub fn seed_objects(world: &mut World, api_key: &str, count: usize, now: Time) -
     let groups = count.div_ceil(20);
     let (mut machines, mut clusters) = (Vec::with_capacity(groups * MACHINES), Vec::with_capacity(groups));
     for group in 0..groups {
-        let vpc = filler.vpc(group)?;
-        let key =
-            filler.post("ssh-keys", &json!({"name": format!("key-{group}"), "public_key": PUBLIC_KEY}))?;
+        let vpc = filler.add_vpc(group)?;
+        let key = filler.create_object(
+            "ssh-keys",
+            &json!({"name": format!("key-{group}"), "public_key": PUBLIC_KEY}),
+        )?;
         for index in 0..MACHINES {
-            machines.extend(filler.vm(group * MACHINES + index, vpc, key)?);
+            machines.extend(filler.add_vm(group * MACHINES + index, vpc, key)?);
         }
         for index in 0..2 {
-            filler.database(group * 2 + index, vpc)?;
+            filler.add_database(group * 2 + index, vpc)?;
         }
-        clusters.extend(filler.cluster(group, vpc)?);
+        clusters.extend(filler.add_cluster(group, vpc)?);
         for index in 0..2 {
-            filler.app(group * 2 + index)?;
+            filler.add_app(group * 2 + index)?;
         }
     }
     // By then everything runs, so that things can be attached to it.
-    filler.pass(jiff::SignedDuration::from_mins(3));
+    filler.advance_time(jiff::SignedDuration::from_mins(3));
     for cluster in &clusters {
-        filler.pool(cluster)?;
+        filler.add_pool(cluster)?;
     }
     for (index, vm) in machines.iter().enumerate().filter(|(index, _)| index % MACHINES < 4) {
         let size = 10 + index % 90;
-        filler.post("volumes", &json!({"name": format!("volume-{index}"), "size": size, "vm_id": vm}))?;
+        filler.create_object(
+            "volumes",
+            &json!({"name": format!("volume-{index}"), "size": size, "vm_id": vm}),
+        )?;
     }
     for (_, vm) in machines.iter().enumerate().filter(|(index, _)| index % MACHINES < 2) {
-        filler.post("backup-schedules", &json!({"vm_id": vm, "frequency": "daily"}))?;
+        filler.create_object("backup-schedules", &json!({"vm_id": vm, "frequency": "daily"}))?;
     }
     let mut spare = 0;
     while filler.left > 0 {
         spare += 1;
-        filler.post("volumes", &json!({"name": format!("spare-{spare}"), "size": 10}))?;
+        filler.create_object("volumes", &json!({"name": format!("spare-{spare}"), "size": 10}))?;
     }
     Ok(())
 }
@@ -112,12 +118,12 @@ struct Filler<'a> {
 
 impl Filler<'_> {
     /// Makes an object, unless there are enough; returns its id.
-    fn post(&mut self, collection: &str, body: &Value) -> Result<Option<Uuid>, String> {
+    fn create_object(&mut self, collection: &str, body: &Value) -> Result<Option<Uuid>, String> {
         if self.left == 0 {
             return Ok(None);
         }
         self.left -= 1;
-        let read = self.send(collection, body)?;
+        let read = self.post_json(collection, body)?;
         let made = read.get("data").or_else(|| read.get("database")).and_then(|data| data.get("id"));
         match made.and_then(Value::as_str).and_then(|id| Uuid::try_parse(id).ok()) {
             Some(id) => Ok(Some(id)),
@@ -126,7 +132,7 @@ impl Filler<'_> {
     }
 
     /// Posts, and returns the answer.
-    fn send(&mut self, collection: &str, body: &Value) -> Result<Value, String> {
+    fn post_json(&mut self, collection: &str, body: &Value) -> Result<Value, String> {
         let request = Request {
             method: Method::Post,
             path: format!("/api/v1/{collection}"),
@@ -135,7 +141,7 @@ impl Filler<'_> {
             project: Some(self.project.to_string()),
             body: body.to_string().into_bytes(),
         };
-        let answer = handle(self.world, &request, self.now);
+        let answer = handle_request(self.world, &request, self.now);
         if answer.status >= 300 {
             return Err(format!("{collection}: {}", String::from_utf8_lossy(&answer.body)));
         }
@@ -143,38 +149,43 @@ impl Filler<'_> {
     }
 
     /// Lets time pass.
-    fn pass(&mut self, time: jiff::SignedDuration) {
+    fn advance_time(&mut self, time: jiff::SignedDuration) {
         self.now = self.now.checked_add(time).unwrap_or(self.now);
     }
 
-    fn cluster(&mut self, index: usize, vpc: Option<Uuid>) -> Result<Option<Uuid>, String> {
+    fn add_cluster(&mut self, index: usize, vpc: Option<Uuid>) -> Result<Option<Uuid>, String> {
         let Some(version) = KUBERNETES_VERSIONS.get(index % KUBERNETES_VERSIONS.len()) else {
             return Ok(None);
         };
         let name = format!("cluster-{index}");
-        self.post("k8s/clusters", &json!({"name": name, "version_id": version.id, "vpc_id": vpc}))
+        self.create_object("k8s/clusters", &json!({"name": name, "version_id": version.id, "vpc_id": vpc}))
     }
 
-    fn pool(&mut self, cluster: &Uuid) -> Result<Option<Uuid>, String> {
+    fn add_pool(&mut self, cluster: &Uuid) -> Result<Option<Uuid>, String> {
         let Some(plan) = NODE_PLANS.first() else { return Ok(None) };
         let body = json!({"name": "general", "plan_id": plan.id, "node_count": 2});
-        self.post(&format!("k8s/clusters/{cluster}/pools"), &body)
+        self.create_object(&format!("k8s/clusters/{cluster}/pools"), &body)
     }
 
-    fn app(&mut self, index: usize) -> Result<Option<Uuid>, String> {
-        self.post(
+    fn add_app(&mut self, index: usize) -> Result<Option<Uuid>, String> {
+        self.create_object(
             "apps/services",
             &json!({"name": format!("app-{index}"), "type": "web", "image": "nginx"}),
         )
     }
 
-    fn vpc(&mut self, index: usize) -> Result<Option<Uuid>, String> {
+    fn add_vpc(&mut self, index: usize) -> Result<Option<Uuid>, String> {
         let cidr = format!("10.{}.{}.0/24", (index >> 8) & 255, index & 255);
-        self.post("vpcs", &json!({"name": format!("network-{index}"), "cidr": cidr}))
+        self.create_object("vpcs", &json!({"name": format!("network-{index}"), "cidr": cidr}))
     }
 
-    fn vm(&mut self, index: usize, vpc: Option<Uuid>, key: Option<Uuid>) -> Result<Option<Uuid>, String> {
-        let at = usize::try_from(chance::number(1, index as u64) & 0xffff).unwrap_or_default();
+    fn add_vm(
+        &mut self,
+        index: usize,
+        vpc: Option<Uuid>,
+        key: Option<Uuid>,
+    ) -> Result<Option<Uuid>, String> {
+        let at = usize::try_from(chance::nth_number(1, index as u64) & 0xffff).unwrap_or_default();
         let (Some(template), Some(plan)) =
             (TEMPLATES.get(at % TEMPLATES.len()), VM_PLANS.get(at % VM_PLANS.len()))
         else {
@@ -185,13 +196,13 @@ impl Filler<'_> {
             "name": format!("machine-{index}"), "template_id": template.id, "pricing_id": plan.id,
             "vpc_id": vpc, "ssh_key_ids": keys,
         });
-        self.post("vms", &body)
+        self.create_object("vms", &body)
     }
 
-    fn database(&mut self, index: usize, vpc: Option<Uuid>) -> Result<Option<Uuid>, String> {
+    fn add_database(&mut self, index: usize, vpc: Option<Uuid>) -> Result<Option<Uuid>, String> {
         let Some(plan) = DATABASE_PLANS.get(index % DATABASE_PLANS.len()) else { return Ok(None) };
         let name = format!("database-{index}");
-        self.post(
+        self.create_object(
             "databases",
             &json!({"name": name, "engine": plan.engine, "plan_id": plan.id, "vpc_id": vpc}),
         )
@@ -222,7 +233,7 @@ mod tests {
             world
         };
         for count in [0, 1, 7, 20, 333] {
-            assert_eq!(made(count).objects(), count);
+            assert_eq!(made(count).object_count(), count);
         }
         let world = serde_json::to_value(made(40)).unwrap();
         for kind in ["vpcs", "vms", "volumes", "databases", "clusters", "node_pools", "apps"] {

@@ -30,7 +30,7 @@ use tokio::task::JoinSet;
 use super::console;
 use super::faults::Fault;
 use super::shell::{Incoming, Moment, Outgoing, Shell};
-use super::store::durable;
+use super::store::wait_until_durable;
 use super::world::{Archive, Arriving, LARGEST_ARCHIVE, Response, UPLOADS};
 
 /// Largest body of a request.
@@ -70,7 +70,7 @@ pub(super) async fn run(
         };
         match accepted {
             Ok((stream, peer)) => {
-                connections.spawn_local(connection(shared.clone(), stream, peer, stop.clone()));
+                connections.spawn_local(handle_connection(shared.clone(), stream, peer, stop.clone()));
             }
             // Out of file descriptors, most likely: let connections end before the next try.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
@@ -83,7 +83,7 @@ pub(super) async fn run(
     let _ = tokio::time::timeout(GRACE, all).await;
 }
 
-async fn connection(
+async fn handle_connection(
     shared: Rc<Shared>,
     stream: TcpStream,
     peer: SocketAddr,
@@ -91,7 +91,7 @@ async fn connection(
 ) {
     // Answers are small and each is written whole: waiting for more to send would only delay them.
     let _ = stream.set_nodelay(true);
-    let service = service_fn(move |request| answer(shared.clone(), request, peer));
+    let service = service_fn(move |request| serve_request(shared.clone(), request, peer));
     let connection =
         http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
@@ -103,24 +103,24 @@ async fn connection(
     let _ = connection.await;
 }
 
-async fn answer(
+async fn serve_request(
     shared: Rc<Shared>,
     request: Request<RequestBody>,
     peer: SocketAddr,
 ) -> Result<HttpResponse<Text>, Reset> {
-    let read = read(&shared, request, peer).await;
+    let read = read_request(&shared, request, peer).await;
     let moment = Moment { real: Timestamp::now(), elapsed: shared.began.elapsed() };
     let incoming = match read {
         Ok(incoming) => incoming,
-        Err(refused) => return Ok(http(refused, moment.real, None)),
+        Err(refused) => return Ok(to_http_response(refused, moment.real, None)),
     };
     let (outgoing, progress) = {
         let mut shell = shared.shell.borrow_mut();
-        let outgoing = shell.answer(incoming, moment);
-        (outgoing, shell.journal.progress())
+        let outgoing = shell.handle_incoming(incoming, moment);
+        (outgoing, shell.journal.watch_progress())
     };
     let Outgoing { mut response, date, fault, sequence } = outgoing;
-    if let Err(reason) = durable(progress, sequence).await {
+    if let Err(reason) = wait_until_durable(progress, sequence).await {
         response = Response::error(
             500,
             "Internal Server Error",
@@ -132,10 +132,10 @@ async fn answer(
         Some(Fault::Delay(time)) => tokio::time::sleep(time).await,
         _ => {}
     }
-    Ok(http(response, date, fault))
+    Ok(to_http_response(response, date, fault))
 }
 
-async fn read(
+async fn read_request(
     shared: &Shared,
     request: Request<RequestBody>,
     peer: SocketAddr,
@@ -143,14 +143,14 @@ async fn read(
     let (parts, body) = request.into_parts();
     let path = parts.uri.path().to_owned();
     let (body, archive) = match parts.method == Method::PUT && path.starts_with(UPLOADS) {
-        true => (Vec::new(), Some(receive(body).await?)),
-        false if path == "/_emulator/import" => (collect(body, LARGEST_IMPORT).await?, None),
-        false => (collect(body, LARGEST).await?, None),
+        true => (Vec::new(), Some(receive_archive(body).await?)),
+        false if path == "/_emulator/import" => (collect_body(body, LARGEST_IMPORT).await?, None),
+        false => (collect_body(body, LARGEST).await?, None),
     };
     let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     Ok(Incoming {
         method: parts.method.as_str().to_owned(),
-        query: query(parts.uri.query().unwrap_or_default()),
+        query: parse_query(parts.uri.query().unwrap_or_default()),
         api_key: text("x-api-key"),
         project: text("x-project-id"),
         host: text("host"),
@@ -163,31 +163,31 @@ async fn read(
 }
 
 /// Reads a body whole.
-async fn collect(body: RequestBody, most: usize) -> Result<Vec<u8>, Response> {
+async fn collect_body(body: RequestBody, most: usize) -> Result<Vec<u8>, Response> {
     match Limited::new(body, most).collect().await {
         Ok(body) => Ok(body.to_bytes().to_vec()),
-        Err(error) => Err(unread(error.as_ref(), most)),
+        Err(error) => Err(body_error_response(error.as_ref(), most)),
     }
 }
 
 /// Reads an archive piece by piece: it may be large, and only its digest matters.
-async fn receive(body: RequestBody) -> Result<Archive, Response> {
+async fn receive_archive(body: RequestBody) -> Result<Archive, Response> {
     if body.size_hint().lower() > LARGEST_ARCHIVE as u64 {
         return Err(too_large(LARGEST_ARCHIVE));
     }
     let mut body = Limited::new(body, LARGEST_ARCHIVE);
     let mut arriving = Arriving::default();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| unread(error.as_ref(), LARGEST_ARCHIVE))?;
+        let frame = frame.map_err(|error| body_error_response(error.as_ref(), LARGEST_ARCHIVE))?;
         if let Some(bytes) = frame.data_ref() {
-            arriving.take(bytes);
+            arriving.add_bytes(bytes);
         }
     }
     Ok(arriving.finish())
 }
 
 /// Says why a body was not read to its end.
-fn unread(error: &(dyn std::error::Error + Send + Sync + 'static), most: usize) -> Response {
+fn body_error_response(error: &(dyn std::error::Error + Send + Sync + 'static), most: usize) -> Response {
     if error.is::<LengthLimitError>() {
         return too_large(most);
     }
@@ -225,18 +225,18 @@ fn is_loopback(authority: &str) -> bool {
     })
 }
 
-fn query(text: &str) -> Vec<(String, String)> {
+fn parse_query(text: &str) -> Vec<(String, String)> {
     let pairs = text.split('&').filter(|pair| !pair.is_empty());
     pairs
         .map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (decode(name), decode(value))
+            (decode_query_text(name), decode_query_text(value))
         })
         .collect()
 }
 
 /// Decodes `%41` and `+`; what is no code stands for itself.
-fn decode(text: &str) -> String {
+fn decode_query_text(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {
@@ -249,7 +249,7 @@ fn decode(text: &str) -> String {
 }
 
 /// Puts an answer on the wire.
-fn http(response: Response, date: Timestamp, fault: Option<Fault>) -> HttpResponse<Text> {
+fn to_http_response(response: Response, date: Timestamp, fault: Option<Fault>) -> HttpResponse<Text> {
     let mut body = response.body;
     if matches!(fault, Some(Fault::Malformed)) {
         // The last brace is what makes the difference between a whole object and none.
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn queries_are_decoded() {
-        let read = query("limit=2&&name=a%20b+c&odd=%zz%4&empty");
+        let read = parse_query("limit=2&&name=a%20b+c&odd=%zz%4&empty");
         let pairs: Vec<_> = read.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         assert_eq!(pairs, [("limit", "2"), ("name", "a b c"), ("odd", "%zz%4"), ("empty", "")]);
     }

@@ -121,10 +121,10 @@ impl Running {
 
     /// Stops it: what is under way is answered, and everything is on the disk on return.
     pub fn stop(mut self) {
-        self.end();
+        self.shut_down();
     }
 
-    fn end(&mut self) {
+    fn shut_down(&mut self) {
         self.stop.send_replace(true);
         if let Some(thread) = self.thread.take() {
             // A panic there was printed by the thread itself, and nothing is left to do about it.
@@ -135,7 +135,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.end();
+        self.shut_down();
     }
 }
 
@@ -143,10 +143,10 @@ impl Drop for Running {
 ///
 /// # Errors
 /// As `spawn`.
-pub async fn serve(options: Options) -> Result<Running, ServeError> {
+pub async fn spawn_emulator_async(options: Options) -> Result<Running, ServeError> {
     let (done, started) = oneshot::channel();
     // Opening the data reads files, which an executor should not wait for.
-    thread::spawn(move || done.send(spawn(options)));
+    thread::spawn(move || done.send(spawn_emulator(options)));
     started.await.map_err(|error| ServeError::Thread(error.to_string()))?
 }
 
@@ -154,7 +154,7 @@ pub async fn serve(options: Options) -> Result<Running, ServeError> {
 ///
 /// # Errors
 /// When the address, the data, the seed or the speed cannot be used.
-pub fn spawn(options: Options) -> Result<Running, ServeError> {
+pub fn spawn_emulator(options: Options) -> Result<Running, ServeError> {
     if !options.bind.ip().is_loopback() && !options.i_know {
         return Err(ServeError::Open(options.bind));
     }
@@ -163,7 +163,7 @@ pub fn spawn(options: Options) -> Result<Running, ServeError> {
     let listener = TcpListener::bind(options.bind).map_err(listen)?;
     listener.set_nonblocking(true).map_err(listen)?;
     let address = listener.local_addr().map_err(listen)?;
-    let (shell, api_key) = open(options)?;
+    let (shell, api_key) = open_cloud(options)?;
     let (stop, stopped) = watch::channel(false);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -180,13 +180,13 @@ pub fn spawn(options: Options) -> Result<Running, ServeError> {
 }
 
 /// Opens or makes the cloud.
-fn open(options: Options) -> Result<(Shell, String), ServeError> {
+fn open_cloud(options: Options) -> Result<(Shell, String), ServeError> {
     let real = Timestamp::now();
     let opened = options.data.as_deref().map(Store::open).transpose()?;
     let (store, stored) = opened.map_or((None, Stored::default()), |(store, stored)| (Some(store), stored));
     let api_key = match (&options.api_key, options.data.as_deref()) {
         (Some(key), _) => key.clone(),
-        (None, Some(data)) => store::key(data)?,
+        (None, Some(data)) => store::read_or_create_key(data)?,
         (None, None) => store::random_key(),
     };
     let mut clock = match stored.clock {
@@ -207,21 +207,21 @@ fn open(options: Options) -> Result<(Shell, String), ServeError> {
     world.set_key(&api_key, options.tier);
     world.record_first_key(&api_key, options.tier);
     if let Some(seed) = &options.seed {
-        plant(&mut world, seed, fresh, &api_key, clock.now(real))?;
+        apply_seed(&mut world, seed, fresh, &api_key, clock.now(real))?;
     }
-    clock = clock.not_before(real, world.latest());
+    clock = clock.not_before(real, world.latest_time());
     if let Some(store) = &store {
         let mut rows = world.take_rows();
         rows.push(world.account_row());
         store.write(&rows, Some(clock))?;
     }
-    let journal = store.map_or_else(Journal::memory, Journal::start);
+    let journal = store.map_or_else(Journal::in_memory, Journal::start);
     let limiter = options.limited.then(Limiter::default);
     let (faults, openapi) = (options.faults, options.openapi);
     Ok((Shell { world, clock, limiter, faults, log: Log::default(), journal, openapi }, api_key))
 }
 
-fn plant(
+fn apply_seed(
     world: &mut World,
     seed: &Seed,
     fresh: bool,

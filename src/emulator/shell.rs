@@ -12,7 +12,9 @@ use super::faults::{self, Fault};
 use super::limiter::{Decision, Limiter};
 use super::log::{Entry, Log};
 use super::store::Journal;
-use super::world::{Archive, Request, Response, Tier, World, handle, receive, template};
+use super::world::{
+    Archive, Request, Response, Tier, World, handle_request, handle_upload, route_template,
+};
 use crate::model::schema::Method;
 
 /// One request as it came from the socket.
@@ -72,17 +74,17 @@ pub(super) const CONTROL: &str = "/_emulator/";
 
 impl Shell {
     /// Answers one request.
-    pub(super) fn answer(&mut self, incoming: Incoming, moment: Moment) -> Outgoing {
+    pub(super) fn handle_incoming(&mut self, incoming: Incoming, moment: Moment) -> Outgoing {
         if console::is_own(&incoming.path) {
-            let response = control::answer(self, &incoming, moment);
-            return self.outgoing(response, None, moment);
+            let response = control::handle_control_request(self, &incoming, moment);
+            return self.finish_response(response, None, moment);
         }
         if let Some(text) = self.openapi.as_ref().filter(|_| incoming.path == OPENAPI) {
-            let response = Response::json(200, text.clone().into_bytes());
-            return self.outgoing(response, None, moment);
+            let response = Response::from_json(200, text.clone().into_bytes());
+            return self.finish_response(response, None, moment);
         }
-        let method = known(&incoming.method);
-        let route = method.and_then(|method| template(method, &incoming.path)).unwrap_or_default();
+        let method = method_from_name(&incoming.method);
+        let route = method.and_then(|method| route_template(method, &incoming.path)).unwrap_or_default();
         let entry = Entry {
             seq: 0,
             time: moment.real,
@@ -92,20 +94,20 @@ impl Shell {
             status: 0,
             key_prefix: incoming.api_key.clone().unwrap_or_default(),
         };
-        let (response, fault) = self.serve(method, incoming, moment);
+        let (response, fault) = self.dispatch_incoming(method, incoming, moment);
         let reset = matches!(fault, Some(Fault::ResetBefore | Fault::ResetAfter));
         let status = if reset { 0 } else { response.status };
         self.log.add(Entry { status, ..entry }, moment.elapsed);
-        self.outgoing(response, fault, moment)
+        self.finish_response(response, fault, moment)
     }
 
-    fn outgoing(&mut self, response: Response, fault: Option<Fault>, moment: Moment) -> Outgoing {
+    fn finish_response(&mut self, response: Response, fault: Option<Fault>, moment: Moment) -> Outgoing {
         let rows = self.world.take_rows();
         let sequence = self.journal.submit(rows, None);
         Outgoing { response, date: self.clock.now(moment.real), fault, sequence }
     }
 
-    fn serve(
+    fn dispatch_incoming(
         &mut self,
         method: Option<Method>,
         incoming: Incoming,
@@ -116,15 +118,15 @@ impl Shell {
         };
         let decision = self.admit(&incoming, moment);
         if let Some(decision) = decision.filter(|decision| !decision.allowed) {
-            return (limited(refused(decision.limit), decision), None);
+            return (add_rate_limit_headers(rate_limit_response(decision.limit), decision), None);
         }
-        let fault = self.faults.decide(method, &incoming.path);
+        let fault = self.faults.decide_fault(method, &incoming.path);
         let response = match fault {
-            Some(Fault::Status(status)) => failure(status),
-            Some(Fault::ResetBefore) => failure(500),
+            Some(Fault::Status(status)) => fault_response(status),
+            Some(Fault::ResetBefore) => fault_response(500),
             _ => self.run(method, incoming, moment),
         };
-        (decision.map_or(response.clone(), |decision| limited(response, decision)), fault)
+        (decision.map_or(response.clone(), |decision| add_rate_limit_headers(response, decision)), fault)
     }
 
     fn run(&mut self, method: Method, incoming: Incoming, moment: Moment) -> Response {
@@ -135,8 +137,8 @@ impl Shell {
             self.world.set_origin(&format!("http://{host}"));
         }
         match archive {
-            Some(archive) => receive(&mut self.world, &request, &archive, now),
-            None => handle(&mut self.world, &request, now),
+            Some(archive) => handle_upload(&mut self.world, &request, &archive, now),
+            None => handle_request(&mut self.world, &request, now),
         }
     }
 
@@ -154,12 +156,12 @@ impl Shell {
     }
 }
 
-fn known(method: &str) -> Option<Method> {
+fn method_from_name(method: &str) -> Option<Method> {
     let methods = [Method::Get, Method::Post, Method::Put, Method::Patch, Method::Delete];
     methods.into_iter().find(|known| known.as_str() == method)
 }
 
-fn refused(limit: usize) -> Response {
+fn rate_limit_response(limit: usize) -> Response {
     let message =
         format!("at most {limit} requests per second are allowed for this key: wait, then try again");
     let mut response = Response::error(429, "Rate limit exceeded", &message);
@@ -167,13 +169,13 @@ fn refused(limit: usize) -> Response {
     response
 }
 
-fn limited(mut response: Response, decision: Decision) -> Response {
+fn add_rate_limit_headers(mut response: Response, decision: Decision) -> Response {
     response.headers.push(("x-ratelimit-limit", decision.limit.to_string()));
     response.headers.push(("x-ratelimit-remaining", decision.remaining.to_string()));
     response
 }
 
-fn failure(status: u16) -> Response {
+fn fault_response(status: u16) -> Response {
     match status {
         402 => {
             Response::error(402, "Payment Required", "insufficient balance: add funds, or a card to charge")
@@ -184,7 +186,7 @@ fn failure(status: u16) -> Response {
             "Precondition Failed",
             "pay-as-you-go apps are paused by the monthly spend cap: raise it, or turn it off",
         ),
-        429 => refused(Tier::Standard.bounds().0),
+        429 => rate_limit_response(Tier::Standard.bounds().0),
         503 => Response::error(
             503,
             "Service Unavailable",
@@ -214,7 +216,7 @@ mod tests {
             limiter: Some(Limiter::default()),
             faults: faults::Plan::default(),
             log: Log::default(),
-            journal: Journal::memory(),
+            journal: Journal::in_memory(),
             openapi: None,
         }
     }
@@ -233,7 +235,7 @@ mod tests {
             body: body.as_bytes().to_vec(),
         };
         let moment = Moment { real: Timestamp::UNIX_EPOCH, elapsed: Duration::ZERO };
-        shell.answer(incoming, moment).response
+        shell.handle_incoming(incoming, moment).response
     }
 
     /// Makes a key of a tier; returns its secret.

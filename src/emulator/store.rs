@@ -92,10 +92,10 @@ pub struct Stored {
 
 /// Makes an empty file whole: a process that is killed meanwhile leaves none. Someone else may be
 /// quicker; then theirs is the one.
-fn begin(path: &Path) -> Result<(), StoreError> {
+fn create_empty_file(path: &Path) -> Result<(), StoreError> {
     let io = |source| StoreError::Io { path: path.to_owned(), source };
     let beside = path.with_extension(format!("{}.new", std::process::id()));
-    let made = private(OpenOptions::new().read(true).write(true).create_new(true)).open(&beside);
+    let made = restrict_to_owner(OpenOptions::new().read(true).write(true).create_new(true)).open(&beside);
     drop(made.map_err(io)?);
     let written = Database::create(&beside)
         .map(drop)
@@ -127,7 +127,7 @@ impl Store {
             std::fs::create_dir_all(folder).map_err(io)?;
         }
         if !path.exists() {
-            begin(path)?;
+            create_empty_file(path)?;
         }
         // The library answers some damage with a panic; whoever asked gets an error all the same.
         let opened = catch_unwind(AssertUnwindSafe(|| Self::read(path)));
@@ -151,18 +151,18 @@ impl Store {
         Ok((store, stored))
     }
 
-    fn corrupt(&self, reason: &impl ToString) -> StoreError {
+    fn corrupt_error(&self, reason: &impl ToString) -> StoreError {
         StoreError::Corrupt { path: self.path.clone(), reason: reason.to_string() }
     }
 
     fn load(&self) -> Result<Stored, StoreError> {
-        let read = self.database.begin_read().map_err(|error| self.corrupt(&error))?;
+        let read = self.database.begin_read().map_err(|error| self.corrupt_error(&error))?;
         let about = match read.open_table(ABOUT) {
             Ok(table) => table,
             Err(TableError::TableDoesNotExist(_)) => return Ok(Stored::default()),
-            Err(error) => return Err(self.corrupt(&error)),
+            Err(error) => return Err(self.corrupt_error(&error)),
         };
-        let value = |key| about.get(key).map_err(|error| self.corrupt(&error));
+        let value = |key| about.get(key).map_err(|error| self.corrupt_error(&error));
         match value("format")? {
             Some(format) if format.value() == FORMAT => {}
             format => {
@@ -172,11 +172,11 @@ impl Store {
             }
         }
         let clock = value("clock")?.map(|clock| serde_json::from_slice(clock.value()));
-        let clock = clock.transpose().map_err(|error| self.corrupt(&error))?;
-        let records = read.open_table(RECORDS).map_err(|error| self.corrupt(&error))?;
+        let clock = clock.transpose().map_err(|error| self.corrupt_error(&error))?;
+        let records = read.open_table(RECORDS).map_err(|error| self.corrupt_error(&error))?;
         let mut rows = Vec::new();
-        for row in records.iter().map_err(|error| self.corrupt(&error))? {
-            let (key, value) = row.map_err(|error| self.corrupt(&error))?;
+        for row in records.iter().map_err(|error| self.corrupt_error(&error))? {
+            let (key, value) = row.map_err(|error| self.corrupt_error(&error))?;
             rows.push((key.value().to_owned(), value.value().to_vec()));
         }
         Ok(Stored { rows, clock })
@@ -213,7 +213,7 @@ impl Store {
 }
 
 /// Lets only the owner read and write what is made.
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+fn restrict_to_owner(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
@@ -226,11 +226,11 @@ fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 ///
 /// # Errors
 /// When it cannot be read or made, or holds no key.
-pub fn key(data: &Path) -> Result<String, StoreError> {
+pub fn read_or_create_key(data: &Path) -> Result<String, StoreError> {
     let path = data.with_extension("key");
     let io = |source| StoreError::Io { path: path.clone(), source };
     let mut options = OpenOptions::new();
-    match private(options.write(true).create_new(true)).open(&path) {
+    match restrict_to_owner(options.write(true).create_new(true)).open(&path) {
         Ok(mut file) => {
             let key = random_key();
             file.write_all(key.as_bytes()).and_then(|()| file.sync_all()).map_err(io)?;
@@ -282,7 +282,7 @@ pub struct Journal {
 impl Journal {
     /// Returns a journal that keeps nothing.
     #[must_use]
-    pub fn memory() -> Self {
+    pub fn in_memory() -> Self {
         let (_, progress) = watch::channel(Progress::Durable(0));
         Self { batches: None, sequence: 0, progress, writer: None }
     }
@@ -309,7 +309,7 @@ impl Journal {
     }
 
     /// Returns where to see how far the writer is.
-    pub fn progress(&self) -> watch::Receiver<Progress> {
+    pub fn watch_progress(&self) -> watch::Receiver<Progress> {
         self.progress.clone()
     }
 }
@@ -349,7 +349,10 @@ fn write_all(store: &Store, waiting: &mpsc::Receiver<Batch>, tell: &watch::Sende
 ///
 /// # Errors
 /// When it will never be, in words.
-pub async fn durable(mut progress: watch::Receiver<Progress>, sequence: u64) -> Result<(), String> {
+pub async fn wait_until_durable(
+    mut progress: watch::Receiver<Progress>,
+    sequence: u64,
+) -> Result<(), String> {
     let reached = |progress: &Progress| match progress {
         Progress::Durable(done) => *done >= sequence,
         Progress::Failed(_) => true,

@@ -133,13 +133,13 @@ pub enum AgeFileError {
 ///
 /// # Errors
 /// When there are no recipients, or the value is not at hand or too large.
-pub fn encrypt(
+pub fn encrypt_value(
     recipients: &BTreeSet<Name>,
     place: &SecretPlace,
     secret: &Secret,
 ) -> Result<String, AgeFileError> {
     let value = secret.expose().filter(|text| text.len() <= MAX_VALUE_BYTES).ok_or(AgeFileError::Value)?;
-    let plain = padded(place, value)?;
+    let plain = padded_plaintext(place, value)?;
     let parsed = |name: &Name| {
         let known = Recipient::parse(name).map_err(|_| AgeFileError::Recipient(name.clone()))?;
         known.as_str().parse::<age::x25519::Recipient>().map_err(|_| AgeFileError::Recipient(name.clone()))
@@ -158,7 +158,7 @@ pub fn encrypt(
 }
 
 /// Returns the plaintext of a value.
-fn padded(place: &SecretPlace, value: &str) -> Result<Zeroizing<Vec<u8>>, AgeFileError> {
+fn padded_plaintext(place: &SecretPlace, value: &str) -> Result<Zeroizing<Vec<u8>>, AgeFileError> {
     let SecretPlace { lineage, environment, address, version, object } = place.clone();
     let content = Content { lineage, environment, address, version, object, value: value.to_owned() };
     let mut plain = Zeroizing::new(serde_json::to_vec(&content).map_err(|_| AgeFileError::Encryption)?);
@@ -171,7 +171,7 @@ fn padded(place: &SecretPlace, value: &str) -> Result<Zeroizing<Vec<u8>>, AgeFil
 ///
 /// # Errors
 /// When it is damaged, none of the identities opens it, or it was made for another place.
-pub fn decrypt(
+pub fn decrypt_value(
     identities: &[Identity],
     place: &SecretPlace,
     ciphertext: &str,

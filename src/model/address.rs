@@ -41,13 +41,13 @@ impl Address {
 
     /// Returns the address in a module: `shop_eu` and `vm.web` give `shop_eu.vm.web`.
     #[must_use]
-    pub fn within(self, module: &str) -> Self {
+    pub fn in_module(self, module: &str) -> Self {
         if module.is_empty() { self } else { Self(smol_str::format_smolstr!("{module}.{}", self.0)) }
     }
 
     /// Returns the path as the module itself would write it; `None` for what is not in the module.
     #[must_use]
-    pub fn below(&self, module: &str) -> Option<&str> {
+    pub fn strip_module(&self, module: &str) -> Option<&str> {
         if module.is_empty() { Some(&self.0) } else { self.0.strip_prefix(module)?.strip_prefix('.') }
     }
 
@@ -70,7 +70,7 @@ impl Address {
     ///
     /// # Errors
     /// When a part is empty or has an illegal character.
-    pub fn place(text: &str) -> Result<Self, AddressError> {
+    pub fn parse_path(text: &str) -> Result<Self, AddressError> {
         if is_legal_segment(text) { Ok(Self(SmolStr::new(text))) } else { Self::parse(text) }
     }
 
@@ -112,7 +112,7 @@ pub fn is_in(path: &str, place: &str) -> bool {
 }
 
 /// Returns the places that a dotted path leads through, outermost first, and itself at last; none of an empty one.
-pub fn places(path: &str) -> impl DoubleEndedIterator<Item = &str> {
+pub fn path_prefixes(path: &str) -> impl DoubleEndedIterator<Item = &str> {
     let ends = path.match_indices('.').map(|(end, _)| end).chain([path.len()]);
     ends.filter(|end| *end > 0).map(|end| &path[..end])
 }
@@ -171,20 +171,20 @@ mod tests {
 
     #[test]
     fn modules_stand_in_front() {
-        let web = Address::new("vm", "web").within("shop.eu");
-        assert_eq!((web.as_str(), web.below("shop.eu")), ("shop.eu.vm.web", Some("vm.web")));
-        assert_eq!((web.below(""), web.below("shop.e")), (Some("shop.eu.vm.web"), None));
-        assert_eq!(Address::new("vm", "web").within(""), Address::new("vm", "web"));
+        let web = Address::new("vm", "web").in_module("shop.eu");
+        assert_eq!((web.as_str(), web.strip_module("shop.eu")), ("shop.eu.vm.web", Some("vm.web")));
+        assert_eq!((web.strip_module(""), web.strip_module("shop.e")), (Some("shop.eu.vm.web"), None));
+        assert_eq!(Address::new("vm", "web").in_module(""), Address::new("vm", "web"));
     }
 
     #[test]
     fn a_whole_module_is_a_place() {
-        let module = Address::place("shop").unwrap();
-        assert!(Address::new("vm", "web").within("shop").is_within(&module));
-        assert!(!Address::new("vm", "web").within("shop2").is_within(&module));
-        assert_eq!(Address::place("vm.web"), Address::parse("vm.web"));
+        let module = Address::parse_path("shop").unwrap();
+        assert!(Address::new("vm", "web").in_module("shop").is_within(&module));
+        assert!(!Address::new("vm", "web").in_module("shop2").is_within(&module));
+        assert_eq!(Address::parse_path("vm.web"), Address::parse("vm.web"));
         for text in ["", "Shop", "a b", "shop."] {
-            assert!(Address::place(text).is_err(), "{text}");
+            assert!(Address::parse_path(text).is_err(), "{text}");
         }
     }
 

@@ -62,14 +62,14 @@ pub struct Mark {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self::beside(0, 0)
+        Self::with_extra(0, 0)
     }
 }
 
 impl Budget {
     /// Returns a budget with so much on top of the limits.
     #[must_use]
-    pub fn beside(text: usize, nodes: usize) -> Self {
+    pub fn with_extra(text: usize, nodes: usize) -> Self {
         Self {
             text: Cell::new(MOST_TEXT.saturating_add(text)),
             nodes: Cell::new(MOST_NODES.saturating_add(nodes)),
@@ -81,7 +81,7 @@ impl Budget {
     /// # Errors
     /// When less is left; then nothing is charged.
     pub fn charge_text(&self, bytes: usize) -> Result<(), Exceeded> {
-        charge(&self.text, if bytes > INLINE_TEXT { bytes } else { 0 })
+        charge_cell(&self.text, if bytes > INLINE_TEXT { bytes } else { 0 })
     }
 
     /// Charges so many nodes.
@@ -89,7 +89,7 @@ impl Budget {
     /// # Errors
     /// When fewer are left; then nothing is charged.
     pub fn charge_nodes(&self, nodes: usize) -> Result<(), Exceeded> {
-        charge(&self.nodes, nodes)
+        charge_cell(&self.nodes, nodes)
     }
 
     /// Charges a map of so many entries, without their values.
@@ -105,7 +105,7 @@ impl Budget {
     /// # Errors
     /// When less is left, or it is too deep; then nothing is charged.
     pub fn charge_value(&self, value: &Value) -> Result<(), Exceeded> {
-        self.whole(|| self.value(value, 0))
+        self.charge_atomically(|| self.charge_nested_value(value, 0))
     }
 
     /// Charges an expression and all in it, what is shared as often as it is named.
@@ -113,7 +113,7 @@ impl Budget {
     /// # Errors
     /// When less is left, or it is too deep; then nothing is charged.
     pub fn charge_expression(&self, expression: &Expression) -> Result<(), Exceeded> {
-        self.whole(|| self.expression(expression, 0))
+        self.charge_atomically(|| self.charge_nested_expression(expression, 0))
     }
 
     /// Returns how much is left, for `release`.
@@ -130,7 +130,7 @@ impl Budget {
 
     /// Returns what was charged since a mark.
     #[must_use]
-    pub fn since(&self, mark: Mark) -> Cost {
+    pub fn cost_since(&self, mark: Mark) -> Cost {
         Cost {
             text: mark.text.saturating_sub(self.text.get()),
             nodes: mark.nodes.saturating_sub(self.nodes.get()),
@@ -149,7 +149,7 @@ impl Budget {
     }
 
     /// Charges everything or nothing.
-    fn whole(&self, charge: impl FnOnce() -> Result<(), Exceeded>) -> Result<(), Exceeded> {
+    fn charge_atomically(&self, charge: impl FnOnce() -> Result<(), Exceeded>) -> Result<(), Exceeded> {
         let before = self.mark();
         let charged = charge();
         if charged.is_err() {
@@ -158,7 +158,7 @@ impl Budget {
         charged
     }
 
-    fn value(&self, value: &Value, level: usize) -> Result<(), Exceeded> {
+    fn charge_nested_value(&self, value: &Value, level: usize) -> Result<(), Exceeded> {
         if level > MOST_LEVELS {
             return Err(Exceeded);
         }
@@ -171,44 +171,48 @@ impl Budget {
             Value::Secret(secret) => {
                 self.charge_nodes(1)?;
                 if let Secret::Derived(derived) = secret
-                    && let Some(value) = derived.value()
+                    && let Some(value) = derived.non_text_value()
                 {
-                    self.value(value, level + 1)?;
+                    self.charge_nested_value(value, level + 1)?;
                 }
-                charge(&self.text, secret.computed().map_or(0, str::len))
+                charge_cell(&self.text, secret.computable_text().map_or(0, str::len))
             }
             Value::Unknown(addresses) => self.charge_nodes(1 + addresses.len()),
             Value::List(items) => {
                 self.charge_nodes(1)?;
-                items.iter().try_for_each(|item| self.value(item, level + 1))
+                items.iter().try_for_each(|item| self.charge_nested_value(item, level + 1))
             }
-            Value::Map(map) => self.entries(map.iter(), |value| self.value(value, level + 1)),
+            Value::Map(map) => {
+                self.charge_entries(map.iter(), |value| self.charge_nested_value(value, level + 1))
+            }
         }
     }
 
-    fn expression(&self, expression: &Expression, level: usize) -> Result<(), Exceeded> {
+    fn charge_nested_expression(&self, expression: &Expression, level: usize) -> Result<(), Exceeded> {
         if level > MOST_LEVELS {
             return Err(Exceeded);
         }
         match expression {
-            Expression::Value(value) => self.value(value, level),
+            Expression::Value(value) => self.charge_nested_value(value, level),
             Expression::Reference(_) => self.charge_nodes(1),
             Expression::Text(parts) | Expression::List(parts) => {
                 self.charge_nodes(1)?;
-                parts.iter().try_for_each(|part| self.expression(part, level + 1))
+                parts.iter().try_for_each(|part| self.charge_nested_expression(part, level + 1))
             }
-            Expression::Map(map) => self.entries(map.iter(), |part| self.expression(part, level + 1)),
+            Expression::Map(map) => {
+                self.charge_entries(map.iter(), |part| self.charge_nested_expression(part, level + 1))
+            }
             Expression::Cel(cel) => {
                 let Cel { source, bindings, objects, waiting, module: _ } = &**cel;
                 self.charge_nodes(4 + objects.len())?;
                 self.charge_text(source.len())?;
-                self.entries(bindings.iter(), |value| self.value(value, level + 1))?;
-                self.entries(waiting.iter(), |part| self.expression(part, level + 1))
+                self.charge_entries(bindings.iter(), |value| self.charge_nested_value(value, level + 1))?;
+                self.charge_entries(waiting.iter(), |part| self.charge_nested_expression(part, level + 1))
             }
         }
     }
 
-    fn entries<'e, T: 'e>(
+    fn charge_entries<'e, T: 'e>(
         &self,
         entries: impl ExactSizeIterator<Item = (&'e Name, &'e T)>,
         charge: impl Fn(&'e T) -> Result<(), Exceeded>,
@@ -222,7 +226,7 @@ impl Budget {
     }
 }
 
-fn charge(left: &Cell<usize>, amount: usize) -> Result<(), Exceeded> {
+fn charge_cell(left: &Cell<usize>, amount: usize) -> Result<(), Exceeded> {
     left.set(left.get().checked_sub(amount).ok_or(Exceeded)?);
     Ok(())
 }

@@ -51,13 +51,13 @@ impl Catalog {
 
     /// Returns the only record of a table that has one, such as the volume price.
     #[must_use]
-    pub fn single(&self, table: &str) -> Option<&CatalogRecord> {
+    pub fn single_record(&self, table: &str) -> Option<&CatalogRecord> {
         self.tables.get(table)?.first()
     }
 
     /// Gives names the ids that `pinned` has for them, where the service still knows those ids: a name
     /// that the service has moved to another record does not change what it means here.
-    pub fn hold(&mut self, pinned: &Self) {
+    pub fn pin_ids(&mut self, pinned: &Self) {
         for (table, records) in &mut self.tables {
             for held in pinned.tables.get(table).into_iter().flatten() {
                 let is_other = |record: &CatalogRecord| record.slug == held.slug && record.id != held.id;
@@ -110,10 +110,10 @@ mod tests {
     #[test]
     fn a_pinned_name_keeps_its_meaning_while_its_record_lives() {
         let mut live = catalog(&[(1, "small-old"), (2, "small")]);
-        live.hold(&catalog(&[(1, "small")]));
+        live.pin_ids(&catalog(&[(1, "small")]));
         assert_eq!(live.find("vm", &"small".into()).unwrap().id, Value::Integer(1));
         let mut live = catalog(&[(2, "small")]);
-        live.hold(&catalog(&[(1, "small")]));
+        live.pin_ids(&catalog(&[(1, "small")]));
         assert_eq!(live.find("vm", &"small".into()).unwrap().id, Value::Integer(2));
     }
 

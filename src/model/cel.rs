@@ -65,10 +65,10 @@ impl Program {
 }
 
 /// Joins the evaluated parts of an interpolated text. One that a secret enters is a value computed from it.
-pub(super) fn concatenate(parts: &[Value], budget: &Budget) -> Result<Value, EvaluationError> {
+pub(super) fn concatenate_parts(parts: &[Value], budget: &Budget) -> Result<Value, EvaluationError> {
     let length = |part: &Value| match part {
         Value::Text(text) => text.len(),
-        Value::Secret(part) => part.computed().map_or(0, str::len),
+        Value::Secret(part) => part.computable_text().map_or(0, str::len),
         _ => 0,
     };
     budget.charge_text(parts.iter().map(length).sum())?;
@@ -79,12 +79,12 @@ pub(super) fn concatenate(parts: &[Value], budget: &Budget) -> Result<Value, Eva
         return Ok(Value::Unknown(unknown));
     }
     if !parts.iter().any(|part| matches!(part, Value::Secret(_))) {
-        return Ok(Value::text(joined(parts)?.unwrap_or_default()));
+        return Ok(Value::text(join_known(parts)?.unwrap_or_default()));
     }
     let all: Option<Vec<_>> = parts.iter().map(Derivation::from_value).collect();
     let derivation = Derivation::node("interpolation", &[], all.unwrap_or_default());
     let is_withheld = |part: &Value| matches!(part, Value::Secret(secret) if secret.is_withheld());
-    let derived = match joined(parts) {
+    let derived = match join_known(parts) {
         Ok(Some(text)) => Derived::new(derivation, Value::text(text)),
         Ok(None) => Derived::unavailable(derivation),
         Err(_) if parts.iter().any(is_withheld) => Derived::unavailable(derivation),
@@ -94,15 +94,15 @@ pub(super) fn concatenate(parts: &[Value], budget: &Budget) -> Result<Value, Eva
 }
 
 /// Joins known parts; `None` when the text of a secret is not at hand.
-fn joined(parts: &[Value]) -> Result<Option<String>, EvaluationError> {
+fn join_known(parts: &[Value]) -> Result<Option<String>, EvaluationError> {
     let mut text = String::new();
     for part in parts {
         let opened = match part {
-            Value::Secret(Secret::Derived(derived)) => derived.computed(),
+            Value::Secret(Secret::Derived(derived)) => derived.to_computable(),
             _ => None,
         };
         match opened.as_ref().unwrap_or(part) {
-            Value::Secret(secret) => match secret.computed() {
+            Value::Secret(secret) => match secret.computable_text() {
                 Some(part) => text.push_str(part),
                 None => return Ok(None),
             },
@@ -119,12 +119,16 @@ fn joined(parts: &[Value]) -> Result<Option<String>, EvaluationError> {
 }
 
 /// Evaluates a CEL expression over its bindings and the live objects that it names.
-pub(super) fn evaluate(cel: &Cel, lookup: &dyn Lookup, budget: &Budget) -> Result<Value, EvaluationError> {
+pub(super) fn evaluate_cel(
+    cel: &Cel,
+    lookup: &dyn Lookup,
+    budget: &Budget,
+) -> Result<Value, EvaluationError> {
     let program = Program::parse(&cel.source).map_err(|error| EvaluationError::Failed(error.message))?;
     let waiting: Vec<(&Name, Value)> = cel
         .waiting
         .iter()
-        .map(|(path, part)| Ok((path, part.computed(lookup, budget)?)))
+        .map(|(path, part)| Ok((path, part.evaluate_charged(lookup, budget)?)))
         .collect::<Result<_, EvaluationError>>()?;
     let objects: Vec<Object> = cel
         .objects
@@ -134,19 +138,19 @@ pub(super) fn evaluate(cel: &Cel, lookup: &dyn Lookup, budget: &Budget) -> Resul
             budget.charge_map(attributes.len())?;
             attributes.values().try_for_each(|value| budget.charge_value(value))?;
             for (name, value) in attributes.iter_mut().filter(|(_, value)| value.is_secret()) {
-                *value = expression::referred(std::mem::take(value), &format!("{address}.{name}"));
+                *value = expression::name_secrets(std::mem::take(value), &format!("{address}.{name}"));
             }
             Ok(Object { address: address.clone(), attributes, complete })
         })
         .collect::<Result<_, EvaluationError>>()?;
     let mut scope = Scope { budget: Some(budget), ..Scope::default() };
     for (root, value) in &cel.bindings {
-        scope.roots.insert(root.clone(), Item::of(value));
+        scope.roots.insert(root.clone(), Item::from_borrowed(value));
     }
     for object in &objects {
         // What is not in the module is known there by what it waits for only.
-        if let Some(path) = object.address.below(&cel.module) {
-            bind(&mut scope.roots, path.split('.'), Item::of_object(object));
+        if let Some(path) = object.address.strip_module(&cel.module) {
+            bind_path(&mut scope.roots, path.split('.'), Item::of_object(object));
         }
     }
     for (path, value) in &waiting {
@@ -155,16 +159,16 @@ pub(super) fn evaluate(cel: &Cel, lookup: &dyn Lookup, budget: &Budget) -> Resul
             Some(Expression::Reference(reference)) if reference.attribute.is_none() => objects
                 .iter()
                 .find(|object| object.address == reference.address)
-                .map_or_else(|| Item::of(value), Item::of_object),
-            _ => Item::of(value),
+                .map_or_else(|| Item::from_borrowed(value), Item::of_object),
+            _ => Item::from_borrowed(value),
         };
-        bind(&mut scope.roots, path.split('.'), item);
+        bind_path(&mut scope.roots, path.split('.'), item);
     }
     program.evaluate(&scope)
 }
 
 /// Puts an item at a path below the roots, making maps on the way.
-pub fn bind<'a, 'p>(
+pub fn bind_path<'a, 'p>(
     roots: &mut BTreeMap<Name, Item<'a>>,
     mut path: impl Iterator<Item = &'p str>,
     item: Item<'a>,

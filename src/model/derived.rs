@@ -12,7 +12,7 @@ use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 use smol_str::{SmolStr, format_smolstr};
 
-use super::hex::hex;
+use super::hex::encode_hex;
 use super::secret::{COMPUTED_FORM, FingerprintKey, Marker, Secret, UNDECIDED, is_same_fingerprint};
 use super::value::Value;
 
@@ -43,7 +43,7 @@ impl ExpressionDigest {
 
 impl fmt::Display for ExpressionDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex(&self.0))
+        f.write_str(&encode_hex(&self.0))
     }
 }
 
@@ -119,7 +119,7 @@ impl Derivation {
 
     /// Returns the digest of the canonical expression.
     #[must_use]
-    pub fn expression(&self) -> ExpressionDigest {
+    pub fn expression_digest(&self) -> ExpressionDigest {
         self.expression
     }
 
@@ -137,7 +137,7 @@ impl Derivation {
                 bytes.extend(part.as_bytes());
             }
         }
-        if keyed { key.mac(&bytes).into() } else { hex(&Sha256::digest(&bytes)).into() }
+        if keyed { key.mac(&bytes).into() } else { encode_hex(&Sha256::digest(&bytes)).into() }
     }
 }
 
@@ -173,7 +173,7 @@ impl Derived {
     /// Wraps what an expression gave.
     #[must_use]
     pub fn new(derivation: Derivation, value: Value) -> Self {
-        let value = revealed(value);
+        let value = reveal_secrets(value);
         let content = match value {
             value if derivation.inputs.values().any(Secret::is_awaited) => {
                 Content::StandIn(Box::new(value))
@@ -193,7 +193,7 @@ impl Derived {
     }
 
     /// Returns the same without its value: what it is known by.
-    pub(super) fn outline(&self) -> Self {
+    pub(super) fn without_value(&self) -> Self {
         match &self.form {
             Form::Open { derivation, .. } => {
                 let content = Content::StandIn(Box::default());
@@ -210,7 +210,7 @@ impl Derived {
 
     /// Returns the value that expressions compute with: the value itself, or what stands in for it.
     #[must_use]
-    pub fn computed(&self) -> Option<Value> {
+    pub fn to_computable(&self) -> Option<Value> {
         match &self.form {
             Form::Open { content: Content::StandIn(value), .. } => Some(value.as_ref().clone()),
             _ => self.expose(),
@@ -236,7 +236,7 @@ impl Derived {
     }
 
     /// Returns a value that is no text, or what stands in for one.
-    pub(super) fn value(&self) -> Option<&Value> {
+    pub(super) fn non_text_value(&self) -> Option<&Value> {
         match &self.form {
             Form::Open { content: Content::Other(value) | Content::StandIn(value), .. } => Some(value),
             _ => None,
@@ -256,7 +256,7 @@ impl Derived {
     /// # Errors
     /// That of `convert`.
     pub fn try_map<E>(self, convert: impl FnOnce(Value) -> Result<Value, E>) -> Result<Self, E> {
-        match (self.computed(), self.form) {
+        match (self.to_computable(), self.form) {
             (Some(value), Form::Open { derivation, .. }) => Ok(Self::new(derivation, convert(value)?)),
             (_, form) => Ok(Self { form }),
         }
@@ -303,7 +303,7 @@ impl Derived {
     pub fn id(&self, key: &FingerprintKey) -> SmolStr {
         match &self.form {
             Form::Sealed { id, .. } => id.clone(),
-            Form::Open { derivation, .. } => derivation.id(key, &|_, input| print(input, key)),
+            Form::Open { derivation, .. } => derivation.id(key, &|_, input| input_fingerprint(input, key)),
         }
     }
 
@@ -320,17 +320,17 @@ impl Derived {
     pub(super) fn fingerprint(&self, key: &FingerprintKey) -> Option<SmolStr> {
         match &self.form {
             Form::Sealed { fingerprint, .. } => fingerprint.clone(),
-            Form::Open { .. } => Secret::new(comparable(&self.expose()?)).fingerprint(key),
+            Form::Open { .. } => Secret::new(comparable_text(&self.expose()?)).fingerprint(key),
         }
     }
 
     /// Returns it as a plan holds it: by its id, and by the names of the inputs that do not exist yet.
     #[must_use]
-    pub fn sealed(&self, key: &FingerprintKey) -> Self {
+    pub fn to_planned(&self, key: &FingerprintKey) -> Self {
         let inputs = match &self.form {
             Form::Open { derivation, .. } => {
                 let missing = derivation.inputs.iter().filter(|(_, input)| input.is_awaited());
-                missing.map(|(name, input)| (name.clone(), print(input, key))).collect()
+                missing.map(|(name, input)| (name.clone(), input_fingerprint(input, key))).collect()
             }
             Form::Sealed { .. } => BTreeMap::new(),
         };
@@ -338,13 +338,13 @@ impl Derived {
     }
 
     /// Returns it as the ledger remembers it.
-    pub(super) fn recorded(&self, key: &FingerprintKey) -> Self {
+    pub(super) fn to_recorded(&self, key: &FingerprintKey) -> Self {
         match &self.form {
             Form::Sealed { .. } => self.clone(),
             Form::Open { derivation, .. } => {
                 let prints = derivation.inputs.iter();
                 let prints = prints.filter(|(_, input)| !input.is_awaited());
-                let prints = prints.map(|(name, input)| (name.clone(), print(input, key)));
+                let prints = prints.map(|(name, input)| (name.clone(), input_fingerprint(input, key)));
                 Self::read(self.id(key), self.fingerprint(key), prints.collect())
             }
         }
@@ -357,7 +357,7 @@ impl Derived {
         match (&self.form, &open.form) {
             (Form::Sealed { id, inputs, .. }, Form::Open { derivation, .. }) => {
                 let planned = |name: &SmolStr, input: &Secret| {
-                    inputs.get(name).cloned().unwrap_or_else(|| print(input, key))
+                    inputs.get(name).cloned().unwrap_or_else(|| input_fingerprint(input, key))
                 };
                 *id == derivation.id(key, &planned)
             }
@@ -365,7 +365,7 @@ impl Derived {
         }
     }
 
-    pub(super) fn marker(&self) -> Marker {
+    pub(super) fn to_marker(&self) -> Marker {
         match &self.form {
             Form::Open { .. } => Marker::default(),
             Form::Sealed { id, fingerprint, inputs } => Marker {
@@ -402,7 +402,7 @@ impl PartialEq for Derived {
 
 /// Returns the text of a value that fingerprints are compared by: a live value of any type has the same one.
 #[must_use]
-pub fn comparable(value: &Value) -> String {
+pub fn comparable_text(value: &Value) -> String {
     match value {
         // Serialising a value into memory does not fail: its keys are texts.
         Value::List(_) | Value::Map(_) => serde_json::to_string(value).unwrap_or_default(),
@@ -411,8 +411,8 @@ pub fn comparable(value: &Value) -> String {
 }
 
 /// Returns what an input is bound by: its fingerprint, or the length of what does not exist yet.
-fn print(input: &Secret, key: &FingerprintKey) -> SmolStr {
-    match (input.computed().filter(|_| input.is_awaited()), input.origin()) {
+fn input_fingerprint(input: &Secret, key: &FingerprintKey) -> SmolStr {
+    match (input.computable_text().filter(|_| input.is_awaited()), input.origin()) {
         (Some(stand_in), _) => format_smolstr!("awaited:{}", stand_in.len()),
         (None, Some(origin)) => origin.id(key),
         (None, None) => input.fingerprint(key).unwrap_or_default(),
@@ -420,12 +420,14 @@ fn print(input: &Secret, key: &FingerprintKey) -> SmolStr {
 }
 
 /// Returns a value with the text of its secrets, or what stands in for it.
-fn revealed(value: Value) -> Value {
+fn reveal_secrets(value: Value) -> Value {
     match value {
-        Value::Secret(Secret::Derived(derived)) => derived.computed().unwrap_or_default(),
-        Value::Secret(secret) => Value::text(secret.computed().unwrap_or_default()),
-        Value::List(items) => Value::List(items.into_iter().map(revealed).collect()),
-        Value::Map(map) => Value::Map(map.into_iter().map(|(key, part)| (key, revealed(part))).collect()),
+        Value::Secret(Secret::Derived(derived)) => derived.to_computable().unwrap_or_default(),
+        Value::Secret(secret) => Value::text(secret.computable_text().unwrap_or_default()),
+        Value::List(items) => Value::List(items.into_iter().map(reveal_secrets).collect()),
+        Value::Map(map) => {
+            Value::Map(map.into_iter().map(|(key, part)| (key, reveal_secrets(part))).collect())
+        }
         other => other,
     }
 }
@@ -438,7 +440,7 @@ mod tests {
     const KEY: FingerprintKey = FingerprintKey([7; 32]);
 
     fn secret(name: &str, text: &str) -> Value {
-        Value::Secret(Secret::new(text).named(&format!("vars.{name}")))
+        Value::Secret(Secret::new(text).named_after(&format!("vars.{name}")))
     }
 
     fn scope(s: &str, t: &str) -> BTreeMap<SmolStr, Value> {
@@ -478,7 +480,7 @@ mod tests {
         let ids = [right, wrong, reference].map(|source| id(source, "Hunter2", ""));
         assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2], "{ids:?}");
         // Nor does the plan hold the fingerprint of what it gave.
-        let sealed = compute(right, &scope("Hunter2", "")).sealed(&KEY);
+        let sealed = compute(right, &scope("Hunter2", "")).to_planned(&KEY);
         assert_eq!(sealed.fingerprint(&KEY), None);
         assert!(
             !serde_json::to_string(&Secret::Derived(Box::new(sealed))).unwrap().contains("fingerprint")
@@ -518,12 +520,12 @@ mod tests {
     #[test]
     fn a_plan_without_the_secrets_knows_it_by_what_the_ledger_recorded() {
         let with = compute("vars.s + 'x'", &scope("a", "b"));
-        let Secret::Derived(recorded) = Secret::Derived(Box::new(with.clone())).record(&KEY) else {
+        let Secret::Derived(recorded) = Secret::Derived(Box::new(with.clone())).to_recorded(&KEY) else {
             panic!()
         };
         let prints = recorded.recorded_inputs().unwrap().clone();
         let mut vars = scope("a", "b");
-        vars.insert("s".into(), Value::Secret(Secret::withheld().named("vars.s")));
+        vars.insert("s".into(), Value::Secret(Secret::new_withheld().named_after("vars.s")));
         let known = |name: &str| prints.get(name).cloned();
         let without = |source| compute(source, &vars).with_inputs(&known).id(&KEY);
         assert_eq!(without("vars.s + 'x'"), with.id(&KEY));
@@ -535,12 +537,12 @@ mod tests {
         let awaited = |length: usize| {
             let mut vars = scope("a", "b");
             let text = "x".repeat(length);
-            vars.insert("s".into(), Value::Secret(Secret::awaited(text).named("vars.s")));
+            vars.insert("s".into(), Value::Secret(Secret::new_deferred(text).named_after("vars.s")));
             compute("vars.s + 'x'", &vars)
         };
-        assert!(awaited(16).sealed(&KEY) == awaited(16).sealed(&KEY));
-        assert!(awaited(16).sealed(&KEY) != awaited(32).sealed(&KEY));
-        let planned = awaited(16).sealed(&KEY);
+        assert!(awaited(16).to_planned(&KEY) == awaited(16).to_planned(&KEY));
+        assert!(awaited(16).to_planned(&KEY) != awaited(32).to_planned(&KEY));
+        let planned = awaited(16).to_planned(&KEY);
         assert!(planned.is_seal_of(&compute("vars.s + 'x'", &scope("generated", "b")), &KEY));
         assert!(!planned.is_seal_of(&compute("vars.s + 'y'", &scope("generated", "b")), &KEY));
         assert!(!planned.is_seal_of(&compute("vars.t + 'x'", &scope("generated", "b")), &KEY));
@@ -549,11 +551,11 @@ mod tests {
     #[test]
     fn an_earlier_version_refuses_a_ledger_with_it() {
         let derived = Secret::Derived(Box::new(compute("vars.s + 'x'", &scope("a", "b"))));
-        let text = serde_json::to_string(&derived.record(&KEY)).unwrap();
+        let text = serde_json::to_string(&derived.to_recorded(&KEY)).unwrap();
         // It took no whole number beyond 64 bits with a sign.
         assert!(text.contains("\"form\":18446744073709551615"), "{text}");
         assert!(
-            !serde_json::to_string(&derived.seal(&KEY)).unwrap().contains("form"),
+            !serde_json::to_string(&derived.to_planned(&KEY)).unwrap().contains("form"),
             "a plan has a form of its own"
         );
     }
@@ -562,7 +564,7 @@ mod tests {
     fn json_has_neither_the_value_nor_its_inputs() {
         let derived = Secret::Derived(Box::new(compute("vars.s + '-canary'", &scope("canary", ""))));
         assert_eq!(serde_json::to_string(&derived).unwrap(), r#"{"secret":true}"#);
-        for sealed in [derived.seal(&KEY), derived.record(&KEY)] {
+        for sealed in [derived.to_planned(&KEY), derived.to_recorded(&KEY)] {
             let text = serde_json::to_string(&sealed).unwrap();
             assert!(!text.contains("canary"), "{text}");
             assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), Value::Secret(sealed));

@@ -80,7 +80,7 @@ impl Diagnostic {
 
     /// Points at a place, with a few words.
     #[must_use]
-    pub fn at(mut self, span: Span, text: impl Into<String>) -> Self {
+    pub fn with_label(mut self, span: Span, text: impl Into<String>) -> Self {
         self.labels.push(Label { span, text: text.into() });
         self
     }
@@ -129,7 +129,7 @@ impl Diagnostic {
 
 /// Returns the candidate nearest to a mistyped name, when one is near enough to suggest.
 #[must_use]
-pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest_name<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (name.chars().count() / 3).max(1) + 1;
     candidates
         .into_iter()
@@ -141,12 +141,12 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::nearest_name;
 
     #[test]
     fn suggests_only_what_is_near() {
-        assert_eq!(nearest("mian", ["main", "other"]), Some("main"));
-        assert_eq!(nearest("storage", ["storage_gb", "name"]), Some("storage_gb"));
-        assert_eq!(nearest("zzz", ["main", "a"]), None);
+        assert_eq!(nearest_name("mian", ["main", "other"]), Some("main"));
+        assert_eq!(nearest_name("storage", ["storage_gb", "name"]), Some("storage_gb"));
+        assert_eq!(nearest_name("zzz", ["main", "a"]), None);
     }
 }

@@ -7,7 +7,7 @@ use std::io;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::hex::hex;
+use super::hex::encode_hex;
 
 /// Bytes that are collected before they are hashed: JSON is written in very small pieces.
 const CHUNK: usize = 8 * 1024;
@@ -40,7 +40,7 @@ impl JsonDigest {
     #[must_use]
     pub fn finish(mut self) -> String {
         self.hasher.update(&self.pending);
-        hex(&self.hasher.finalize())
+        encode_hex(&self.hasher.finalize())
     }
 }
 
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_digest_is_the_whole_sha256_of_purpose_and_json() {
-        let expected = hex(&Sha256::digest(b"stead test 1\n[1,\"a\"]\n"));
+        let expected = encode_hex(&Sha256::digest(b"stead test 1\n[1,\"a\"]\n"));
         assert_eq!(json_digest("stead test 1", &(1, "a")).unwrap(), expected);
         assert_eq!(expected.len(), 64);
         assert_ne!(json_digest("stead test 2", &(1, "a")).unwrap(), expected);
@@ -89,7 +89,7 @@ mod tests {
         let mut digest = JsonDigest::new("p");
         digest.add(&long).unwrap();
         digest.add(&1).unwrap();
-        assert_eq!(digest.finish(), hex(&Sha256::digest(format!("p\n\"{long}\"\n1\n").as_bytes())));
+        assert_eq!(digest.finish(), encode_hex(&Sha256::digest(format!("p\n\"{long}\"\n1\n").as_bytes())));
     }
 
     #[test]

@@ -120,7 +120,7 @@ impl Expression {
 
     /// Returns the value of an expression that waits for nothing.
     #[must_use]
-    pub fn known(&self) -> Option<&Value> {
+    pub fn known_value(&self) -> Option<&Value> {
         match self {
             Self::Value(value) if !value.is_unknown() => Some(value),
             _ => None,
@@ -130,7 +130,7 @@ impl Expression {
     /// Returns every resource that the expression reads.
     #[must_use]
     pub fn addresses(&self) -> BTreeSet<&Address> {
-        fn collect<'a>(expression: &'a Expression, into: &mut BTreeSet<&'a Address>) {
+        fn collect_addresses<'a>(expression: &'a Expression, into: &mut BTreeSet<&'a Address>) {
             match expression {
                 Expression::Value(_) => {}
                 Expression::Reference(reference) => {
@@ -138,18 +138,18 @@ impl Expression {
                 }
                 Expression::Text(parts) | Expression::List(parts) => {
                     for part in parts {
-                        collect(part, into);
+                        collect_addresses(part, into);
                     }
                 }
-                Expression::Map(map) => map.values().for_each(|part| collect(part, into)),
+                Expression::Map(map) => map.values().for_each(|part| collect_addresses(part, into)),
                 Expression::Cel(cel) => {
                     into.extend(&cel.objects);
-                    cel.waiting.values().for_each(|part| collect(part, into));
+                    cel.waiting.values().for_each(|part| collect_addresses(part, into));
                 }
             }
         }
         let mut found = BTreeSet::new();
-        collect(self, &mut found);
+        collect_addresses(self, &mut found);
         found
     }
 
@@ -170,23 +170,23 @@ impl Expression {
     /// Returns the expression as a digest binds it: secrets by the names of their variables, and what is computed
     /// from them by its expression.
     #[must_use]
-    pub fn bound(&self) -> Cow<'_, Self> {
+    pub fn to_digest_form(&self) -> Cow<'_, Self> {
         if !self.is_secret() {
             return Cow::Borrowed(self);
         }
-        let all = |parts: &[Self]| parts.iter().map(|part| part.bound().into_owned()).collect();
+        let all = |parts: &[Self]| parts.iter().map(|part| part.to_digest_form().into_owned()).collect();
         let map = |map: &BTreeMap<Name, Self>| {
-            map.iter().map(|(name, part)| (name.clone(), part.bound().into_owned())).collect()
+            map.iter().map(|(name, part)| (name.clone(), part.to_digest_form().into_owned())).collect()
         };
         Cow::Owned(match self {
-            Self::Value(value) => Self::Value(bound(value)),
+            Self::Value(value) => Self::Value(digest_value(value)),
             Self::Reference(_) => self.clone(),
             Self::Text(parts) => Self::Text(all(parts)),
             Self::List(parts) => Self::List(all(parts)),
             Self::Map(parts) => Self::Map(map(parts)),
             Self::Cel(cel) => {
                 let mut cel = cel.as_ref().clone();
-                cel.bindings.values_mut().for_each(|value| *value = bound(value));
+                cel.bindings.values_mut().for_each(|value| *value = digest_value(value));
                 cel.waiting = map(&cel.waiting);
                 Self::Cel(cel.into())
             }
@@ -217,7 +217,7 @@ impl Expression {
     /// When a CEL expression fails or runs too long, or the value is too large.
     pub fn evaluate_within(&self, lookup: &dyn Lookup, budget: &Budget) -> Result<Value, EvaluationError> {
         let before = budget.mark();
-        let value = self.computed(lookup, budget);
+        let value = self.evaluate_charged(lookup, budget);
         budget.release(before);
         let value = value?;
         budget.charge_value(&value)?;
@@ -225,7 +225,11 @@ impl Expression {
     }
 
     /// Computes the value, charging everything on the way before it is built.
-    pub(super) fn computed(&self, lookup: &dyn Lookup, budget: &Budget) -> Result<Value, EvaluationError> {
+    pub(super) fn evaluate_charged(
+        &self,
+        lookup: &dyn Lookup,
+        budget: &Budget,
+    ) -> Result<Value, EvaluationError> {
         match self {
             Self::Value(value) => {
                 budget.charge_value(value)?;
@@ -235,58 +239,60 @@ impl Expression {
                 let attribute = reference.attribute.as_deref();
                 let value = lookup.attribute(&reference.address, attribute);
                 budget.charge_value(&value)?;
-                Ok(referred(value, &format!("{}.{}", reference.address, attribute.unwrap_or("id"))))
+                Ok(name_secrets(value, &format!("{}.{}", reference.address, attribute.unwrap_or("id"))))
             }
             Self::List(parts) => {
                 budget.charge_nodes(1)?;
                 parts
                     .iter()
-                    .map(|part| part.computed(lookup, budget))
+                    .map(|part| part.evaluate_charged(lookup, budget))
                     .collect::<Result<_, _>>()
                     .map(Value::List)
             }
             Self::Map(map) => {
                 budget.charge_map(map.len())?;
                 map.iter()
-                    .map(|(key, part)| Ok((key.clone(), part.computed(lookup, budget)?)))
+                    .map(|(key, part)| Ok((key.clone(), part.evaluate_charged(lookup, budget)?)))
                     .collect::<Result<_, _>>()
                     .map(Value::Map)
             }
             Self::Text(parts) => {
                 let parts = parts
                     .iter()
-                    .map(|part| part.computed(lookup, budget))
+                    .map(|part| part.evaluate_charged(lookup, budget))
                     .collect::<Result<Vec<_>, _>>()?;
-                cel::concatenate(&parts, budget)
+                cel::concatenate_parts(&parts, budget)
             }
-            Self::Cel(cel) => cel::evaluate(cel, lookup, budget),
+            Self::Cel(cel) => cel::evaluate_cel(cel, lookup, budget),
         }
     }
 }
 
 /// Returns a value with what identifies the expression of each secret in its place.
-fn bound(value: &Value) -> Value {
+fn digest_value(value: &Value) -> Value {
     match value {
         Value::Secret(_) => {
             let derivation = Derivation::from_value(value);
-            let text = derivation.map(|derivation| derivation.expression().to_string());
+            let text = derivation.map(|derivation| derivation.expression_digest().to_string());
             Value::Map([("secret expression".into(), Value::text(text.unwrap_or_default()))].into())
         }
-        Value::List(items) => Value::List(items.iter().map(bound).collect()),
-        Value::Map(map) => Value::Map(map.iter().map(|(key, part)| (key.clone(), bound(part))).collect()),
+        Value::List(items) => Value::List(items.iter().map(digest_value).collect()),
+        Value::Map(map) => {
+            Value::Map(map.iter().map(|(key, part)| (key.clone(), digest_value(part))).collect())
+        }
         value => value.clone(),
     }
 }
 
 /// Names the secrets of another resource's attribute after where they stand: while a plan is made they come from its
 /// block, and later from the live object.
-pub(super) fn referred(value: Value, path: &str) -> Value {
+pub(super) fn name_secrets(value: Value, path: &str) -> Value {
     match value {
-        Value::Secret(secret) => Value::Secret(secret.referred(path)),
-        Value::List(items) => Value::List(items.into_iter().map(|item| referred(item, path)).collect()),
+        Value::Secret(secret) => Value::Secret(secret.into_reference(path)),
+        Value::List(items) => Value::List(items.into_iter().map(|item| name_secrets(item, path)).collect()),
         Value::Map(map) => {
             let part = |(key, part): (Name, Value)| {
-                let part = referred(part, &format!("{path}.{key}"));
+                let part = name_secrets(part, &format!("{path}.{key}"));
                 (key, part)
             };
             Value::Map(map.into_iter().map(part).collect())

@@ -29,7 +29,7 @@ impl<N> Graph<N> {
     }
 
     /// Says that `before` comes before `after`. Saying it twice does no harm.
-    pub fn order(&mut self, before: NodeId, after: NodeId) {
+    pub fn add_edge(&mut self, before: NodeId, after: NodeId) {
         self.inner.add_edge(before, after, ());
     }
 
@@ -57,12 +57,12 @@ impl<N> Graph<N> {
     }
 
     /// Returns what must come before a node.
-    pub fn before(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
+    pub fn predecessors_of(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
         self.inner.neighbors_directed(id, Direction::Incoming)
     }
 
     /// Returns what must come after a node.
-    pub fn after(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
+    pub fn successors_of(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
         self.inner.neighbors_directed(id, Direction::Outgoing)
     }
 
@@ -70,7 +70,7 @@ impl<N> Graph<N> {
     ///
     /// # Errors
     /// The nodes of the cycles, when there are some: each list is one knot.
-    pub fn sorted(&self) -> Result<Vec<NodeId>, Vec<Vec<NodeId>>> {
+    pub fn topological_order(&self) -> Result<Vec<NodeId>, Vec<Vec<NodeId>>> {
         toposort(&self.inner, None).map_err(|_| {
             tarjan_scc(&self.inner)
                 .into_iter()
@@ -82,12 +82,13 @@ impl<N> Graph<N> {
     /// Returns a shortest cycle through the first node of a knot: each node comes before the next one, and the last
     /// before the first.
     #[must_use]
-    pub fn cycle(&self, knot: &[NodeId]) -> Vec<NodeId> {
+    pub fn shortest_cycle(&self, knot: &[NodeId]) -> Vec<NodeId> {
         let Some(start) = knot.iter().copied().min() else { return Vec::new() };
         let mut from: BTreeMap<NodeId, NodeId> = BTreeMap::new();
         let mut queue = VecDeque::from([start]);
         while let Some(node) = queue.pop_front() {
-            let mut next: Vec<NodeId> = self.after(node).filter(|next| knot.contains(next)).collect();
+            let mut next: Vec<NodeId> =
+                self.successors_of(node).filter(|next| knot.contains(next)).collect();
             next.sort_unstable();
             for next in next {
                 if next == start {
@@ -114,17 +115,17 @@ mod tests {
     fn sorts_and_names_cycles() {
         let mut graph = Graph::default();
         let (a, b, c) = (graph.add("a"), graph.add("b"), graph.add("c"));
-        graph.order(c, b);
-        graph.order(b, a);
-        assert_eq!(graph.sorted().unwrap(), vec![c, b, a]);
-        graph.order(a, c);
-        let knots = graph.sorted().unwrap_err();
+        graph.add_edge(c, b);
+        graph.add_edge(b, a);
+        assert_eq!(graph.topological_order().unwrap(), vec![c, b, a]);
+        graph.add_edge(a, c);
+        let knots = graph.topological_order().unwrap_err();
         assert_eq!(knots.len(), 1);
         assert_eq!(knots[0].len(), 3);
         // The shortest: the way over a third node is left out.
-        graph.order(a, b);
-        let (found, d) = (graph.cycle(&knots[0]), graph.add("d"));
+        graph.add_edge(a, b);
+        let (found, d) = (graph.shortest_cycle(&knots[0]), graph.add("d"));
         assert_eq!(found, vec![a, b]);
-        assert!(graph.cycle(&[d]).is_empty());
+        assert!(graph.shortest_cycle(&[d]).is_empty());
     }
 }

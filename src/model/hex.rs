@@ -2,7 +2,7 @@
 
 /// Returns bytes as two lower-case digits each.
 #[must_use]
-pub fn hex(bytes: &[u8]) -> String {
+pub fn encode_hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = String::with_capacity(bytes.len() * 2);
     for byte in bytes {
@@ -17,7 +17,7 @@ mod tests {
 
     #[test]
     fn each_byte_is_two_digits() {
-        assert_eq!(hex(&[0, 9, 0xA0, 0xFF]), "0009a0ff");
-        assert_eq!(hex(&[]), "");
+        assert_eq!(encode_hex(&[0, 9, 0xA0, 0xFF]), "0009a0ff");
+        assert_eq!(encode_hex(&[]), "");
     }
 }

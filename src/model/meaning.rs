@@ -13,20 +13,20 @@ use super::value::Value;
 /// Tells whether two values of a type mean the same. Nothing at all, an empty text and an empty collection are the
 /// same: services write an unset field in any of these ways.
 #[must_use]
-pub fn same(ty: &Type, a: &Value, b: &Value) -> bool {
+pub fn are_equivalent(ty: &Type, a: &Value, b: &Value) -> bool {
     if a == b || (is_unset(a) && is_unset(b)) {
         return true;
     }
-    match (instant(ty, a), instant(ty, b)) {
+    match (parse_instant(ty, a), parse_instant(ty, b)) {
         (Some(one), Some(other)) => is_same_instant(one, other),
-        _ => meaning(ty, a) == meaning(ty, b),
+        _ => to_comparable(ty, a) == to_comparable(ty, b),
     }
 }
 
 /// Tells whether two values of an attribute mean the same: none is the default, where there is one.
 #[must_use]
 pub fn same_of(attribute: &Attribute, a: &Value, b: &Value) -> bool {
-    same(&attribute.ty, &or_default(attribute, a), &or_default(attribute, b))
+    are_equivalent(&attribute.ty, &or_default(attribute, a), &or_default(attribute, b))
 }
 
 /// Returns the value that an object has without this one being set.
@@ -59,15 +59,15 @@ pub fn in_words(value: &Value) -> String {
 /// Returns a value in the one form in which its type writes it: numbers as numbers, ids as text, labels as words, sets
 /// sorted and without repetition. Texts stay as they are: this may be sent.
 #[must_use]
-pub fn canonical(ty: &Type, value: &Value) -> Value {
-    form(ty, value, &|_, _| None)
+pub fn to_canonical(ty: &Type, value: &Value) -> Value {
+    rewrite_value(ty, value, &|_, _| None)
 }
 
 /// Returns a value in the one form in which values of its type are compared: as `canonical`, and texts by what their
 /// format says of them. Times are compared by the second.
 #[must_use]
-pub fn meaning(ty: &Type, value: &Value) -> Value {
-    form(ty, value, &|format, text| written(format, text))
+pub fn to_comparable(ty: &Type, value: &Value) -> Value {
+    rewrite_value(ty, value, &|format, text| normalize_text(format, text))
 }
 
 /// Returns the type of one key of a map or record.
@@ -82,16 +82,16 @@ pub fn part_type(ty: &Type, key: &str) -> Option<&'static Type> {
 
 type Rewrite<'f> = &'f dyn Fn(Format, &str) -> Option<String>;
 
-fn form(ty: &Type, value: &Value, rewrite: Rewrite<'_>) -> Value {
+fn rewrite_value(ty: &Type, value: &Value, rewrite: Rewrite<'_>) -> Value {
     match (ty, value) {
         (Type::Boolean, Value::Text(text)) => {
             text.parse::<bool>().map_or_else(|_| value.clone(), Value::Bool)
         }
-        (Type::Integer { .. }, _) => whole(value),
+        (Type::Integer { .. }, _) => to_integer(value),
         (Type::Decimal, _) => {
             value.as_decimal().map_or_else(|| value.clone(), |n| Value::Decimal(n.normalize()))
         }
-        (Type::Labelled(words), _) => label(words, value),
+        (Type::Labelled(words), _) => to_label(words, value),
         (Type::Text { format, .. }, Value::Text(text)) => {
             rewrite(*format, text).map_or_else(|| value.clone(), Value::text)
         }
@@ -100,17 +100,17 @@ fn form(ty: &Type, value: &Value, rewrite: Rewrite<'_>) -> Value {
             Value::Integer(_) | Value::Decimal(_) | Value::Bool(_),
         ) => Value::text(value.to_string()),
         (Type::List(of), Value::List(items)) => {
-            Value::List(items.iter().map(|item| form(of, item, rewrite)).collect())
+            Value::List(items.iter().map(|item| rewrite_value(of, item, rewrite)).collect())
         }
         (Type::Set { of, .. }, Value::List(items)) => {
-            let mut items: Vec<_> = items.iter().map(|item| form(of, item, rewrite)).collect();
-            items.sort_by_cached_key(Value::rank);
+            let mut items: Vec<_> = items.iter().map(|item| rewrite_value(of, item, rewrite)).collect();
+            items.sort_by_cached_key(Value::sort_key);
             items.dedup();
             Value::List(items)
         }
         (Type::Map(_) | Type::Record(_), Value::Map(map)) => {
             let part = |key: &str, part: &Value| {
-                part_type(ty, key).map_or_else(|| part.clone(), |ty| form(ty, part, rewrite))
+                part_type(ty, key).map_or_else(|| part.clone(), |ty| rewrite_value(ty, part, rewrite))
             };
             Value::Map(map.iter().map(|(key, value)| (key.clone(), part(key, value))).collect())
         }
@@ -118,12 +118,12 @@ fn form(ty: &Type, value: &Value, rewrite: Rewrite<'_>) -> Value {
     }
 }
 
-fn whole(value: &Value) -> Value {
+fn to_integer(value: &Value) -> Value {
     let number = value.as_decimal().filter(|n| n.fract().is_zero());
     number.and_then(|n| i64::try_from(n).ok()).map_or_else(|| value.clone(), Value::Integer)
 }
 
-fn label(words: &[(&'static str, i64)], value: &Value) -> Value {
+fn to_label(words: &[(&'static str, i64)], value: &Value) -> Value {
     let number = match value {
         Value::Integer(n) => Some(*n),
         Value::Text(text) => text.parse().ok(),
@@ -134,7 +134,7 @@ fn label(words: &[(&'static str, i64)], value: &Value) -> Value {
 }
 
 /// Returns the one way to write a text of a format; `None` where it stands for nothing but itself.
-fn written(format: Format, text: &str) -> Option<String> {
+fn normalize_text(format: Format, text: &str) -> Option<String> {
     match format {
         Format::Timestamp => {
             let time = text.parse::<Timestamp>().ok()?;
@@ -164,15 +164,15 @@ fn written(format: Format, text: &str) -> Option<String> {
 #[must_use]
 pub fn as_written(format: Format, text: &str) -> Option<String> {
     match format {
-        Format::ClockTime => written(format, text),
+        Format::ClockTime => normalize_text(format, text),
         // An address alone stays one.
-        Format::Cidr4 | Format::AllowedCidr4 if text.contains('/') => written(format, text),
+        Format::Cidr4 | Format::AllowedCidr4 if text.contains('/') => normalize_text(format, text),
         _ => None,
     }
 }
 
 /// Returns a point in time, and whether it is written to a fraction of a second.
-fn instant(ty: &Type, value: &Value) -> Option<(Timestamp, bool)> {
+fn parse_instant(ty: &Type, value: &Value) -> Option<(Timestamp, bool)> {
     let Type::Text { format: Format::Timestamp, .. } = ty else { return None };
     let text = value.as_text()?;
     Some((text.parse().ok()?, text.contains('.')))
@@ -224,7 +224,7 @@ mod tests {
                 true,
             ),
         ] {
-            assert_eq!(same(&ty, &a, &b), equal, "{a} {b}");
+            assert_eq!(are_equivalent(&ty, &a, &b), equal, "{a} {b}");
         }
     }
 
@@ -248,8 +248,8 @@ mod tests {
             (Format::Any, "Shop.", "shop", false),
             (Format::TimeZone, "Europe/Berlin", "europe/berlin", false),
         ] {
-            assert_eq!(same(&text(format), &a.into(), &b.into()), equal, "{a} {b}");
-            assert_eq!(canonical(&text(format), &a.into()), a.into(), "what is written is sent");
+            assert_eq!(are_equivalent(&text(format), &a.into(), &b.into()), equal, "{a} {b}");
+            assert_eq!(to_canonical(&text(format), &a.into()), a.into(), "what is written is sent");
         }
     }
 

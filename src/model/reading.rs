@@ -45,7 +45,7 @@ impl Reading {
 
     /// Returns what may be compared: the value, `Null` for none, and nothing where the service does not say.
     #[must_use]
-    pub fn told(self) -> Option<Value> {
+    pub fn comparable_value(self) -> Option<Value> {
         match self {
             Self::Value(value) => Some(value),
             Self::Empty => Some(Value::Null),

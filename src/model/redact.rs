@@ -81,7 +81,7 @@ impl fmt::Debug for Redactor {
 
 impl Redactor {
     /// Adds a secret and its lines.
-    pub fn learn(&mut self, secret: &str) {
+    pub fn add_secret(&mut self, secret: &str) {
         self.learn_unit(secret);
         self.learn_unit(secret.trim());
         for line in secret.split(['\n', '\r']) {
@@ -107,11 +107,13 @@ impl Redactor {
         }
         let mut found = Vec::new();
         let mut effort = text.len().saturating_mul(EFFORT).saturating_add(1 << 16);
-        forms::each(text.as_bytes(), DEPTH, &mut |form| self.find(form, &mut effort, &mut found));
+        forms::visit_forms(text.as_bytes(), DEPTH, &mut |form| {
+            self.find_secrets(form, &mut effort, &mut found);
+        });
         if effort == 0 {
             return Cow::Borrowed(REDACTED);
         }
-        replaced(text, found)
+        replace_ranges(text, found)
     }
 
     /// Redacts every text and key of a document.
@@ -138,7 +140,7 @@ impl Redactor {
     }
 
     /// Notes where in the text a form holds units.
-    fn find(&self, form: &forms::Form<'_>, effort: &mut usize, found: &mut Vec<(usize, usize)>) {
+    fn find_secrets(&self, form: &forms::Form<'_>, effort: &mut usize, found: &mut Vec<(usize, usize)>) {
         let bytes = form.bytes;
         for (start, head) in bytes.windows(SHORTEST).enumerate() {
             if *effort == 0 {
@@ -147,7 +149,7 @@ impl Redactor {
             if head.first_chunk().is_some_and(|head| self.heads.contains(head))
                 && let Some(length) = self.longest_at(&bytes[start..], effort)
             {
-                found.push(form.source(start, start + length));
+                found.push(form.source_range(start, start + length));
             }
         }
     }
@@ -173,7 +175,7 @@ impl Redactor {
 }
 
 /// Replaces ranges of a text, joined where they meet.
-fn replaced(text: &str, mut found: Vec<(usize, usize)>) -> Cow<'_, str> {
+fn replace_ranges(text: &str, mut found: Vec<(usize, usize)>) -> Cow<'_, str> {
     if found.is_empty() {
         return Cow::Borrowed(text);
     }
@@ -219,15 +221,15 @@ impl SentSecrets {
     }
 
     /// Makes a redactor know what is certainly a secret.
-    pub fn teach(&self, redactor: &mut Redactor) {
+    pub fn register_secrets(&self, redactor: &mut Redactor) {
         for secret in &self.secrets {
-            redactor.learn(secret.expose_secret());
+            redactor.add_secret(secret.expose_secret());
         }
     }
 
     /// Returns what a server says, or that it is not shown because it repeats a part of one of these.
     #[must_use]
-    pub fn screen(&self, text: String) -> String {
+    pub fn screen_text(&self, text: String) -> String {
         let whole = |secret: &SecretString| {
             let secret = secret.expose_secret();
             secret.len() >= SHORTEST_WHOLE && text.contains(secret)
@@ -243,9 +245,9 @@ impl SentSecrets {
     pub fn are_repeated_in(&self, text: &[u8]) -> bool {
         let mut parts: HashSet<[u8; SHARED]> = HashSet::new();
         for secret in self.secrets.iter().chain(&self.private) {
-            forms::each(secret.expose_secret().as_bytes(), SECRET_DEPTH, &mut |form| {
+            forms::visit_forms(secret.expose_secret().as_bytes(), SECRET_DEPTH, &mut |form| {
                 for window in form.bytes.windows(SHARED) {
-                    let part = lower(window);
+                    let part = lowercase_window(window);
                     let mut backwards = part;
                     backwards.reverse();
                     parts.extend([part, backwards]);
@@ -253,14 +255,15 @@ impl SentSecrets {
             });
         }
         let mut repeated = false;
-        forms::each(text, DEPTH, &mut |form| {
-            repeated = repeated || form.bytes.windows(SHARED).any(|window| parts.contains(&lower(window)));
+        forms::visit_forms(text, DEPTH, &mut |form| {
+            repeated = repeated
+                || form.bytes.windows(SHARED).any(|window| parts.contains(&lowercase_window(window)));
         });
         repeated
     }
 }
 
-fn lower(window: &[u8]) -> [u8; SHARED] {
+fn lowercase_window(window: &[u8]) -> [u8; SHARED] {
     let mut part = [0; SHARED];
     for (to, from) in part.iter_mut().zip(window) {
         *to = from.to_ascii_lowercase();

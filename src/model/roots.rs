@@ -19,7 +19,7 @@ pub enum Authorities {
 
 /// Decides which authorities are trusted. Whoever names some means those and no others.
 #[must_use]
-pub const fn trusted(platform_has_some: bool, some_are_named: bool) -> Authorities {
+pub const fn choose_authorities(platform_has_some: bool, some_are_named: bool) -> Authorities {
     match (some_are_named, platform_has_some) {
         (true, _) => Authorities::Named,
         (false, true) => Authorities::Platform,
@@ -32,12 +32,12 @@ pub const fn trusted(platform_has_some: bool, some_are_named: bool) -> Authoriti
 ///
 /// # Errors
 /// When the platform's verifier does not start, and authorities are named.
-pub fn verified(
+pub fn tls_with_fallback(
     builder: ConfigBuilder<ClientConfig, WantsVerifier>,
     platform: Result<ClientConfig, Error>,
     some_are_named: bool,
 ) -> Result<ClientConfig, Error> {
-    match trusted(platform.is_ok(), some_are_named) {
+    match choose_authorities(platform.is_ok(), some_are_named) {
         Authorities::Platform | Authorities::Named => platform,
         Authorities::BuiltIn => Ok(builder.with_root_certificates(built_in()).with_no_client_auth()),
     }
@@ -53,16 +53,16 @@ mod tests {
 
     #[test]
     fn only_a_platform_without_authorities_gets_those_of_the_program() {
-        assert_eq!(trusted(true, false), Authorities::Platform);
-        assert_eq!(trusted(true, true), Authorities::Named);
-        assert_eq!(trusted(false, true), Authorities::Named);
-        assert_eq!(trusted(false, false), Authorities::BuiltIn);
+        assert_eq!(choose_authorities(true, false), Authorities::Platform);
+        assert_eq!(choose_authorities(true, true), Authorities::Named);
+        assert_eq!(choose_authorities(false, true), Authorities::Named);
+        assert_eq!(choose_authorities(false, false), Authorities::BuiltIn);
         assert!(built_in().len() > 100);
         let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
         let builder = builder.unwrap();
         let none = || Err(Error::General("none".to_owned()));
-        assert!(verified(builder.clone(), none(), true).is_err());
-        assert!(verified(builder, none(), false).is_ok());
+        assert!(tls_with_fallback(builder.clone(), none(), true).is_err());
+        assert!(tls_with_fallback(builder, none(), false).is_ok());
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::derived::{Derivation, Derived};
 use super::value::Value;
-use crate::model::hex::hex;
+use crate::model::hex::encode_hex;
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -24,7 +24,7 @@ impl FingerprintKey {
     pub(super) fn mac(&self, bytes: &[u8]) -> String {
         // HMAC takes a key of any length, so that there is no other case.
         let mac = Hmac::<Sha256>::new_from_slice(&self.0).map(|mac| mac.chain_update(bytes));
-        mac.map(|mac| hex(&mac.finalize().into_bytes())).unwrap_or_default()
+        mac.map(|mac| encode_hex(&mac.finalize().into_bytes())).unwrap_or_default()
     }
 
     /// Tells whether it makes no fingerprints.
@@ -115,7 +115,7 @@ impl Secret {
     /// Returns what another resource's attribute shows, as an expression that refers to it sees it: known by where
     /// it stands, in every run.
     #[must_use]
-    pub(super) fn referred(self, path: &str) -> Self {
+    pub(super) fn into_reference(self, path: &str) -> Self {
         let name = Some(path.into());
         match self {
             Self::Plain(Text { chars, origin: None, .. }) => {
@@ -126,10 +126,10 @@ impl Secret {
             Self::Derived(derived) => match (derived.text().map(str::to_owned), derived.is_awaited()) {
                 (Some(text), _) => {
                     let chars = SecretString::from(text);
-                    let origin = Some(Box::new(derived.outline()));
+                    let origin = Some(Box::new(derived.without_value()));
                     Self::Plain(Text { chars, name, origin }).referred_to()
                 }
-                (None, true) => match derived.computed() {
+                (None, true) => match derived.to_computable() {
                     Some(Value::Text(text)) => Self::Awaited { text, name },
                     _ => Self::Derived(derived),
                 },
@@ -173,7 +173,7 @@ impl Secret {
     ///
     /// An expression over the secret is known by this name, and not by the text.
     #[must_use]
-    pub fn named(self, variable: &str) -> Self {
+    pub fn named_after(self, variable: &str) -> Self {
         match self {
             Self::Plain(Text { chars, name, origin }) => {
                 Self::Plain(Text { chars, name: name.or_else(|| Some(variable.into())), origin })
@@ -206,7 +206,7 @@ impl Secret {
 
     /// Returns the text that expressions compute with: the secret's own, or what stands in for it.
     #[must_use]
-    pub fn computed(&self) -> Option<&str> {
+    pub fn computable_text(&self) -> Option<&str> {
         match self {
             Self::Awaited { text, .. } => Some(text),
             _ => self.expose(),
@@ -215,14 +215,14 @@ impl Secret {
 
     /// Returns what stands in for a secret that is kept from this run.
     #[must_use]
-    pub fn withheld() -> Self {
+    pub fn new_withheld() -> Self {
         Self::Awaited { text: WITHHELD.into(), name: None }
     }
 
     /// Returns what stands in for what an expression would give of a secret that is kept from this run: nobody
     /// knows what that would be, a text or a list.
     #[must_use]
-    pub fn undecided() -> Self {
+    pub fn new_undecided() -> Self {
         Self::Awaited { text: UNDECIDED.into(), name: None }
     }
 
@@ -258,7 +258,7 @@ impl Secret {
 
     /// Returns a secret that is not at hand yet, with what stands in for it until then.
     #[must_use]
-    pub fn awaited(stand_in: impl Into<SmolStr>) -> Self {
+    pub fn new_deferred(stand_in: impl Into<SmolStr>) -> Self {
         Self::Awaited { text: stand_in.into(), name: None }
     }
 
@@ -286,9 +286,9 @@ impl Secret {
     /// Returns the same secret without its text, as a plan holds and shows it: a computed value by its expression
     /// and inputs only.
     #[must_use]
-    pub fn seal(&self, key: &FingerprintKey) -> Self {
+    pub fn to_planned(&self, key: &FingerprintKey) -> Self {
         match self {
-            Self::Derived(derived) => Self::Derived(Box::new(derived.sealed(key))),
+            Self::Derived(derived) => Self::Derived(Box::new(derived.to_planned(key))),
             other => Self::Sealed(other.fingerprint(key)),
         }
     }
@@ -297,9 +297,9 @@ impl Secret {
     /// fingerprint of the value itself, which tells whether somebody changed the live one, and with those of its
     /// inputs, so that a run without the secrets can tell whether the expression changed.
     #[must_use]
-    pub fn record(&self, key: &FingerprintKey) -> Self {
+    pub fn to_recorded(&self, key: &FingerprintKey) -> Self {
         match self {
-            Self::Derived(derived) => Self::Derived(Box::new(derived.recorded(key))),
+            Self::Derived(derived) => Self::Derived(Box::new(derived.to_recorded(key))),
             other => Self::Sealed(other.fingerprint(key)),
         }
     }
@@ -365,7 +365,7 @@ impl Serialize for Secret {
         let marker = match self {
             Self::Plain(_) | Self::Awaited { .. } => Marker::default(),
             Self::Sealed(fingerprint) => Marker { fingerprint: fingerprint.clone(), ..Marker::default() },
-            Self::Derived(derived) => derived.marker(),
+            Self::Derived(derived) => derived.to_marker(),
         };
         Marker { secret: true, ..marker }.serialize(serializer)
     }
@@ -385,7 +385,7 @@ mod tests {
     fn never_shows_its_text() {
         let secret = Secret::new("canary-123");
         let key = FingerprintKey([7; 32]);
-        let sealed = secret.seal(&key);
+        let sealed = secret.to_planned(&key);
         for text in [
             format!("{secret:?} {sealed:?} {key:?}"),
             serde_json::to_string(&secret).unwrap(),
@@ -393,9 +393,9 @@ mod tests {
         ] {
             assert!(!text.contains("canary"), "{text}");
         }
-        assert_eq!(sealed, Secret::new("canary-123").seal(&key));
-        assert_ne!(sealed, Secret::new("other").seal(&key));
-        assert_ne!(sealed, secret.seal(&FingerprintKey([8; 32])));
+        assert_eq!(sealed, Secret::new("canary-123").to_planned(&key));
+        assert_ne!(sealed, Secret::new("other").to_planned(&key));
+        assert_ne!(sealed, secret.to_planned(&FingerprintKey([8; 32])));
         assert_eq!(secret.fingerprint(&FingerprintKey::NONE), None);
     }
 
@@ -417,8 +417,8 @@ mod tests {
 
     #[test]
     fn what_stands_in_for_a_secret_is_given_to_nobody() {
-        let awaited = Secret::awaited("stand-in");
-        assert_eq!((awaited.expose(), awaited.computed()), (None, Some("stand-in")));
+        let awaited = Secret::new_deferred("stand-in");
+        assert_eq!((awaited.expose(), awaited.computable_text()), (None, Some("stand-in")));
         let key = FingerprintKey([7; 32]);
         assert_eq!(awaited.fingerprint(&key), None, "another text would have another one");
         assert_ne!(awaited, Secret::new("stand-in"));

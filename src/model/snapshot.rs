@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::address::Name;
-use super::value::{Attributes, Value, redacted};
+use super::value::{Attributes, Value, redact_attributes};
 
 /// The remote thing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,8 +40,8 @@ impl Object {
 
     /// Returns the object with the texts of its attributes redacted, for display only.
     #[must_use]
-    pub fn redacted(&self, redact: &dyn Fn(&str) -> String) -> Self {
-        Self { attributes: redacted(&self.attributes, redact), ..self.clone() }
+    pub fn to_redacted(&self, redact: &dyn Fn(&str) -> String) -> Self {
+        Self { attributes: redact_attributes(&self.attributes, redact), ..self.clone() }
     }
 
     /// Returns the key that is unique over the whole snapshot.

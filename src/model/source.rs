@@ -22,7 +22,7 @@ pub struct Span {
 impl Span {
     /// Returns the smallest span that covers both; the other's file must be the same.
     #[must_use]
-    pub fn to(self, other: Span) -> Span {
+    pub fn cover_with(self, other: Span) -> Span {
         Span { source: self.source, start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 }
@@ -56,7 +56,7 @@ impl Source {
     pub fn new(path: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
         let text = text.into();
         let line_starts =
-            std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| clamp(i + 1))).collect();
+            std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| clamp_to_u32(i + 1))).collect();
         Self { path: path.into(), text, line_starts, withheld: false }
     }
 
@@ -71,11 +71,11 @@ impl Source {
     pub fn line_column(&self, offset: u32) -> (u32, u32) {
         let line = self.line_starts.partition_point(|start| *start <= offset).max(1);
         if self.withheld {
-            return (clamp(line), 1);
+            return (clamp_to_u32(line), 1);
         }
         let start = self.line_starts[line - 1] as usize;
         let upto = self.text.get(start..offset as usize).unwrap_or_default();
-        (clamp(line), clamp(upto.chars().count() + 1))
+        (clamp_to_u32(line), clamp_to_u32(upto.chars().count() + 1))
     }
 }
 
@@ -96,7 +96,7 @@ impl Source {
     }
 }
 
-fn clamp(n: usize) -> u32 {
+fn clamp_to_u32(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
@@ -110,13 +110,13 @@ impl Sources {
     /// Adds a file and returns its number.
     pub fn add(&mut self, source: Source) -> SourceId {
         self.all.push(source);
-        SourceId(clamp(self.all.len() - 1))
+        SourceId(clamp_to_u32(self.all.len() - 1))
     }
 
     /// Returns the number that the next file added will have.
     #[must_use]
     pub fn next(&self) -> SourceId {
-        SourceId(clamp(self.all.len()))
+        SourceId(clamp_to_u32(self.all.len()))
     }
 
     /// Returns the file of a number, if there is one.
@@ -127,7 +127,7 @@ impl Sources {
 
     /// Returns all files in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = (SourceId, &Source)> {
-        self.all.iter().enumerate().map(|(i, s)| (SourceId(clamp(i)), s))
+        self.all.iter().enumerate().map(|(i, s)| (SourceId(clamp_to_u32(i)), s))
     }
 
     /// Hides these parts: each of their characters becomes stars of the same length in bytes, so that
@@ -150,7 +150,7 @@ impl Sources {
 
     /// Withholds the text of a file: each character becomes a blank, so that every other span still fits, and
     /// places in it are whole lines, because a column tells how long a value is.
-    pub fn withhold(&mut self, id: SourceId) {
+    pub fn blank_source(&mut self, id: SourceId) {
         let Some(source) = self.all.get_mut(id.0 as usize) else { return };
         let blank = |byte| if byte == b'\n' { '\n' } else { ' ' };
         source.text = source.text.bytes().map(blank).collect::<String>().into();
@@ -168,7 +168,7 @@ impl Sources {
 
     /// Returns where a span starts, in words.
     #[must_use]
-    pub fn place(&self, span: Span) -> Option<Place> {
+    pub fn location_of(&self, span: Span) -> Option<Place> {
         let source = self.get(span.source)?;
         let (line, column) = source.line_column(span.start);
         Some(Place { file: source.path.clone(), line, column })
@@ -204,9 +204,9 @@ mod tests {
         let id = sources.add(Source::new("v.yaml", "a: é\nb: x\n"));
         let span = Span { source: id, start: 9, end: 10 };
         assert_eq!(sources.line_of(span), Span { source: id, start: 6, end: 6 });
-        sources.withhold(id);
+        sources.blank_source(id);
         assert_eq!(&*sources.get(id).unwrap().text, "     \n    \n");
-        let place = sources.place(span).unwrap();
+        let place = sources.location_of(span).unwrap();
         assert_eq!((place.line, place.column), (2, 1));
     }
 
@@ -214,7 +214,7 @@ mod tests {
     fn columns_count_characters_not_bytes() {
         let mut sources = Sources::default();
         let id = sources.add(Source::new("a.yaml", "é: 1\nbb: ü x\n"));
-        let place = |start| sources.place(Span { source: id, start, end: start + 1 }).unwrap();
+        let place = |start| sources.location_of(Span { source: id, start, end: start + 1 }).unwrap();
         assert_eq!((place(0).line, place(0).column), (1, 1));
         assert_eq!((place(2).line, place(2).column), (1, 2));
         assert_eq!((place(6).line, place(6).column), (2, 1));

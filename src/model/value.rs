@@ -9,7 +9,7 @@ use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::address::{Address, Name};
-use super::derived::comparable;
+use super::derived::comparable_text;
 use super::redact::SentSecrets;
 use super::secret::{COMPUTED_FORM, Marker, Secret};
 
@@ -117,7 +117,7 @@ impl Value {
     /// the service's is secret. The service orders and fills lists as it likes: in one that has a secret, every text
     /// is one that is not among the plain ones of the models, or that `is` one of their secrets.
     #[must_use]
-    pub fn veiled(self, models: &[&Self], is: &impl Fn(&Secret, &str) -> bool) -> Self {
+    pub fn with_secrets_like(self, models: &[&Self], is: &impl Fn(&Secret, &str) -> bool) -> Self {
         self.veiled_at(models, false, is)
     }
 
@@ -126,7 +126,7 @@ impl Value {
         let is_text = matches!(self, Self::Text(_) | Self::Secret(_) | Self::Unknown(_));
         // Of what was computed from secrets, keys, numbers and whether it is set at all are secret, too.
         if !listed && !is_text && models.iter().any(|model| is_derived(&model)) {
-            return Self::Secret(Secret::new(comparable(&self)));
+            return Self::Secret(Secret::new(comparable_text(&self)));
         }
         match self {
             Self::Text(text) => {
@@ -183,16 +183,16 @@ impl Value {
     /// Returns the resources that the value, or a part of it, waits for; sorted, each once.
     #[must_use]
     pub fn waits_for(&self) -> Vec<Address> {
-        fn collect(value: &Value, into: &mut Vec<Address>) {
+        fn collect_addresses(value: &Value, into: &mut Vec<Address>) {
             match value {
                 Value::Unknown(addresses) => into.extend(addresses.iter().cloned()),
-                Value::List(items) => items.iter().for_each(|item| collect(item, into)),
-                Value::Map(map) => map.values().for_each(|item| collect(item, into)),
+                Value::List(items) => items.iter().for_each(|item| collect_addresses(item, into)),
+                Value::Map(map) => map.values().for_each(|item| collect_addresses(item, into)),
                 _ => {}
             }
         }
         let mut found = Vec::new();
-        collect(self, &mut found);
+        collect_addresses(self, &mut found);
         found.sort();
         found.dedup();
         found
@@ -200,7 +200,7 @@ impl Value {
 
     /// Returns the value, or that which was computed from secrets, in clear: for the one request that needs it.
     #[must_use]
-    pub fn opened(&self) -> std::borrow::Cow<'_, Self> {
+    pub fn expose_secrets(&self) -> std::borrow::Cow<'_, Self> {
         match self {
             Self::Secret(Secret::Derived(derived)) => {
                 derived.expose().map_or(std::borrow::Cow::Borrowed(self), std::borrow::Cow::Owned)
@@ -210,13 +210,13 @@ impl Value {
     }
 
     /// Gives every text of the value away, keys included.
-    fn texts(&self, take: &mut impl FnMut(&str)) {
+    fn visit_texts(&self, take: &mut impl FnMut(&str)) {
         match self {
             Self::Text(text) => take(text),
-            Self::List(items) => items.iter().for_each(|item| item.texts(take)),
+            Self::List(items) => items.iter().for_each(|item| item.visit_texts(take)),
             Self::Map(map) => map.iter().for_each(|(key, part)| {
                 take(key);
-                part.texts(take);
+                part.visit_texts(take);
             }),
             _ => {}
         }
@@ -230,7 +230,7 @@ impl Value {
 
     /// Returns what orders the items of a set: secrets look alike, and their fingerprints tell them apart.
     #[must_use]
-    pub fn rank(&self) -> (String, Option<Name>) {
+    pub fn sort_key(&self) -> (String, Option<Name>) {
         let fingerprint = match self {
             Self::Secret(Secret::Sealed(fingerprint)) => fingerprint.clone(),
             Self::Secret(Secret::Derived(derived)) => derived.sealed_id().cloned(),
@@ -274,7 +274,9 @@ impl Value {
             serde_json::Value::Bool(b) => Self::Bool(*b),
             serde_json::Value::Number(n) => match n.as_i64() {
                 Some(n) => Self::Integer(n),
-                None => decimal(&n.to_string()).map_or_else(|| Self::text(n.to_string()), Self::Decimal),
+                None => {
+                    parse_decimal(&n.to_string()).map_or_else(|| Self::text(n.to_string()), Self::Decimal)
+                }
             },
             serde_json::Value::String(text) => Self::text(text),
             serde_json::Value::Array(items) => Self::List(items.iter().map(Self::from_json).collect()),
@@ -286,11 +288,11 @@ impl Value {
 
     /// Returns the value with its texts redacted, for display only.
     #[must_use]
-    pub fn redacted(&self, redact: &dyn Fn(&str) -> String) -> Self {
+    pub fn to_redacted(&self, redact: &dyn Fn(&str) -> String) -> Self {
         match self {
             Self::Text(text) => Self::text(redact(text)),
-            Self::List(items) => Self::List(items.iter().map(|item| item.redacted(redact)).collect()),
-            Self::Map(map) => Self::Map(redacted(map, redact)),
+            Self::List(items) => Self::List(items.iter().map(|item| item.to_redacted(redact)).collect()),
+            Self::Map(map) => Self::Map(redact_attributes(map, redact)),
             other => other.clone(),
         }
     }
@@ -333,7 +335,7 @@ impl Value {
             ),
             Self::Secret(Secret::Derived(derived)) => {
                 let value = derived.expose()?;
-                value.texts(&mut |text| secrets.push(text));
+                value.visit_texts(&mut |text| secrets.push(text));
                 value.to_body(secrets)?
             }
             Self::Secret(secret) => {
@@ -348,13 +350,13 @@ impl Value {
 
 /// Returns attributes with their texts redacted, for display only.
 #[must_use]
-pub fn redacted(attributes: &Attributes, redact: &dyn Fn(&str) -> String) -> Attributes {
-    attributes.iter().map(|(name, value)| (name.clone(), value.redacted(redact))).collect()
+pub fn redact_attributes(attributes: &Attributes, redact: &dyn Fn(&str) -> String) -> Attributes {
+    attributes.iter().map(|(name, value)| (name.clone(), value.to_redacted(redact))).collect()
 }
 
 /// Reads a decimal in plain or scientific notation.
 #[must_use]
-pub fn decimal(text: &str) -> Option<Decimal> {
+pub fn parse_decimal(text: &str) -> Option<Decimal> {
     text.parse().ok().or_else(|| Decimal::from_scientific(text).ok())
 }
 
@@ -478,7 +480,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_f64<E: de::Error>(self, n: f64) -> Result<Value, E> {
-        decimal(&n.to_string()).map(Value::Decimal).ok_or_else(|| E::custom("a number out of range"))
+        parse_decimal(&n.to_string()).map(Value::Decimal).ok_or_else(|| E::custom("a number out of range"))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Value, E> {
@@ -498,12 +500,12 @@ impl<'de> Visitor<'de> for ValueVisitor {
         while let Some((key, value)) = access.next_entry::<Name, Value>()? {
             map.insert(key, value);
         }
-        Ok(marker(&map).unwrap_or(Value::Map(map)))
+        Ok(parse_marker(&map).unwrap_or(Value::Map(map)))
     }
 }
 
 /// Reads the three marked forms that `Serialize` writes.
-fn marker(map: &BTreeMap<Name, Value>) -> Option<Value> {
+fn parse_marker(map: &BTreeMap<Name, Value>) -> Option<Value> {
     if let Some(Value::Bool(true)) = map.get("secret") {
         let known =
             |key: &Name| ["secret", "fingerprint", "derived", "form", "inputs"].contains(&key.as_str());
@@ -534,7 +536,7 @@ fn marker(map: &BTreeMap<Name, Value>) -> Option<Value> {
         return None;
     }
     if let Some(Value::Text(text)) = map.get("decimal") {
-        return decimal(text).map(Value::Decimal);
+        return parse_decimal(text).map(Value::Decimal);
     }
     let Some(Value::List(items)) = map.get("unknown") else { return None };
     let addresses: Option<Vec<_>> = items.iter().map(|item| Address::parse(item.as_text()?).ok()).collect();

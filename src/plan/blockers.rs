@@ -18,7 +18,7 @@ impl<'s, 'a> Blocks<'s, 'a> {
     }
 
     /// Adds one about a subject, at its block or at a better place.
-    pub fn about(
+    pub fn add_for_subject(
         &mut self,
         code: &'static str,
         subject: &Subject<'_>,
@@ -26,19 +26,26 @@ impl<'s, 'a> Blocks<'s, 'a> {
         text: String,
         help: String,
     ) {
-        let source =
-            span.or_else(|| subject.block.map(|block| block.span)).and_then(|span| self.place(span));
+        let source = span
+            .or_else(|| subject.block.map(|block| block.span))
+            .and_then(|span| self.resolve_location(span));
         let address = Some(subject.address.clone());
         self.all.push(Block { code: code.into(), address, text, help, source });
     }
 
     /// Adds one about an address without a subject, or about the whole plan.
-    pub fn of(&mut self, code: &'static str, address: Option<&Address>, text: String, help: String) {
+    pub fn add_for_address(
+        &mut self,
+        code: &'static str,
+        address: Option<&Address>,
+        text: String,
+        help: String,
+    ) {
         self.all.push(Block { code: code.into(), address: address.cloned(), text, help, source: None });
     }
 
     /// Adds one about an address, at a place.
-    pub fn at(
+    pub fn add_at_span(
         &mut self,
         code: &'static str,
         address: &Address,
@@ -46,13 +53,13 @@ impl<'s, 'a> Blocks<'s, 'a> {
         text: String,
         help: String,
     ) {
-        let source = span.and_then(|span| self.place(span));
+        let source = span.and_then(|span| self.resolve_location(span));
         self.all.push(Block { code: code.into(), address: Some(address.clone()), text, help, source });
     }
 
     /// Adds one about what is written at a place, and about no resource.
     pub fn at_place(&mut self, code: &'static str, span: Option<Span>, text: String, help: String) {
-        let source = span.and_then(|span| self.place(span));
+        let source = span.and_then(|span| self.resolve_location(span));
         self.all.push(Block { code: code.into(), address: None, text, help, source });
     }
 
@@ -62,7 +69,7 @@ impl<'s, 'a> Blocks<'s, 'a> {
     }
 
     /// Returns those that were found so far.
-    pub fn all(&self) -> &[Block] {
+    pub fn as_slice(&self) -> &[Block] {
         &self.all
     }
 
@@ -72,18 +79,18 @@ impl<'s, 'a> Blocks<'s, 'a> {
     }
 
     /// Keeps only the first ones: what was found after them is looked for again.
-    pub fn keep(&mut self, count: usize) {
+    pub fn truncate_to(&mut self, count: usize) {
         self.all.truncate(count);
     }
 
     /// Returns them, by code and address.
-    pub fn finish(mut self) -> Vec<Block> {
+    pub fn into_sorted(mut self) -> Vec<Block> {
         self.all.sort_by(|a, b| (&a.code, &a.address, &a.text).cmp(&(&b.code, &b.address, &b.text)));
         self.all.dedup();
         self.all
     }
 
-    fn place(&self, span: Span) -> Option<Place> {
-        self.survey.inputs.stack.sources.place(span)
+    fn resolve_location(&self, span: Span) -> Option<Place> {
+        self.survey.inputs.stack.sources.location_of(span)
     }
 }

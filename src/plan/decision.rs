@@ -9,7 +9,7 @@ use crate::model::schema::{Attribute, OnChange, Revival};
 use crate::model::secret::FingerprintKey;
 use crate::model::value::Value;
 
-use super::model::compare::{canonical, sealed, sealed_expression};
+use super::model::compare::{fingerprint_secrets, sealed_expression, to_canonical};
 
 /// What becomes of a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,16 +50,18 @@ pub(super) struct Want<'a> {
 
 impl Want<'_> {
     /// Returns what requests and the ledger hold: the id of a catalog name, else the value.
-    pub fn stored(&self) -> &Value {
+    pub fn stored_value(&self) -> &Value {
         self.id.as_ref().unwrap_or(&self.value)
     }
 
     /// Returns what a step holds: the value without secrets, or how to get it.
-    pub fn expression(&self, key: &FingerprintKey) -> Expression {
+    pub fn to_expression(&self, key: &FingerprintKey) -> Expression {
         match self.setting {
             Some(setting) if self.value.is_unknown() => sealed_expression(&setting.expression, key),
-            _ if self.id.is_some() => Expression::Value(self.stored().clone()),
-            _ => Expression::Value(canonical(&self.attribute.ty, &sealed(&self.value, key))),
+            _ if self.id.is_some() => Expression::Value(self.stored_value().clone()),
+            _ => {
+                Expression::Value(to_canonical(&self.attribute.ty, &fingerprint_secrets(&self.value, key)))
+            }
         }
     }
 }
@@ -123,7 +125,7 @@ pub(super) struct Verdict<'a> {
 
 impl<'a> Verdict<'a> {
     /// Returns a verdict without wants and differences.
-    pub fn plain(act: Act, cause: Cause) -> Self {
+    pub fn without_differences(act: Act, cause: Cause) -> Self {
         Self {
             act,
             wants: Vec::new(),
@@ -142,13 +144,13 @@ impl<'a> Verdict<'a> {
     }
 
     /// Says why.
-    pub fn because(mut self, reason: impl Into<String>) -> Self {
+    pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
         self
     }
 
     /// Returns a written attribute.
-    pub fn want(&self, name: &str) -> Option<&Want<'a>> {
+    pub fn find_attribute(&self, name: &str) -> Option<&Want<'a>> {
         self.wants.iter().find(|want| want.attribute.name == name)
     }
 

@@ -1,23 +1,23 @@
-//! `make`: the whole way from stack, ledger and snapshot to a `Plan`.
+//! `make_plan`: the whole way from stack, ledger and snapshot to a `Plan`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::annotate::change_lines::{Facts, line};
+use super::annotate::change_lines::{Facts, change_line};
 use super::annotate::cost::Bill;
-use super::annotate::effects::{Linked, effects};
+use super::annotate::effects::{Linked, change_effects};
 use super::annotate::{generated_secrets, policy, rename_hints, secret_sinks, unread_values};
 use super::blockers::Blocks;
 use super::decide::checks::{catalog_rules, guards, kept_secrets, ledger_origin, lost_ledger};
-use super::decide::classify::{self, classify};
+use super::decide::classify::{self, classify_subjects};
 use super::decide::conflicts::name_conflicts;
 use super::decide::deposed::Leftovers;
 use super::decide::project_assignment::Projects;
 use super::decide::{byproducts, replacement_order};
 use super::decision::Verdict;
-use super::diff::before_image::image;
+use super::diff::before_image::before_image;
 use super::diff::confirmation;
-use super::diff::drift::drift;
+use super::diff::drift::subject_drift;
 use super::inputs::Inputs;
 use super::join::joined_state::Survey;
 use super::join::targeting::Scope;
@@ -28,70 +28,60 @@ use super::model::step::Bookkeeping;
 use super::moves::ledger_moves;
 use super::moves::resolve::resolve_moves;
 use super::order::dependency_cycle;
-use super::order::ledger_updates::bookkeeping;
-use super::order::steps::{Ordered, critical_path, order};
+use super::order::ledger_updates::ledger_updates;
+use super::order::steps::{Ordered, critical_path, order_steps};
 use crate::model::address::Name;
 use crate::model::expression::Expression;
 use crate::model::schema::Effect;
 use crate::plan::decide::checks::declarations;
 
-pub use super::refresh_request::wanted;
+pub use super::refresh_request::refresh_request;
 
 /// Makes the plan. Problems that only the live world shows become `Block`s: the plan is always whole.
 #[must_use]
-pub fn make(inputs: &Inputs<'_>) -> Plan {
-    make_plan(inputs, true)
+pub fn make_plan(inputs: &Inputs<'_>) -> Plan {
+    run_pipeline(inputs, true)
 }
 
 /// Returns the blocker of a destroy whose ledger seems to be lost: a plan without `destroy` would create what exists.
 fn find_lost_ledger(inputs: &Inputs<'_>) -> Option<Block> {
     let options = lost_ledger::creating_options(inputs)?;
-    lost_ledger::blocker(inputs.ledger, &make(&Inputs { options: &options, ..*inputs }))
+    lost_ledger::lost_ledger_blocker(inputs.ledger, &make_plan(&Inputs { options: &options, ..*inputs }))
 }
 
 /// Makes the plan; `finds_ways` tells whether ways out of a dependency cycle are looked for.
-fn make_plan(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
+fn run_pipeline(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
     let original = inputs;
     let lost = find_lost_ledger(inputs);
     let mut declared = resolve_moves(inputs.registry, inputs.stack, inputs.ledger);
-    let mut ledger = declared.ledger(inputs.ledger);
-    if let Some((extended, added)) = byproducts::adopt(inputs, &declared, &ledger) {
+    let mut ledger = declared.apply_to_ledger(inputs.ledger);
+    if let Some((extended, added)) = byproducts::add_byproducts(inputs, &declared, &ledger) {
         ledger = Cow::Owned(extended);
         declared.added = added;
     }
-    let options = ledger_moves::options(inputs.stack, &ledger, inputs.options);
+    let options = ledger_moves::with_declared_adoptions(inputs.stack, &ledger, inputs.options);
     let inputs = Inputs { ledger: &ledger, options: &options, ..*inputs };
     let survey = Survey::new(inputs, &declared);
     let mut blocks = Blocks::new(&survey);
-    declarations::block(&survey, &mut blocks);
+    declarations::block_impossible_moves(&survey, &mut blocks);
     let scope = Scope::new(&survey);
     let projects = Projects::new(&survey, &mut blocks);
-    let leftovers = Leftovers::of(&survey);
-    let verdicts = classify(&survey, &scope, &projects, &leftovers, &mut blocks);
+    let leftovers = Leftovers::from_state(&survey);
+    let verdicts = classify_subjects(&survey, &scope, &projects, &leftovers, &mut blocks);
     guards::check(&survey, &verdicts, &mut blocks);
     blocks.extend(lost);
     ledger_origin::check(&survey, &verdicts, &mut blocks);
     kept_secrets::check(&survey, &verdicts, &mut blocks);
-    name_conflicts::collisions(&survey, &verdicts, &mut blocks);
-    name_conflicts::rules(&survey, &verdicts, &mut blocks);
+    name_conflicts::block_name_conflicts(&survey, &verdicts, &mut blocks);
+    name_conflicts::block_rule_violations(&survey, &verdicts, &mut blocks);
     catalog_rules::check(&survey, &verdicts, &mut blocks);
-    let ordered = order(&survey, &verdicts, &leftovers);
+    let ordered = order_steps(&survey, &verdicts, &leftovers);
     let rulings = policy::of_resources(&survey, &verdicts);
-    let mut notes = declarations::notes(&survey);
-    notes.extend(rename_hints::notes(&survey, &verdicts));
-    notes.extend(generated_secrets::notes(&survey, &verdicts));
-    notes.extend(classify::notes(&survey, &verdicts));
-    notes.extend(byproducts::notes(&survey));
-    notes.extend(guards::data::notes(&survey, &verdicts));
-    notes.extend(secret_sinks::check(&survey, &ordered.steps, &mut blocks));
-    notes.extend(kept_secrets::notes(&survey));
-    notes.extend(confirmation::notes(&survey, &verdicts));
-    notes.extend(unread_values::notes(&survey));
-    notes.extend(replacement_order::notes(&survey, &verdicts));
+    let notes = collect_notes(&survey, &verdicts, &ordered, &mut blocks);
     if let Some(first) = ordered.cycle.first() {
-        let plan_again = |inputs: &Inputs<'_>| make_plan(inputs, false);
+        let plan_again = |inputs: &Inputs<'_>| run_pipeline(inputs, false);
         if finds_ways {
-            dependency_cycle::block(
+            dependency_cycle::add_cycle_blocker(
                 &survey,
                 &verdicts,
                 &ordered.cycle,
@@ -99,7 +89,7 @@ fn make_plan(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
                 &mut blocks,
             );
         } else {
-            blocks.about(
+            blocks.add_for_subject(
                 dependency_cycle::CYCLE,
                 &survey.subjects[first.n],
                 None,
@@ -108,9 +98,36 @@ fn make_plan(inputs: &Inputs<'_>, finds_ways: bool) -> Plan {
             );
         }
     }
-    let base = base(&survey, &projects, &verdicts, &ordered);
-    let plan = assemble(&survey, verdicts, ordered, base, Said { blocks: blocks.finish(), notes, scope });
-    policy::judged(&survey, plan, rulings)
+    let base = plan_base(&survey, &projects, &verdicts, &ordered);
+    let plan = assemble_plan(
+        &survey,
+        verdicts,
+        ordered,
+        base,
+        Said { blocks: blocks.into_sorted(), notes, scope },
+    );
+    policy::evaluate_policies(&survey, plan, rulings)
+}
+
+/// Collects what the plan says beside its changes; a secret that would reach plain text is a blocker.
+fn collect_notes(
+    survey: &Survey<'_>,
+    verdicts: &[Verdict],
+    ordered: &Ordered,
+    blocks: &mut Blocks<'_, '_>,
+) -> Vec<Note> {
+    let mut notes = declarations::notes(survey);
+    notes.extend(rename_hints::rename_notes(survey, verdicts));
+    notes.extend(generated_secrets::generation_notes(survey, verdicts));
+    notes.extend(classify::destroy_notes(survey, verdicts));
+    notes.extend(byproducts::byproduct_notes(survey));
+    notes.extend(guards::data::data_loss_notes(survey, verdicts));
+    notes.extend(secret_sinks::check(survey, &ordered.steps, blocks));
+    notes.extend(kept_secrets::recipient_notes(survey));
+    notes.extend(confirmation::not_kept_notes(survey, verdicts));
+    notes.extend(unread_values::observation_notes(survey));
+    notes.extend(replacement_order::consent_notes(survey, verdicts));
+    notes
 }
 
 /// What is said of a plan besides its lines.
@@ -120,11 +137,16 @@ struct Said {
     scope: Scope,
 }
 
-fn base(survey: &Survey<'_>, projects: &Projects, verdicts: &[Verdict<'_>], ordered: &Ordered) -> Base {
+fn plan_base(
+    survey: &Survey<'_>,
+    projects: &Projects,
+    verdicts: &[Verdict<'_>],
+    ordered: &Ordered,
+) -> Base {
     let Inputs { stack, ledger, snapshot, options, .. } = survey.inputs;
     let touched = |n: &usize| !ordered.of[*n].is_empty() || survey.subjects[*n].adoption.is_some();
     let key = options.image_key.as_ref().filter(|_| survey.key().is_none()).unwrap_or(survey.key());
-    let image = |n| image(&survey.subjects[n], &verdicts[n], key);
+    let image = |n| before_image(&survey.subjects[n], &verdicts[n], key);
     Base {
         stack: stack.name.clone(),
         environment: stack.environment.name.clone(),
@@ -142,7 +164,7 @@ fn base(survey: &Survey<'_>, projects: &Projects, verdicts: &[Verdict<'_>], orde
     }
 }
 
-fn assemble(
+fn assemble_plan(
     survey: &Survey<'_>,
     verdicts: Vec<Verdict<'_>>,
     ordered: Ordered,
@@ -150,36 +172,39 @@ fn assemble(
     said: Said,
 ) -> Plan {
     let linked = Linked::new(survey, &verdicts);
-    let outputs = outputs(survey);
+    let outputs = redacted_outputs(survey);
     let mut bill = Bill::new(survey);
     let (mut changes, mut drifts, mut corrections) = (Vec::new(), Vec::new(), Vec::new());
     let moves = &survey.declared.moves;
     corrections.extend((!moves.is_empty()).then(|| Bookkeeping::Move(moves.clone())));
-    corrections.extend(kept_secrets::pin(survey));
+    corrections.extend(kept_secrets::pin_recipients(survey));
     let added = survey.declared.added.iter();
     corrections
         .extend(added.map(|(to, added)| Bookkeeping::Remember(to.clone(), Box::new(added.entry.clone()))));
     let (mut unchanged, mut left_out) = (0, 0);
     for (n, (verdict, steps)) in verdicts.into_iter().zip(ordered.of).enumerate() {
         let subject = &survey.subjects[n];
-        drifts.extend(drift(survey, subject, &verdict).into_iter().map(|drift| kept_back(drift, &said)));
-        corrections.extend(bookkeeping(survey, subject, &verdict));
+        drifts.extend(
+            subject_drift(survey, subject, &verdict).into_iter().map(|drift| kept_back(drift, &said)),
+        );
+        corrections.extend(ledger_updates(survey, subject, &verdict));
         let cost = bill.add(subject, &verdict);
-        let facts = Facts { steps, effects: effects(survey, subject, &verdict, &linked, &cost), cost };
-        match line(survey, n, verdict, facts, &ordered.steps) {
+        let facts =
+            Facts { steps, effects: change_effects(survey, subject, &verdict, &linked, &cost), cost };
+        match change_line(survey, n, verdict, facts, &ordered.steps) {
             Some(change) => changes.push(change),
             None if said.scope.contains(n) => unchanged += usize::from(subject.resource.is_some()),
             None => left_out += usize::from(subject.resource.is_some()),
         }
     }
-    changes.sort_by_key(danger);
+    changes.sort_by_key(danger_rank);
     Plan {
         base,
         changes,
         critical_path: critical_path(&ordered.steps),
         steps: ordered.steps,
         drift: drifts,
-        cost: bill.finish(),
+        cost: bill.into_cost(),
         unchanged,
         left_out,
         blocks: said.blocks,
@@ -205,7 +230,7 @@ fn kept_back(drift: Drift, said: &Said) -> Drift {
 
 /// Returns what changes are ordered by: what ends objects comes first, and the worst of each sort before the
 /// rest of it.
-pub(super) fn danger(change: &Change) -> (Action, bool, Option<Effect>, Action) {
+pub(super) fn danger_rank(change: &Change) -> (Action, bool, Option<Effect>, Action) {
     let sort = match change.action {
         Action::Replace | Action::Delete => Action::Replace,
         action => action,
@@ -215,7 +240,7 @@ pub(super) fn danger(change: &Change) -> (Action, bool, Option<Effect>, Action) 
 }
 
 /// Returns the outputs, without the text of their secrets.
-fn outputs(survey: &Survey<'_>) -> BTreeMap<Name, Expression> {
+fn redacted_outputs(survey: &Survey<'_>) -> BTreeMap<Name, Expression> {
     if survey.inputs.options.destroy {
         return BTreeMap::new();
     }

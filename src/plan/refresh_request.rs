@@ -21,16 +21,16 @@ use crate::model::value::{Attributes, Value};
 ///
 /// Only kinds in use are listed. An id that was adopted is owned too, so that its absence is proven.
 #[must_use]
-pub fn wanted<'a>(
+pub fn refresh_request<'a>(
     registry: Registry,
     stack: &Stack,
     ledger: &Ledger,
     options: &Options,
 ) -> (Wanted, BTreeSet<&'a str>) {
-    let ledger = &*resolve_moves(registry, stack, ledger).ledger(ledger);
-    let options = &*ledger_moves::options(stack, ledger, options);
+    let ledger = &*resolve_moves(registry, stack, ledger).apply_to_ledger(ledger);
+    let options = &*ledger_moves::with_declared_adoptions(stack, ledger, options);
     let kinds = kinds_in_use(registry, stack, ledger, options);
-    let mut wanted = Wanted { projects: projects(stack, ledger, options), ..Wanted::default() };
+    let mut wanted = Wanted { projects: known_projects(stack, ledger, options), ..Wanted::default() };
     let listed = kinds.iter().filter(|kind| kind.child_of().is_none());
     wanted.kinds.extend(listed.map(|kind| Name::new(kind.name)));
     // Who destroys looks nothing up, unless the names of a lost ledger's objects may depend on it.
@@ -55,14 +55,14 @@ pub fn wanted<'a>(
         if needs_detail(resource) {
             wanted.details.insert(owned.key(kind.name));
         }
-        wanted.applied.insert(owned.key(kind.name), verified(resource, entry));
+        wanted.applied.insert(owned.key(kind.name), verifiable_attributes(resource, entry));
         let chosen = |name: &&Name| kind.attribute(name).is_some_and(|a| a.choices.is_some());
         let chosen = resource.attributes.keys().filter(chosen);
         wanted.choices.extend(chosen.map(|name| (owned.key(kind.name), name.clone())));
     }
     for resource in stack.resources.values() {
         let id = |parent| {
-            let owned = ledger.entries.get(parent).and_then(current).map(|owned| &owned.id);
+            let owned = ledger.entries.get(parent).and_then(current_owned).map(|owned| &owned.id);
             owned.or_else(|| options.adopt.get(parent))
         };
         let parent = resource.parent.as_ref().and_then(id);
@@ -73,27 +73,28 @@ pub fn wanted<'a>(
     }
     // What shows a generated secret again is read whole.
     generated_secrets::look_for(&mut wanted, registry, ledger);
-    adopted(registry, stack, options, &mut wanted);
+    add_adopted(registry, stack, options, &mut wanted);
     wanted.owned.sort();
     wanted.owned.dedup();
-    wanted.everywhere = everywhere(stack, ledger, options, &kinds);
+    wanted.everywhere = account_wide_kinds(stack, ledger, options, &kinds);
     wanted.everywhere.extend(looked_up);
-    let mut tables = tables(&kinds);
-    tables.extend(self::tables(&copies(registry, stack, ledger)));
-    tables.extend(offers(stack));
+    let mut tables = catalog_tables(&kinds);
+    tables.extend(catalog_tables(&final_copy_kinds(registry, stack, ledger)));
+    tables.extend(choice_tables(stack));
     (wanted, tables)
 }
 
 /// Returns the kinds that matter whatever project they are in: those whose networks must not overlap,
 /// those that may hold what goes, and those of which a new one must not be like any other.
-fn everywhere(
+fn account_wide_kinds(
     stack: &Stack,
     ledger: &Ledger,
     options: &Options,
     kinds: &[&'static Kind],
 ) -> BTreeSet<Name> {
-    let going = going(stack, ledger, options);
-    let is_new = |resource: &&Resource| ledger.entries.get(&resource.address).and_then(current).is_none();
+    let going = kinds_to_remove(stack, ledger, options);
+    let is_new =
+        |resource: &&Resource| ledger.entries.get(&resource.address).and_then(current_owned).is_none();
     let made: BTreeSet<&str> =
         stack.resources.values().filter(is_new).map(|resource| resource.kind.name).collect();
     let mut found = BTreeSet::new();
@@ -116,7 +117,7 @@ fn everywhere(
 }
 
 /// Returns the kinds of which something is not wanted any more.
-fn going<'l>(stack: &Stack, ledger: &'l Ledger, options: &Options) -> BTreeSet<&'l str> {
+fn kinds_to_remove<'l>(stack: &Stack, ledger: &'l Ledger, options: &Options) -> BTreeSet<&'l str> {
     let goes = |(address, entry): &(&_, &Entry)| {
         options.destroy || !stack.resources.contains_key(*address) || !entry.deposed.is_empty()
     };
@@ -124,7 +125,7 @@ fn going<'l>(stack: &Stack, ledger: &'l Ledger, options: &Options) -> BTreeSet<&
 }
 
 /// Returns the tables that tell what may be written in some attribute that is written.
-fn offers<'a>(stack: &Stack) -> BTreeSet<&'a str> {
+fn choice_tables<'a>(stack: &Stack) -> BTreeSet<&'a str> {
     let of = |resource: &Resource| {
         resource
             .kind
@@ -153,7 +154,7 @@ fn kinds_in_use(
     used.extend(ledger.entries.values().map(|entry| entry.kind.as_str()));
     let sent = ledger.intents.values().chain(ledger.watched.values());
     used.extend(sent.map(|intent| intent.kind.as_str()));
-    let going = going(stack, ledger, options);
+    let going = kinds_to_remove(stack, ledger, options);
     let links_to_going = |kind: &Kind| {
         kind.attributes.iter().any(|attribute| {
             matches!((attribute.change, attribute.ty), (OnChange::Link { .. }, Type::Reference(of)) if going.contains(of))
@@ -165,7 +166,7 @@ fn kinds_in_use(
     };
     let claims = |of: &&str| Some(registry.kind(of)?.claims?.0);
     let claimed: BTreeSet<&str> = going.iter().filter(|_| options.destroy).filter_map(claims).collect();
-    let told = judged(registry, &used, &going);
+    let told = rule_kinds(registry, &used, &going);
     let all = registry.kinds.iter().copied();
     let listed = |kind: &Kind| {
         let told = told.contains(kind.name) || claimed.contains(kind.name);
@@ -175,7 +176,7 @@ fn kinds_in_use(
 }
 
 /// Returns the kinds that a rule of a kind in use looks at.
-fn judged(registry: Registry, used: &BTreeSet<&str>, going: &BTreeSet<&str>) -> BTreeSet<&'static str> {
+fn rule_kinds(registry: Registry, used: &BTreeSet<&str>, going: &BTreeSet<&str>) -> BTreeSet<&'static str> {
     let mut kinds = BTreeSet::new();
     for kind in registry.kinds.iter().filter(|kind| used.contains(kind.name)) {
         for rule in kind.rules {
@@ -196,7 +197,7 @@ fn judged(registry: Registry, used: &BTreeSet<&str>, going: &BTreeSet<&str>) -> 
 }
 
 /// Returns the kinds of the final copies that something is to leave.
-fn copies(registry: Registry, stack: &Stack, ledger: &Ledger) -> Vec<&'static Kind> {
+fn final_copy_kinds(registry: Registry, stack: &Stack, ledger: &Ledger) -> Vec<&'static Kind> {
     let declared = stack.resources.values().filter(|one| one.lifecycle.final_snapshot);
     let remembered = ledger.entries.values().filter(|entry| entry.final_snapshot);
     let names: BTreeSet<&str> = declared
@@ -215,7 +216,7 @@ fn needs_detail(resource: &Resource) -> bool {
 
 /// Returns what was last applied of what a block writes, as far as it can be compared with what a list shows: no
 /// secrets, which only the ledger's key compares, and nothing whose drift is left alone.
-fn verified(resource: &Resource, entry: &Entry) -> Attributes {
+fn verifiable_attributes(resource: &Resource, entry: &Entry) -> Attributes {
     let left_alone = |name: &Name| {
         resource.lifecycle.ignore_drift.iter().any(|one| one.attribute == *name && one.until.is_none())
     };
@@ -225,11 +226,11 @@ fn verified(resource: &Resource, entry: &Entry) -> Attributes {
     compared.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-fn current(entry: &Entry) -> Option<&Owned> {
+fn current_owned(entry: &Entry) -> Option<&Owned> {
     entry.current.as_ref()
 }
 
-fn adopted(registry: Registry, stack: &Stack, options: &Options, wanted: &mut Wanted) {
+fn add_adopted(registry: Registry, stack: &Stack, options: &Options, wanted: &mut Wanted) {
     for (address, id) in &options.adopt {
         let Some(resource) = stack.resources.get(address) else { continue };
         if registry.kind(resource.kind.name).is_none_or(|kind| kind.child_of().is_some()) {
@@ -249,8 +250,8 @@ fn adopted(registry: Registry, stack: &Stack, options: &Options, wanted: &mut Wa
 }
 
 /// Returns the projects to read, where all of them are known.
-fn projects(stack: &Stack, ledger: &Ledger, options: &Options) -> Option<Vec<Name>> {
-    let id = |address| ledger.entries.get(address).and_then(current).map(|owned| owned.id.clone());
+fn known_projects(stack: &Stack, ledger: &Ledger, options: &Options) -> Option<Vec<Name>> {
+    let id = |address| ledger.entries.get(address).and_then(current_owned).map(|owned| owned.id.clone());
     let mut found = BTreeSet::new();
     found.insert(match (&stack.project, &options.project) {
         (Some(address), _) => id(address)?,
@@ -279,7 +280,7 @@ fn projects(stack: &Stack, ledger: &Ledger, options: &Options) -> Option<Vec<Nam
     Some(found.into_iter().collect())
 }
 
-fn tables<'a>(kinds: &[&'static Kind]) -> BTreeSet<&'a str> {
+fn catalog_tables<'a>(kinds: &[&'static Kind]) -> BTreeSet<&'a str> {
     let mut found = BTreeSet::new();
     for kind in kinds {
         found.extend(kind.attributes.iter().filter_map(|attribute| match attribute.ty {

@@ -7,13 +7,13 @@
 use std::fmt;
 
 use super::blockers::Blocks;
-use super::decide::classify::classify;
+use super::decide::classify::classify_subjects;
 use super::decide::deposed::Leftovers;
 use super::decide::project_assignment::Projects;
 use super::inputs::Inputs;
 use super::join::joined_state::Survey;
 use super::join::targeting::Scope;
-use super::model::compare::{is_as_written, part_type, same, sealed};
+use super::model::compare::{are_equivalent, fingerprint_secrets, is_as_written, part_type};
 use super::moves::ledger_moves;
 use super::moves::resolve::resolve_moves;
 use crate::model::address::Address;
@@ -58,20 +58,21 @@ impl fmt::Display for NotSame {
 ///
 /// # Errors
 /// When it is not proven that the value is the one that was applied.
-pub fn restate(inputs: &Inputs<'_>, address: &Address, attribute: &str) -> Result<Value, NotSame> {
+pub fn restate_value(inputs: &Inputs<'_>, address: &Address, attribute: &str) -> Result<Value, NotSame> {
     let mut declared = resolve_moves(inputs.registry, inputs.stack, inputs.ledger);
-    let ledger = declared.ledger(inputs.ledger);
-    let options = ledger_moves::options(inputs.stack, &ledger, inputs.options);
+    let ledger = declared.apply_to_ledger(inputs.ledger);
+    let options = ledger_moves::with_declared_adoptions(inputs.stack, &ledger, inputs.options);
     let survey = Survey::new(Inputs { ledger: &ledger, options: &options, ..*inputs }, &declared);
     let mut blocks = Blocks::new(&survey);
     let scope = Scope::new(&survey);
     let projects = Projects::new(&survey, &mut blocks);
-    let verdicts = classify(&survey, &scope, &projects, &Leftovers::of(&survey), &mut blocks);
+    let verdicts =
+        classify_subjects(&survey, &scope, &projects, &Leftovers::from_state(&survey), &mut blocks);
     let n = *survey.index.get(address).ok_or(NotSame::NotWritten)?;
-    let want = verdicts[n].want(attribute).ok_or(NotSame::NotWritten)?;
+    let want = verdicts[n].find_attribute(attribute).ok_or(NotSame::NotWritten)?;
     let entry = survey.subjects[n].entry.ok_or(NotSame::NotApplied)?;
     let applied = entry.applied.get(attribute).ok_or(NotSame::NotApplied)?;
-    let (ty, value, key) = (&want.attribute.ty, want.stored(), survey.key());
+    let (ty, value, key) = (&want.attribute.ty, want.stored_value(), survey.key());
     if value.is_unknown() {
         return Err(NotSame::Unknown);
     }
@@ -82,7 +83,7 @@ pub fn restate(inputs: &Inputs<'_>, address: &Address, attribute: &str) -> Resul
         return Err(NotSame::Recorded);
     }
     match has_same_value(ty, value, applied, key) {
-        Some(true) => Ok(value.map_secrets(&|secret| secret.record(key))),
+        Some(true) => Ok(value.map_secrets(&|secret| secret.to_recorded(key))),
         Some(false) => Err(NotSame::Differs),
         None => Err(NotSame::Withheld),
     }
@@ -96,10 +97,10 @@ fn has_same_value(ty: &Type, want: &Value, applied: &Value, key: &FingerprintKey
             Some(is_same_fingerprint(&want.fingerprint(key)?, &applied.fingerprint(key)?))
         }
         (Value::Secret(want), Value::Map(_) | Value::List(_)) => {
-            has_same_value(ty, &expose(want)?, applied, key)
+            has_same_value(ty, &plaintext_value(want)?, applied, key)
         }
         (Value::Map(want), Value::Map(parts)) if want.keys().eq(parts.keys()) => {
-            all(want.iter().zip(parts.values()).map(|((name, want), applied)| {
+            combine_results(want.iter().zip(parts.values()).map(|((name, want), applied)| {
                 has_same_value(part_type(ty, name).unwrap_or(ty), want, applied, key)
             }))
         }
@@ -108,18 +109,20 @@ fn has_same_value(ty: &Type, want: &Value, applied: &Value, key: &FingerprintKey
                 Type::List(of) | Type::Set { of, .. } => of,
                 ty => ty,
             };
-            all(items.iter().zip(parts).map(|(want, applied)| has_same_value(of, want, applied, key)))
+            combine_results(
+                items.iter().zip(parts).map(|(want, applied)| has_same_value(of, want, applied, key)),
+            )
         }
         (want, Value::Secret(applied)) if !want.is_secret() => {
             // A part of a computed list or map.
             let want = Secret::new(want.to_string()).fingerprint(key)?;
             Some(is_same_fingerprint(&want, &applied.fingerprint(key)?))
         }
-        (want, applied) => Some(same(ty, &sealed(want, key), applied)),
+        (want, applied) => Some(are_equivalent(ty, &fingerprint_secrets(want, key), applied)),
     }
 }
 
-fn expose(secret: &Secret) -> Option<Value> {
+fn plaintext_value(secret: &Secret) -> Option<Value> {
     match secret {
         Secret::Derived(derived) => derived.expose(),
         secret => secret.expose().map(Value::text),
@@ -127,7 +130,7 @@ fn expose(secret: &Secret) -> Option<Value> {
 }
 
 /// Joins verdicts over parts: a difference counts more than what cannot be compared.
-fn all(parts: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+fn combine_results(parts: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut joined = Some(true);
     for part in parts {
         match part {

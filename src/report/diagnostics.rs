@@ -27,7 +27,7 @@ const LONGEST_LINE: usize = 500;
 
 /// Returns all problems in the order of their places: file, then line; those without a place first.
 #[must_use]
-pub fn sorted<'a>(problems: &'a [Diagnostic], sources: &Sources) -> Vec<&'a Diagnostic> {
+pub fn sort_by_location<'a>(problems: &'a [Diagnostic], sources: &Sources) -> Vec<&'a Diagnostic> {
     let path = |id: SourceId| sources.get(id).map(|source| source.path.as_str());
     let mut sorted: Vec<&Diagnostic> = problems.iter().collect();
     sorted.sort_by_key(|problem| {
@@ -39,22 +39,22 @@ pub fn sorted<'a>(problems: &'a [Diagnostic], sources: &Sources) -> Vec<&'a Diag
 
 /// Returns problems with the lines they are about, at most fifty, and a count.
 #[must_use]
-pub fn page(problems: &[Diagnostic], sources: &Sources, style: Style) -> String {
+pub fn diagnostics_page(problems: &[Diagnostic], sources: &Sources, style: Style) -> String {
     if problems.is_empty() {
         return String::new();
     }
     let mut texts = BTreeMap::new();
-    let shown = sorted(problems, sources);
+    let shown = sort_by_location(problems, sources);
     let labels = shown.iter().take(MOST).flat_map(|problem| &problem.labels);
     for label in labels {
         if let Some(source) = sources.get(label.span.source) {
-            texts.entry(label.span.source).or_insert_with(|| Text::of(source));
+            texts.entry(label.span.source).or_insert_with(|| Text::from_source(source));
         }
     }
-    let handler = handler(style);
+    let handler = graphical_handler(style);
     let mut text = String::new();
     for problem in shown.iter().take(MOST) {
-        let graphic = Graphic::of(problem, &texts);
+        let graphic = Graphic::from_diagnostic(problem, &texts);
         // Writing to a `String` fails only where miette itself cannot lay the text out.
         if handler.render_report(&mut text, &graphic).is_err() {
             text.push_str(&one_line(problem, sources, style));
@@ -62,21 +62,21 @@ pub fn page(problems: &[Diagnostic], sources: &Sources, style: Style) -> String 
         text.push('\n');
     }
     let mut page = Page::new(style);
-    page.line(count(problems));
-    harmless(&text) + &page.finish()
+    page.add_line(count_line(problems));
+    disarm_lines(&text) + &page.finish()
 }
 
 /// Returns one line for each problem, at most fifty, and a count: for logs.
 #[must_use]
-pub fn lines(problems: &[Diagnostic], sources: &Sources, style: Style) -> String {
+pub fn diagnostic_lines(problems: &[Diagnostic], sources: &Sources, style: Style) -> String {
     if problems.is_empty() {
         return String::new();
     }
     let mut text = String::new();
-    for problem in sorted(problems, sources).into_iter().take(MOST) {
+    for problem in sort_by_location(problems, sources).into_iter().take(MOST) {
         text.push_str(&one_line(problem, sources, style));
     }
-    text.push_str(&count(problems).unwrapped(style));
+    text.push_str(&count_line(problems).to_unwrapped(style));
     text.push('\n');
     text
 }
@@ -86,39 +86,42 @@ fn one_line(problem: &Diagnostic, sources: &Sources, style: Style) -> String {
         Severity::Error => (Role::Danger, "error"),
         Severity::Warning => (Role::Warn, "warning"),
     };
-    let place = problem.span().and_then(|span| sources.place(span));
+    let place = problem.span().and_then(|span| sources.location_of(span));
     let mut line = Line::indent(0);
     if let Some(place) = place {
-        line = line.say(format!("{}:{}:{}: ", place.file, place.line, place.column));
+        line = line.push_text(format!("{}:{}:{}: ", place.file, place.line, place.column));
     }
-    line = line.put(role, format!("{word}[{}]", problem.code)).say(": ").say(&problem.summary);
+    line = line
+        .push_styled(role, format!("{word}[{}]", problem.code))
+        .push_text(": ")
+        .push_text(&problem.summary);
     for more in [&problem.detail, &problem.help].into_iter().flatten() {
-        line = line.put(Role::Faint, " | ").say(more.lines().collect::<Vec<_>>().join(" "));
+        line = line.push_styled(Role::Faint, " | ").push_text(more.lines().collect::<Vec<_>>().join(" "));
     }
-    line.unwrapped(style) + "\n"
+    line.to_unwrapped(style) + "\n"
 }
 
-fn count(problems: &[Diagnostic]) -> Line {
+fn count_line(problems: &[Diagnostic]) -> Line {
     let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count();
     let warnings = problems.len() - errors;
     let hidden = problems.len().saturating_sub(MOST);
     let mut line = Line::indent(0);
     if hidden > 0 {
-        line = line.say(format!("and {hidden} more; "));
+        line = line.push_text(format!("and {hidden} more; "));
     }
     if errors > 0 {
-        line = line.put(Role::Danger, phrases::counted(errors, "error"));
+        line = line.push_styled(Role::Danger, phrases::count_noun(errors, "error"));
     }
     if errors > 0 && warnings > 0 {
-        line = line.say(", ");
+        line = line.push_text(", ");
     }
     if warnings > 0 {
-        line = line.put(Role::Warn, phrases::counted(warnings, "warning"));
+        line = line.push_styled(Role::Warn, phrases::count_noun(warnings, "warning"));
     }
     line
 }
 
-fn handler(style: Style) -> GraphicalReportHandler {
+fn graphical_handler(style: Style) -> GraphicalReportHandler {
     let theme = match (style.unicode, style.colour) {
         (true, true) => GraphicalTheme::unicode(),
         (true, false) => GraphicalTheme::unicode_nocolor(),
@@ -131,10 +134,10 @@ fn handler(style: Style) -> GraphicalReportHandler {
 }
 
 /// Breaks up commands of CI runners at the beginning of lines; takes blanks off the ends of lines.
-fn harmless(text: &str) -> String {
+fn disarm_lines(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for line in text.lines().map(str::trim_end) {
-        match escape::disarm(line) {
+        match escape::find_command(line) {
             Some(at) => {
                 safe.push_str(&line[..at]);
                 safe.push_str("\\u{3a}");
@@ -155,12 +158,16 @@ struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    fn of(source: &'a Source) -> Self {
-        Self { source, name: escape::line(&source.path).into_owned(), shown: escape::source(&source.text) }
+    fn from_source(source: &'a Source) -> Self {
+        Self {
+            source,
+            name: escape::escape_line(&source.path).into_owned(),
+            shown: escape::sanitize_source(&source.text),
+        }
     }
 
     /// Returns bytes that lie within the text, and the label's first line only when it covers many.
-    fn clamp(&self, span: Span) -> (usize, usize) {
+    fn clamp_span(&self, span: Span) -> (usize, usize) {
         let text = &self.shown;
         let start = (span.start as usize).min(text.len());
         let end = (span.end as usize).clamp(start, text.len());
@@ -172,13 +179,13 @@ impl<'a> Text<'a> {
     }
 
     fn has_long_line(&self, start: usize, end: usize) -> bool {
-        let (from, to, _) = self.around(start, end, 1, 1);
+        let (from, to, _) = self.line_range(start, end, 1, 1);
         let mut lines = self.shown.as_bytes()[from..to].split(|byte| *byte == b'\n');
         !self.source.is_withheld() && lines.any(|line| line.len() > LONGEST_LINE)
     }
 
     /// Returns the whole lines around a range: from, to, and how many.
-    fn around(&self, start: usize, end: usize, before: usize, after: usize) -> (usize, usize, usize) {
+    fn line_range(&self, start: usize, end: usize, before: usize, after: usize) -> (usize, usize, usize) {
         let bytes = self.shown.as_bytes();
         let from = bytes[..start].iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n').nth(before);
         let from = from.map_or(0, |(at, _)| at + 1);
@@ -210,7 +217,7 @@ impl SourceCode for Text<'_> {
         let (from, to, column) = if before == 0 && after == 0 {
             (start, end, at(start).1 as usize - 1)
         } else {
-            let (from, to, _) = self.around(start, end, before, after);
+            let (from, to, _) = self.line_range(start, end, before, after);
             (from, to, 0)
         };
         let count = memchr_lines(&self.shown.as_bytes()[from..to]).count().max(1);
@@ -238,7 +245,7 @@ struct Graphic<'a> {
 }
 
 impl<'a> Graphic<'a> {
-    fn of(problem: &Diagnostic, texts: &'a BTreeMap<SourceId, Text<'a>>) -> Self {
+    fn from_diagnostic(problem: &Diagnostic, texts: &'a BTreeMap<SourceId, Text<'a>>) -> Self {
         let main = problem.span().map(|span| span.source);
         let mut labels: BTreeMap<SourceId, Vec<&Label>> = BTreeMap::new();
         for label in &problem.labels {
@@ -251,22 +258,22 @@ impl<'a> Graphic<'a> {
                 Severity::Error => miette::Severity::Error,
                 Severity::Warning => miette::Severity::Warning,
             },
-            message: escape::line(&problem.summary).into_owned(),
+            message: escape::escape_line(&problem.summary).into_owned(),
             detail: problem.detail.as_deref().map(|text| Detail(escape_lines(text))),
-            help: help(problem),
+            help: help_text(problem),
             text: None,
             labels: Vec::new(),
             elsewhere: labels
                 .into_iter()
-                .map(|(id, labels)| Self::elsewhere(texts.get(&id), &labels))
+                .map(|(id, labels)| Self::from_other_file(texts.get(&id), &labels))
                 .collect(),
         };
-        graphic.point(main.and_then(|id| texts.get(&id)), &here);
+        graphic.add_labels(main.and_then(|id| texts.get(&id)), &here);
         graphic
     }
 
     /// Returns the part of a problem that lies in another file.
-    fn elsewhere(text: Option<&'a Text<'a>>, labels: &[&Label]) -> Self {
+    fn from_other_file(text: Option<&'a Text<'a>>, labels: &[&Label]) -> Self {
         let mut graphic = Self {
             code: None,
             severity: miette::Severity::Advice,
@@ -277,18 +284,18 @@ impl<'a> Graphic<'a> {
             labels: Vec::new(),
             elsewhere: Vec::new(),
         };
-        graphic.point(text, labels);
+        graphic.add_labels(text, labels);
         graphic
     }
 
     /// Points at places in one file; in words where its lines cannot be shown.
-    fn point(&mut self, text: Option<&'a Text<'a>>, labels: &[&Label]) {
+    fn add_labels(&mut self, text: Option<&'a Text<'a>>, labels: &[&Label]) {
         let Some(text) = text else { return };
-        let ranges: Vec<_> = labels.iter().map(|label| text.clamp(label.span)).collect();
+        let ranges: Vec<_> = labels.iter().map(|label| text.clamp_span(label.span)).collect();
         if ranges.iter().any(|(start, end)| text.has_long_line(*start, *end)) {
             for label in labels {
                 let (line, column) = text.source.line_column(label.span.start);
-                let words = escape::line(&label.text);
+                let words = escape::escape_line(&label.text);
                 self.message
                     .push_str(&format!(" ({}:{line}:{column} {words})", text.name).replace(" )", ")"));
             }
@@ -296,7 +303,7 @@ impl<'a> Graphic<'a> {
         }
         self.text = Some(text);
         for (at, (label, (start, end))) in labels.iter().zip(ranges).enumerate() {
-            let words = (!label.text.is_empty()).then(|| escape::line(&label.text).into_owned());
+            let words = (!label.text.is_empty()).then(|| escape::escape_line(&label.text).into_owned());
             let span = SourceSpan::from((start, end - start));
             let new = if at == 0 { LabeledSpan::new_primary_with_span } else { LabeledSpan::new_with_span };
             self.labels.push(new(words, span));
@@ -304,8 +311,8 @@ impl<'a> Graphic<'a> {
     }
 }
 
-fn help(problem: &Diagnostic) -> Option<String> {
-    let fix = problem.fix.as_ref().map(|fix| escape::line(&fix.replacement).into_owned());
+fn help_text(problem: &Diagnostic) -> Option<String> {
+    let fix = problem.fix.as_ref().map(|fix| escape::escape_line(&fix.replacement).into_owned());
     match (problem.help.as_deref().map(escape_lines), fix) {
         (Some(help), Some(fix)) if !help.contains(&fix) => Some(format!("{help}\nwrite: {fix}")),
         (None, Some(fix)) => Some(format!("write: {fix}")),
@@ -315,7 +322,7 @@ fn help(problem: &Diagnostic) -> Option<String> {
 
 /// Escapes a text that our own code made of several lines.
 fn escape_lines(text: &str) -> String {
-    text.lines().map(escape::line).collect::<Vec<_>>().join("\n")
+    text.lines().map(escape::escape_line).collect::<Vec<_>>().join("\n")
 }
 
 #[derive(Debug)]

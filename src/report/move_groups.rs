@@ -15,7 +15,7 @@ pub(super) enum Told<'p> {
 
 impl Told<'_> {
     /// Returns how many resources it tells of.
-    pub(super) fn count(&self) -> usize {
+    pub(super) fn resource_count(&self) -> usize {
         match self {
             Self::One(_) => 1,
             Self::Module(_, _, count) => *count,
@@ -24,12 +24,12 @@ impl Told<'_> {
 }
 
 /// Returns the lines of a plan, in its order.
-pub(super) fn told(changes: &[Change]) -> Vec<Told<'_>> {
+pub(super) fn plan_lines(changes: &[Change]) -> Vec<Told<'_>> {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for module in changes.iter().filter_map(carried) {
+    for module in changes.iter().filter_map(module_move) {
         *counts.entry((&module.from, &module.to)).or_default() += 1;
     }
-    let line = |change| match carried(change) {
+    let line = |change| match module_move(change) {
         // The first one stands for all of them.
         Some(module) => {
             let count = counts.remove(&(&*module.from, &*module.to))?;
@@ -40,7 +40,7 @@ pub(super) fn told(changes: &[Change]) -> Vec<Told<'_>> {
     changes.iter().filter_map(line).collect()
 }
 
-fn carried(change: &Change) -> Option<&Carried> {
+fn module_move(change: &Change) -> Option<&Carried> {
     let only_moves =
         change.action == Action::Move && change.attributes.is_empty() && change.reason.is_none();
     change.was.as_ref().filter(|_| only_moves)?.module.as_ref()

@@ -33,7 +33,7 @@ pub enum Step {
 impl Step {
     /// Returns it as programs know it.
     #[must_use]
-    pub const fn word(&self) -> &'static str {
+    pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Begun => "open",
             Self::Done(_) => "done",
@@ -45,7 +45,7 @@ impl Step {
 
 impl Steps {
     /// Takes an event.
-    pub fn on(&mut self, event: &Event) {
+    pub fn record_event(&mut self, event: &Event) {
         let (step, came) = match event {
             Event::Started { step, .. } => (step, Step::Begun),
             Event::Succeeded { step, took, .. } => (step, Step::Done(*took)),
@@ -116,10 +116,10 @@ pub enum Fate<'a> {
 impl Fate<'_> {
     /// Returns it in a few words.
     #[must_use]
-    pub fn told(&self) -> String {
+    pub fn describe_outcome(&self) -> String {
         match self {
             Self::Done(took) if took.is_zero() => "done".to_owned(),
-            Self::Done(took) => format!("done in {}", phrases::took(*took)),
+            Self::Done(took) => format!("done in {}", phrases::format_duration(*took)),
             Self::Failed(why) => format!("failed: {}", why.what),
             Self::Skipped(Some(because)) => format!("skipped: {because} was not done"),
             Self::Skipped(None) => "skipped".to_owned(),
@@ -155,13 +155,13 @@ impl<'a> Ran<'a> {
 
     /// Returns the facts of a headline, the most important first.
     #[must_use]
-    pub fn facts(&self) -> Vec<String> {
+    pub fn headline_facts(&self) -> Vec<String> {
         let Outcome { done, failed, skipped, questions, .. } = self.outcome;
         let counts = [(done.len(), "done"), (failed.len(), "failed"), (skipped.len(), "skipped")];
         let said = counts.iter().enumerate().filter(|(at, (count, _))| *at == 0 || *count > 0);
         let mut said: Vec<String> = said.map(|(_, (count, word))| format!("{count} {word}")).collect();
         if !questions.is_empty() {
-            said.push(phrases::counted(questions.len(), "question"));
+            said.push(phrases::count_noun(questions.len(), "question"));
         }
         let how = match (self.outcome.interrupted, self.is_whole(), done.is_empty()) {
             (true, ..) => "interrupted",
@@ -169,7 +169,7 @@ impl<'a> Ran<'a> {
             (false, false, false) => "partly applied",
             (false, false, true) => "failed",
         };
-        vec![format!("{how}: {}", said.join(", ")), phrases::took(self.took)]
+        vec![format!("{how}: {}", said.join(", ")), phrases::format_duration(self.took)]
     }
 
     /// Returns the failures in plain words.
@@ -178,12 +178,12 @@ impl<'a> Ran<'a> {
         self.outcome
             .failed
             .iter()
-            .map(move |(address, error)| (address, apply_outcome::failed(error, occasion)))
+            .map(move |(address, error)| (address, apply_outcome::describe_failure(error, occasion)))
     }
 
     /// Returns what became of a resource.
     #[must_use]
-    pub fn fate(&self, change: &Change) -> Fate<'a> {
+    pub fn resource_outcome(&self, change: &Change) -> Fate<'a> {
         let steps = || change.steps.iter().filter_map(|step| self.steps.all.get(step));
         match self.ends.get(&change.address) {
             Some(Some(error)) => return Fate::Failed(apply_outcome::in_words(error)),
@@ -215,12 +215,12 @@ mod tests {
         let first = plan.changes.first().unwrap();
         for step in &first.steps {
             let (step, address) = (*step, first.address.clone());
-            steps.on(&Event::Started { step, address, doing: "create" });
+            steps.record_event(&Event::Started { step, address, doing: "create" });
         }
         let outcome = steps.cut_off(&plan);
         assert!(outcome.interrupted && outcome.skipped.contains(&first.address));
         let ran = Ran::new(&outcome, &steps, (plans::time(0), Duration::from_secs(3)), 130);
-        assert_eq!(ran.fate(first), Fate::Open);
-        assert!(ran.facts()[0].starts_with("interrupted: "), "{:?}", ran.facts());
+        assert_eq!(ran.resource_outcome(first), Fate::Open);
+        assert!(ran.headline_facts()[0].starts_with("interrupted: "), "{:?}", ran.headline_facts());
     }
 }

@@ -48,7 +48,7 @@ const fn figures(in_cycles: usize, misplaced_impls: usize, long_files: usize) ->
 /// The figures of each top folder now: modules in cycles, misplaced inherent impls, long files. A folder that is not
 /// listed has none. The goal is an empty table.
 const FIGURES: &[(&str, Figures)] = &[
-    ("apply", figures(11, 13, 1)),
+    ("apply", figures(9, 13, 1)),
     ("cli", figures(45, 0, 5)),
     ("cloud", figures(18, 10, 1)),
     ("config", figures(44, 20, 5)),

@@ -6,20 +6,20 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 use stead::editor::openapi;
-use stead::emulator::world::{Request, Time, World, handle, template};
+use stead::emulator::world::{Request, Time, World, handle_request, route_template};
 use stead::kinds::REGISTRY;
 
 use crate::openapi::operations;
 use crate::table::shape;
 
-static DOCUMENT: LazyLock<Value> = LazyLock::new(|| openapi::document(&REGISTRY));
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| openapi::build_document(&REGISTRY));
 static OPERATIONS: LazyLock<BTreeMap<(String, String), &'static Value>> =
     LazyLock::new(|| operations(&DOCUMENT));
 
 /// Sends, to copies of the world, a request that it is about to answer with success, each of its texts once
 /// too long and once as long as may be. Returns how many texts have a bound.
 pub fn hold(world: &World, request: &Request, now: Time) -> usize {
-    let Some(route) = template(request.method, &request.path) else { return 0 };
+    let Some(route) = route_template(request.method, &request.path) else { return 0 };
     let key = (request.method.as_str().to_owned(), shape(route));
     let Some(operation) = OPERATIONS.get(&key) else { return 0 };
     let Ok(Value::Object(body)) = serde_json::from_slice(&request.body) else { return 0 };
@@ -31,7 +31,7 @@ pub fn hold(world: &World, request: &Request, now: Time) -> usize {
         body.insert(name.to_owned(), value);
         let request = Request { body: json!(body).to_string().into_bytes(), ..request.clone() };
         let mut world: World = serde_json::from_str(&copy).unwrap();
-        let response = handle(&mut world, &request, now);
+        let response = handle_request(&mut world, &request, now);
         (response.status, String::from_utf8(response.body).unwrap())
     };
     let mut bounds = 0;

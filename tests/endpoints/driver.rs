@@ -1,7 +1,7 @@
 //! `Cloud`: a world whose clock the test moves, and the log of what it answered.
 
 use serde_json::{Value, json};
-use stead::emulator::world::{Request, Setup, Tier, Time, World, handle, template};
+use stead::emulator::world::{Request, Setup, Tier, Time, World, handle_request, route_template};
 use stead::model::schema::Method;
 
 use crate::table::verb;
@@ -61,10 +61,10 @@ impl Cloud {
             body: body.to_vec(),
         };
         self.bounds += crate::bounds::hold(&self.world, &request, self.now);
-        let response = handle(&mut self.world, &request, self.now);
+        let response = handle_request(&mut self.world, &request, self.now);
         let answer: Value = serde_json::from_slice(&response.body).unwrap();
         assert!((200..300).contains(&response.status), "{line}: {} {answer}", response.status);
-        let route = template(request.method, &request.path).unwrap();
+        let route = route_template(request.method, &request.path).unwrap();
         self.log.push(Exchange {
             method: request.method,
             route,

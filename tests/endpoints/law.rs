@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stead::emulator::world::{routes, template};
+use stead::emulator::world::{all_routes, route_template};
 use stead::kinds::REGISTRY;
 use stead::model::schema::{Method, Provenance};
 
@@ -88,7 +88,7 @@ fn the_table_has_each_endpoint_once() {
 #[test]
 fn every_endpoint_has_a_route_and_every_route_is_an_endpoint() {
     let table: BTreeSet<Key> = rows().map(|row| (row.method, shape(row.path))).collect();
-    let served: BTreeSet<Key> = routes().map(|(method, path)| (method, shape(path))).collect();
+    let served: BTreeSet<Key> = all_routes().map(|(method, path)| (method, shape(path))).collect();
     assert_eq!(told(table.difference(&served).cloned()), NONE, "without a route");
     let beside = keys(BESIDE);
     let unknown = served.difference(&table).filter(|key| !beside.contains(*key)).cloned();
@@ -96,7 +96,7 @@ fn every_endpoint_has_a_route_and_every_route_is_an_endpoint() {
     assert!(beside.is_subset(&served));
     for row in rows() {
         let path = row.path.replace(['{', '}'], "");
-        let found = template(row.method, &path).unwrap();
+        let found = route_template(row.method, &path).unwrap();
         assert_eq!(shape(found), shape(row.path), "another route answers for it");
     }
 }

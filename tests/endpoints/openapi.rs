@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use stead::editor::openapi;
-use stead::emulator::server::{Options, spawn};
+use stead::emulator::server::{Options, spawn_emulator};
 use stead::kinds::REGISTRY;
 
 use crate::driver::Exchange;
@@ -32,7 +32,7 @@ fn the_committed_document_is_the_printed_one() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/cloud.openapi.json");
     let committed = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
-        committed == openapi::text(&REGISTRY),
+        committed == openapi::render_document(&REGISTRY),
         "`stead schema openapi > schemas/cloud.openapi.json` renews it"
     );
 }
@@ -41,13 +41,13 @@ fn the_committed_document_is_the_printed_one() {
 fn the_program_prints_it() {
     let printed = Command::new(env!("CARGO_BIN_EXE_stead")).args(["schema", "openapi"]).output().unwrap();
     assert!(printed.status.success());
-    assert!(String::from_utf8(printed.stdout).unwrap() == openapi::text(&REGISTRY));
+    assert!(String::from_utf8(printed.stdout).unwrap() == openapi::render_document(&REGISTRY));
 }
 
 #[test]
 fn the_emulator_serves_it_to_everyone() {
-    let text = openapi::text(&REGISTRY);
-    let running = spawn(Options { openapi: Some(text.clone()), ..Options::default() }).unwrap();
+    let text = openapi::render_document(&REGISTRY);
+    let running = spawn_emulator(Options { openapi: Some(text.clone()), ..Options::default() }).unwrap();
     let mut stream = TcpStream::connect(running.address).unwrap();
     stream
         .write_all(b"GET /openapi.json HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
@@ -61,7 +61,7 @@ fn the_emulator_serves_it_to_everyone() {
 
 #[test]
 fn it_has_every_endpoint_and_no_other() {
-    let document = openapi::document(&REGISTRY);
+    let document = openapi::build_document(&REGISTRY);
     let described: BTreeSet<_> = operations(&document).into_keys().collect();
     let table: BTreeSet<_> = rows().map(|row| (row.method.as_str().to_owned(), shape(row.path))).collect();
     assert_eq!(described.symmetric_difference(&table).collect::<Vec<_>>(), Vec::<&(String, String)>::new());
@@ -69,7 +69,7 @@ fn it_has_every_endpoint_and_no_other() {
 
 #[test]
 fn it_holds_together() {
-    let document = openapi::document(&REGISTRY);
+    let document = openapi::build_document(&REGISTRY);
     let mut ids = BTreeSet::new();
     for (path, operations) in document["paths"].as_object().unwrap() {
         let parts = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
@@ -146,7 +146,7 @@ fn wrong(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
 
 /// Checks requests and answers against the document.
 pub fn describes(exchanges: &[Exchange]) {
-    let document = closed(&openapi::document(&REGISTRY));
+    let document = closed(&openapi::build_document(&REGISTRY));
     let operations = operations(&document);
     let json_of = |whole: &Value| whole["content"]["application/json"]["schema"].clone();
     let mut found = Vec::new();

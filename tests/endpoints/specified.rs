@@ -138,7 +138,7 @@ fn has_words(schema: &Value, expected: &str, place: &str) {
 
 #[test]
 fn records_and_answers_have_the_fields_that_are_specified() {
-    let document = openapi::document(&REGISTRY);
+    let document = openapi::build_document(&REGISTRY);
     let schemas = &document["components"]["schemas"];
     let fields = |schema: &Value| -> BTreeSet<String> {
         schema["properties"].as_object().unwrap().keys().cloned().collect()
@@ -164,7 +164,7 @@ fn records_and_answers_have_the_fields_that_are_specified() {
 
 #[test]
 fn bodies_have_the_fields_that_are_specified() {
-    let document = openapi::document(&REGISTRY);
+    let document = openapi::build_document(&REGISTRY);
     for (line, field, expected) in BODIES {
         let body = &operation(&document, line)["requestBody"]["content"]["application/json"]["schema"];
         let schema = &resolved(&document, body)["properties"][field];
@@ -175,7 +175,7 @@ fn bodies_have_the_fields_that_are_specified() {
 
 #[test]
 fn refusals_are_listed_by_status() {
-    let document = openapi::document(&REGISTRY);
+    let document = openapi::build_document(&REGISTRY);
     for (line, expected) in REFUSALS {
         let responses = operation(&document, line)["responses"].as_object().unwrap();
         let missing: Vec<_> =

@@ -31,7 +31,7 @@ const EXPRESSIONS: [&str; 10] = [
 
 #[test]
 fn ids_of_expressions_over_secrets_stay_the_same() {
-    let secret = Value::Secret(Secret::new("abc").named("vars.s"));
+    let secret = Value::Secret(Secret::new("abc").named_after("vars.s"));
     let vars: BTreeMap<_, _> = [("s".into(), secret)].into();
     let mut text = String::new();
     for source in EXPRESSIONS {

@@ -188,8 +188,12 @@ fn documents_of_questions_and_locks_keep_their_keys() {
     let lock = std::fs::OpenOptions::new().write(true).truncate(true).open(&path).unwrap();
     lock.try_lock().unwrap();
     let since = "2026-11-20T08:00:00Z".parse().unwrap();
-    let holder =
-        Holder { session: Uuid::nil(), who: "ada@host".to_owned(), process: process::this(), since };
+    let holder = Holder {
+        session: Uuid::nil(),
+        who: "ada@host".to_owned(),
+        process: process::current_process(),
+        since,
+    };
     std::fs::write(&path, format!("ada@host\n{}\n", serde_json::to_string(&holder).unwrap())).unwrap();
     prints(&case, "lock-held", 8, "lock status --output json");
 }

@@ -104,7 +104,7 @@ fn values_are_read_and_written_as_before() {
         "unknown",
     ];
     assert_eq!(forms, wanted.into());
-    for secret in [Secret::new("text"), Secret::awaited("text")] {
+    for secret in [Secret::new("text"), Secret::new_deferred("text")] {
         assert_eq!(serde_json::to_string(&secret).unwrap(), r#"{"secret":true}"#);
     }
 }
@@ -144,6 +144,6 @@ fn a_directory_that_stead_wrote_is_read_and_its_journal_gives_its_checkpoint() {
 fn a_ledger_that_was_pulled_is_read_and_written_as_before() {
     let name = "pulled-ledger.json";
     let ledger = export::parse(files::read(name).as_bytes(), name, None).unwrap();
-    let written = export::write(&ledger, None).unwrap();
+    let written = export::write_document(&ledger, None).unwrap();
     files::assert_same(name, &String::from_utf8(written).unwrap());
 }

@@ -70,7 +70,7 @@ fn a_signature_is_read_and_written_as_before() {
     let signed = Signed::parse(&files::read("saved-plan-signed.json"));
     assert_eq!(signed.text, plan);
     let keys = VerifyingKeys::parse(&std::fs::read(case.path("ours.pub")).unwrap()).unwrap();
-    assert_eq!(keys.check(&signed).as_ref(), Ok(key.id()));
+    assert_eq!(keys.verify_signature(&signed).as_ref(), Ok(key.id()));
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn drift_history_is_read_and_written_as_before() {
     let history: Sightings = files::round_trip("drift-history.json");
     let seen = |key: &str| (key.to_owned(), "size of vm.web".to_owned());
     let now = "2026-11-21T08:00:00Z".parse().unwrap();
-    let (memory, next) = Memory::of(Some(history), [seen("vm.web.size")], now);
+    let (memory, next) = Memory::new_with_history(Some(history), [seen("vm.web.size")], now);
     assert_eq!(memory.first_seen("vm.web.size"), Some("2026-11-20T08:00:00Z".parse().unwrap()));
     assert_eq!(serde_json::to_value(next).unwrap()["version"], 1);
 }

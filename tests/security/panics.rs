@@ -8,7 +8,7 @@ use stead::cli::process::panic_hook;
 #[test]
 #[ignore = "runs in a process of its own: it panics"]
 fn one_panic() {
-    panic_hook::prepare();
+    panic_hook::install_panic_hook();
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
     println!("{}", limits.lines().find(|line| line.contains("core file")).unwrap());
     let secret = "canary-ü".to_owned();

@@ -314,7 +314,7 @@ fn a_ledger_with_short_fingerprints_plans_empty_and_gets_whole_ones() {
     // Or it would be the same, and nothing would be written.
     old.history.clear();
     assert_eq!(token(&old), print[..16]);
-    case.write("old.json", export::write(&old, None).unwrap());
+    case.write("old.json", export::write_document(&old, None).unwrap());
     with("canary-one", "state push old.json --force --yes");
     with("canary-one", "plan").says(&["No changes"]);
     with("canary-two", "plan").says(&["app.web", "TOKEN"]);

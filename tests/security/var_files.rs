@@ -14,7 +14,7 @@ use stead::kinds::REGISTRY;
 use stead::model::diagnostic::Diagnostic;
 use stead::model::secret::Secret;
 use stead::model::source::{Source, Sources};
-use stead::report::diagnostics::{lines, page};
+use stead::report::diagnostics::{diagnostic_lines, diagnostics_page};
 use stead::report::review::{Format, Problems, Root};
 use stead::report::text::style::Style;
 
@@ -76,10 +76,11 @@ fn said_of(stack: &str, request: &Request) -> String {
 
 fn shown(diagnostics: &[Diagnostic], sources: &Sources) -> String {
     let style = Style::plain(100);
-    let mut all = page(diagnostics, sources, style) + &lines(diagnostics, sources, style);
+    let mut all =
+        diagnostics_page(diagnostics, sources, style) + &diagnostic_lines(diagnostics, sources, style);
     let root = Root::default();
     for format in Format::OF_PROBLEMS {
-        all.push_str(&format.problems(&Problems { diagnostics, sources, root: &root }).unwrap());
+        all.push_str(&format.render_problems(&Problems { diagnostics, sources, root: &root }).unwrap());
     }
     // What an editor is sent is made of the same texts.
     for problem in diagnostics {

@@ -75,10 +75,10 @@ impl Store for SimBooks {
         }
     }
 
-    async fn keep(&self) -> StoreError {
+    async fn keep_lease(&self) -> StoreError {
         match self {
-            Self::Memory(store) => store.keep().await,
-            Self::Shared(store) => store.keep().await,
+            Self::Memory(store) => store.keep_lease().await,
+            Self::Shared(store) => store.keep_lease().await,
         }
     }
 
@@ -115,7 +115,7 @@ impl PointShelf {
 }
 
 impl Shelf for PointShelf {
-    fn place(&self) -> String {
+    fn display_location(&self) -> String {
         "simulation".to_owned()
     }
 
@@ -186,7 +186,7 @@ impl Store for SimStore {
         self.0.lease_until.map(|until| until.saturating_sub(self.0.machine.elapsed()))
     }
 
-    async fn keep(&self) -> StoreError {
+    async fn keep_lease(&self) -> StoreError {
         match self.0.taken_at {
             Some(at) => self.0.machine.sleep(at.saturating_sub(self.0.machine.elapsed())).await,
             None => std::future::pending().await,

@@ -42,7 +42,7 @@ impl Cloud for SimCloud {
             query: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
             api_key: None,
             project: None,
-            body: upload.leaving().collect::<Vec<_>>().concat(),
+            body: upload.into_chunks().collect::<Vec<_>>().concat(),
         };
         outside.uploads.set(outside.uploads.get() + 1);
         let answer = arrived(outside, &request, outside.machine.elapsed());

@@ -143,7 +143,7 @@ fn carried() -> (Outside, Aim) {
     let front = Builder::new().with("vpc", "front", &[("cidr", text("10.3.0.0/16"))]).build();
     stack.resources.extend(front.resources);
     stack.resources.sort_keys();
-    let (from, to) = (Address::place("eu").unwrap(), Address::place("europe").unwrap());
+    let (from, to) = (Address::parse_path("eu").unwrap(), Address::parse_path("europe").unwrap());
     let span = stack.resources[0].span;
     let moved = Moved { from, to, kind: None, whole: false, module: Name::default(), span };
     stack.declarations.moved.push(moved);
@@ -153,7 +153,7 @@ fn carried() -> (Outside, Aim) {
 /// The database and its users in a module.
 fn within(module: &str) -> Stack {
     let mut stack = base();
-    let place = |address: &Address| address.clone().within(module);
+    let place = |address: &Address| address.clone().in_module(module);
     for (_, mut resource) in std::mem::take(&mut stack.resources) {
         resource.address = place(&resource.address);
         resource.parent = resource.parent.as_ref().map(place);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value as Json;
 use stead::cloud::http::message::Request;
-use stead::emulator::world::{self, World, handle};
+use stead::emulator::world::{self, World, handle_request};
 use stead::ledger::journal::record::Record;
 use stead::ledger::stores::shared::memory_backend::{Contents, MemoryShelf};
 
@@ -113,7 +113,7 @@ impl Outside {
         Self {
             machine,
             world: RefCell::new(world),
-            service: RefCell::new(Box::new(handle)),
+            service: RefCell::new(Box::new(handle_request)),
             records: RefCell::new(records),
             rescued: RefCell::default(),
             in_flight: RefCell::default(),

@@ -28,7 +28,7 @@ pub fn now<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn identity() -> Identity {
-    Identity::fresh("shop", "prod", &SimRandom::new(7))
+    Identity::new_random("shop", "prod", &SimRandom::new(7))
 }
 
 pub fn open(directory: &Path) -> Result<FileStore, StoreError> {

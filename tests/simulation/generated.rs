@@ -102,7 +102,7 @@ fn law(number: u64) -> Found {
     let (built, edited) = (stack(&texts[0])?, stack(&texts[1])?);
     let outside = Rc::new(beginning(&built));
     enrich(&outside)?;
-    let objects = || outside.world.borrow().objects();
+    let objects = || outside.world.borrow().object_count();
     let before = objects();
     let all = || {
         stands(&outside, &Aim::build(built.clone()), "the stack")?;

@@ -8,10 +8,10 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use stead::apply::context::{Bounds, Context, PARALLEL, Undelivered};
 use stead::apply::event::{Event, Outcome};
-use stead::apply::run::{recover, run};
+use stead::apply::run::{resolve_open_intents, run};
 use stead::cloud::client::Client;
 use stead::config::stack::model::Stack;
-use stead::emulator::world::{self, Setup, Tier, World, handle};
+use stead::emulator::world::{self, Setup, Tier, World, handle_request};
 use stead::kinds::REGISTRY;
 use stead::ledger::journal::handle::Journal;
 use stead::ledger::journal::record::Record;
@@ -30,7 +30,7 @@ use stead::plan::artifact::binding::Binding;
 use stead::plan::artifact::saved_plan::SavedPlan;
 use stead::plan::inputs::{Inputs, Options};
 use stead::plan::model::change::Plan;
-use stead::plan::pipeline::{make, wanted};
+use stead::plan::pipeline::{make_plan, refresh_request};
 use uuid::Uuid;
 
 use super::books::SimBooks;
@@ -159,7 +159,7 @@ pub fn observed(outside: &Rc<Outside>, aim: &Aim, options: &Options) -> (Snapsho
         let clock = SimClock(Rc::clone(&outside.machine));
         let client = Client::new(SimCloud(Rc::clone(outside)), clock, SimRandom::new(1), REGISTRY);
         let ledger = load_ledger(outside.records.borrow().iter().cloned()).unwrap();
-        let (wanted, tables) = wanted(REGISTRY, &aim.stack, &ledger, options);
+        let (wanted, tables) = refresh_request(REGISTRY, &aim.stack, &ledger, options);
         (client.refresh(&wanted).await.unwrap(), client.catalog(&tables).await.unwrap())
     };
     machine.run(read).unwrap()
@@ -201,7 +201,7 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
         parallel: aim.parallel,
         bounds: Bounds::default(),
     };
-    recover(&context).await.unwrap();
+    resolve_open_intents(&context).await.unwrap();
     let ledger = journal.ledger().clone();
     let (plan, read) = planned(&client, aim, &ledger).await;
     let plan = saved(outside, aim, plan).await;
@@ -211,7 +211,7 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
     let begun = client.clock().elapsed();
     let outcome = run(&context, &plan).await;
     let took = client.clock().elapsed() - begun;
-    let sent = client.count().sent - read;
+    let sent = client.request_count().sent - read;
     if outside.shelf.is_some() {
         journal.close().await.unwrap();
     }
@@ -244,7 +244,7 @@ async fn planned(
         directory: aim.directory.clone(),
         ..Options::default()
     };
-    let (wanted, tables) = wanted(REGISTRY, &aim.stack, ledger, &options);
+    let (wanted, tables) = refresh_request(REGISTRY, &aim.stack, ledger, &options);
     let snapshot = client.refresh(&wanted).await.unwrap();
     // It never changes: once read, it serves all runs.
     let catalog = match aim.catalog.get() {
@@ -254,7 +254,7 @@ async fn planned(
             aim.catalog.get_or_init(|| read)
         }
     };
-    let plan = make(&Inputs {
+    let plan = make_plan(&Inputs {
         registry: REGISTRY,
         stack: &aim.stack,
         ledger,
@@ -369,7 +369,7 @@ fn listed_in(world: &mut World, path: &str, now: Duration) -> Vec<Json> {
         project: None,
         body: Vec::new(),
     };
-    let response = handle(world, &request, wall(now));
+    let response = handle_request(world, &request, wall(now));
     let json: Json = serde_json::from_slice(&response.body).unwrap();
     json["data"].as_array().unwrap_or_else(|| panic!("{path}: {json}")).clone()
 }

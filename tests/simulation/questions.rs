@@ -7,7 +7,7 @@ use serde_json::json;
 use stead::apply::event::StepError;
 use stead::config::stack::model::SecretSink;
 use stead::ledger::journal::record::{Answer, Record};
-use stead::ledger::journal::recovered_facts::salvaged;
+use stead::ledger::journal::recovered_facts::records_to_replay;
 use stead::ledger::journal::replay::load_ledger;
 use stead::ledger::state::entry::{Owned, Question};
 use stead::ledger::state::holder::Holder;
@@ -293,7 +293,7 @@ fn what_the_ledger_did_not_take_is_put_in_by_the_next_run() {
         process(&outside, &aim, 1).unwrap();
         let kept = outside.rescued.take();
         let after = Rc::new(later(&outside, Duration::from_secs(5)));
-        let records = salvaged(&ledger(&after), &kept);
+        let records = records_to_replay(&ledger(&after), &kept);
         assert_eq!(records.len(), kept.len(), "append {append}");
         rescued += records.len();
         after.records.borrow_mut().extend(records);

@@ -22,9 +22,9 @@ use stead::model::address::Name;
 use stead::model::catalog::Catalog;
 use stead::model::snapshot::{Object, ObjectKey, Snapshot, Wanted};
 use stead::model::source::{Source, Sources};
-use stead::plan::import::{Accepted, Order, accept};
+use stead::plan::import::{Accepted, Order, accept_order};
 use stead::plan::inputs::{Inputs, Options};
-use stead::plan::pipeline::make;
+use stead::plan::pipeline::make_plan;
 use uuid::Uuid;
 
 use crate::cloud::{KEY, SimCloud};
@@ -143,7 +143,7 @@ fn law(number: u64) -> Result<Figure, String> {
         kept_out: &BTreeMap::new(),
         hidden: &[],
     };
-    let accepted = accept(&order).map_err(|refused| format!("refused: {refused:#?}"))?;
+    let accepted = accept_order(&order).map_err(|refused| format!("refused: {refused:#?}"))?;
     let made = |object: &&Object| !REGISTRY.kind(&object.kind).unwrap().is_given(&object.attributes);
     let live = snapshot.objects.values().filter(made).count();
     let left = accepted.left.iter().map(|left| {
@@ -169,9 +169,9 @@ fn holds(accepted: &Accepted, inputs: &Inputs<'_>) -> Result<(), String> {
     let mut ledger = inputs.ledger.clone();
     for (address, entry) in &accepted.entries {
         let record = Record::Adopted { address: address.clone(), entry: entry.clone() };
-        ledger.record(&record).map_err(|illegal| illegal.to_string())?;
+        ledger.apply_record(&record).map_err(|illegal| illegal.to_string())?;
     }
-    let plan = make(&Inputs { stack: &stack, ledger: &ledger, ..*inputs });
+    let plan = make_plan(&Inputs { stack: &stack, ledger: &ledger, ..*inputs });
     let quiet = plan.changes.is_empty() && plan.steps.is_empty() && plan.blocks.is_empty();
     let wrong = || format!("{:#?}\n{:#?}\n{}", plan.changes, plan.blocks, all());
     if !quiet || !plan.bookkeeping.is_empty() || plan.unchanged != accepted.entries.len() {

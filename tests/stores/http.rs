@@ -9,7 +9,7 @@ use stead::ledger::journal::record::Record;
 use stead::ledger::journal::replay::load_ledger;
 use stead::ledger::journal::store::Store;
 use stead::ledger::state::ledger::Ledger;
-use stead::ledger::stores::http::store::{HttpStore, Opening, Settings, held};
+use stead::ledger::stores::http::store::{HttpStore, Opening, Settings, find_lock_holder};
 
 use crate::people::{self, TestClock, identity};
 use crate::state_server::{Laxity, Mishap, StateServer};
@@ -107,7 +107,7 @@ async fn a_broken_lock_is_noticed_while_work_goes_on() {
     let server = StateServer::new();
     let first = open(&server, 1).await.unwrap();
     let second = open_with(&settings(&server.address), 2, Some("in a hurry")).await.unwrap();
-    assert!(matches!(first.keep().await, StoreError::Displaced { .. }));
+    assert!(matches!(first.keep_lease().await, StoreError::Displaced { .. }));
     second.release().await.unwrap();
 }
 
@@ -238,7 +238,7 @@ async fn the_lock_of_another_is_told_on_asking() {
     let server = StateServer::new();
     let ask = || async {
         let (holder, settings) = (people::holder(9), settings(&server.address));
-        held(&settings, &holder, &identity()).await.unwrap().map(|held| held.holder.who)
+        find_lock_holder(&settings, &holder, &identity()).await.unwrap().map(|held| held.holder.who)
     };
     assert_eq!(ask().await, None);
     assert!(is_unlocked(&server));

@@ -30,7 +30,7 @@ async fn open(address: &str) -> Result<Kept, StoreError> {
     };
     let opening = Opening {
         seal: None,
-        identity: &Identity::fresh("shop", "prod", &SystemRandom),
+        identity: &Identity::new_random("shop", "prod", &SystemRandom),
         holder,
         effect: Duration::from_mins(1),
         is_dead: &|_| false,
@@ -75,7 +75,7 @@ async fn a_database_that_ignores_a_condition_is_refused() {
 async fn a_database_that_was_lax_from_the_beginning_is_refused() {
     let server = Database::shared();
     let address = server.database("lax_first");
-    administer(&address, &stead::ledger::stores::postgres::tables::setup(None, "postgres")).await;
+    administer(&address, &stead::ledger::stores::postgres::tables::setup_script(None, "postgres")).await;
     administer(&address, &trigger("stead_leases", "update", "new.version := old.version;")).await;
     assert!(matches!(open(&address).await.err(), Some(StoreError::Lax { .. })));
 }

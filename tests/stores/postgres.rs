@@ -51,7 +51,7 @@ async fn postgresql_behind_a_pooler_keeps_its_word() {
     let pooler = Bouncer::start(&server);
     let direct = server.database("pooled");
     let address = pooler.address(&direct);
-    administer(&direct, &stead::ledger::stores::postgres::tables::setup(None, "postgres")).await;
+    administer(&direct, &stead::ledger::stores::postgres::tables::setup_script(None, "postgres")).await;
     administer(
         &direct,
         "create table seen (session int);
@@ -123,13 +123,13 @@ async fn ledgers_and_schemas_do_not_meet() {
     ];
     for shelf in &places {
         shelf.put_lease(&lease(1), None).await.unwrap();
-        shelf.put_line(1, 1, shelf.place().as_bytes()).await.unwrap();
+        shelf.put_line(1, 1, shelf.display_location().as_bytes()).await.unwrap();
         shelf.put_summary(1, b"s").await.unwrap();
     }
     places[0].prune(2).await.unwrap();
     assert_eq!(places[0].lines(0).await.unwrap(), vec![]);
     for shelf in &places[1..] {
-        assert_eq!(shelf.lines(0).await.unwrap(), vec![(1, shelf.place().into_bytes())]);
+        assert_eq!(shelf.lines(0).await.unwrap(), vec![(1, shelf.display_location().into_bytes())]);
         assert_eq!(shelf.summaries().await.unwrap(), vec![1]);
     }
     assert_eq!(ask(&address, "select count(*)::text from books.stead_lines").await, "1");
@@ -235,7 +235,7 @@ async fn a_role_that_may_make_nothing_uses_tables_that_are_there() {
         refused.contains("permission denied for schema public (42501); let an administrator"),
         "{refused}"
     );
-    administer(&address, &stead::ledger::stores::postgres::tables::setup(None, "worker")).await;
+    administer(&address, &stead::ledger::stores::postgres::tables::setup_script(None, "worker")).await;
     keeps_its_word(|| shelf(&worker)).await;
 }
 
@@ -265,7 +265,9 @@ async fn a_server_that_is_gone_is_told_without_the_password() {
     let shelf = shelf(&address);
     shelf.put_lease(&lease(1), None).await.unwrap();
     drop(server);
-    let told = reason(shelf.put_line(1, 1, b"a").await) + &reason(shelf.lines(0).await) + &shelf.place();
+    let told = reason(shelf.put_line(1, 1, b"a").await)
+        + &reason(shelf.lines(0).await)
+        + &shelf.display_location();
     assert!(told.contains("write line 1: no connection: "), "{told}");
     assert!(!told.contains("hunter2"), "{told}");
 }
@@ -338,10 +340,10 @@ async fn a_standby_and_strangers_are_told_apart() {
 async fn the_ledgers_of_a_database_are_listed() {
     let server = Database::shared();
     let address = server.database("listed");
-    assert_eq!(shelf(&address).ledgers().await.unwrap(), Vec::<String>::new(), "no table is there");
+    assert_eq!(shelf(&address).list_ledgers().await.unwrap(), Vec::<String>::new(), "no table is there");
     for (stack, environment) in [("shop", "prod"), ("blog", "test")] {
         let shelf = PostgresShelf::new(&address, stack, environment).unwrap();
         shelf.put_lease(&lease(1), None).await.unwrap();
     }
-    assert_eq!(shelf(&address).ledgers().await.unwrap(), ["blog/test", "shop/prod"]);
+    assert_eq!(shelf(&address).list_ledgers().await.unwrap(), ["blog/test", "shop/prod"]);
 }

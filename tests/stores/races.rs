@@ -35,12 +35,12 @@ async fn open(place: &Place, environment: &str, force: Option<&str>) -> Result<K
     let holder = Holder {
         session: SystemRandom.uuid(),
         who: format!("racer{}@host", std::process::id()),
-        process: process::this(),
+        process: process::current_process(),
         since: SystemClock.now(),
     };
     let opening = Opening {
         seal: None,
-        identity: &Identity::fresh("shop", environment, &SystemRandom),
+        identity: &Identity::new_random("shop", environment, &SystemRandom),
         holder,
         now: SystemClock.now(),
         effect: Duration::from_mins(1),

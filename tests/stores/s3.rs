@@ -386,7 +386,7 @@ async fn settings_that_are_missing_or_unsafe_are_named() {
 #[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
 async fn the_ledgers_of_a_bucket_are_listed() {
     moto::bucket("listed");
-    assert_eq!(shelf(moto::address(), "listed").await.ledgers().await.unwrap(), Vec::<String>::new());
+    assert_eq!(shelf(moto::address(), "listed").await.list_ledgers().await.unwrap(), Vec::<String>::new());
     for (prefix, stack, environment) in [
         ("ledgers", "shop", "prod"),
         ("ledgers", "blog", "test"),
@@ -397,5 +397,8 @@ async fn the_ledgers_of_a_bucket_are_listed() {
         let shelf = S3Shelf::open("listed", prefix, (stack, environment), variables).await.unwrap();
         shelf.put_lease(&contract::lease(1), None).await.unwrap();
     }
-    assert_eq!(shelf(moto::address(), "listed").await.ledgers().await.unwrap(), ["blog/test", "shop/prod"]);
+    assert_eq!(
+        shelf(moto::address(), "listed").await.list_ledgers().await.unwrap(),
+        ["blog/test", "shop/prod"]
+    );
 }

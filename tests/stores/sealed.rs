@@ -249,8 +249,8 @@ fn copy(stack: &str) -> Vec<u8> {
         final_snapshot: false,
         verified: None,
     });
-    ledger.record(&Record::Adopted { address: Address::new("vpc", "v"), entry }).unwrap();
-    export::write(&ledger, None).unwrap()
+    ledger.apply_record(&Record::Adopted { address: Address::new("vpc", "v"), entry }).unwrap();
+    export::write_document(&ledger, None).unwrap()
 }
 
 #[tokio::test]

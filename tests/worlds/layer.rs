@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
-use stead::emulator::world::{Request, Response, Time, World, handle};
+use stead::emulator::world::{Request, Response, Time, World, handle_request};
 use stead::model::schema::Method;
 
 use crate::contract::{COMMON, Collection, Field, SPEND_SETTINGS, Target, target};
@@ -217,7 +217,7 @@ impl Layer {
                     body: body.map_or_else(|| request.body.clone(), String::into_bytes),
                     ..request.clone()
                 };
-                let response = handle(world, &request, now);
+                let response = handle_request(world, &request, now);
                 headers = response.headers;
                 Told { status: response.status, body: serde_json::from_slice(&response.body).ok() }
             }
@@ -267,11 +267,11 @@ impl Layer {
                 body: Vec::new(),
                 ..request.clone()
             };
-            let shown = handle(world, &of(Method::Get, machine), now);
+            let shown = handle_request(world, &of(Method::Get, machine), now);
             let shown: Json = serde_json::from_slice(&shown.body).unwrap_or_default();
             let status = shown["data"]["status"].as_str().unwrap_or_default();
             if status == "stopped" {
-                let started = handle(world, &of(Method::Post, &format!("{machine}/start")), now);
+                let started = handle_request(world, &of(Method::Post, &format!("{machine}/start")), now);
                 assert!(started.status < 300, "{machine} does not start: {}", started.status);
             }
             status == "resizing"

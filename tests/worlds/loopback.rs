@@ -17,7 +17,7 @@ use hyper::{Request as HttpRequest, Response as HttpResponse};
 use hyper_util::rt::TokioIo;
 use jiff::Timestamp;
 use serde_json::Value as Json;
-use stead::emulator::world::{Request, Response, Setup, Tier, Time, World, handle};
+use stead::emulator::world::{Request, Response, Setup, Tier, Time, World, handle_request};
 use stead::model::schema::Method;
 use tokio::sync::oneshot;
 
@@ -92,7 +92,7 @@ impl Loopback {
         };
         let mut served = lock(&self.served);
         let now = served.now();
-        let response = handle(&mut served.world, &request, now);
+        let response = handle_request(&mut served.world, &request, now);
         (response.status, serde_json::from_slice(&response.body).unwrap_or_default())
     }
 

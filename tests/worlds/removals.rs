@@ -187,7 +187,7 @@ fn lose_ledger(written: &Written, outside: &Rc<Outside>, figures: &mut Figures) 
     let look = planning(outside, &Aim::build(whole), seed(outside));
     let noticed = [
         destroy.blocks.iter().any(|block| block.code == "ledger_lost"),
-        lost_ledger::blocker(&ledger, &look).is_some(),
+        lost_ledger::lost_ledger_blocker(&ledger, &look).is_some(),
     ];
     if noticed != [true, true] {
         println!("a lost ledger is not noticed: {noticed:?}\n{}", written.text());

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 use serde_json::Value as Json;
-use stead::emulator::world::{Request, handle};
+use stead::emulator::world::{Request, handle_request};
 use stead::model::schema::Method;
 
 use crate::cloud::KEY;
@@ -34,7 +34,7 @@ pub fn ask(
         body: if body.is_null() { Vec::new() } else { body.to_string().into_bytes() },
     };
     let now = wall(outside.machine.elapsed());
-    let response = handle(&mut outside.world.borrow_mut(), &request, now);
+    let response = handle_request(&mut outside.world.borrow_mut(), &request, now);
     (response.status, serde_json::from_slice(&response.body).unwrap_or_default())
 }
 

@@ -35,8 +35,8 @@ impl Scribe {
         records: impl IntoIterator<Item = Record>,
         rescue: &dyn Fn(&[Record]),
     ) -> Result<(), StepError> {
-        if let Err(error) = self.standing() {
-            save(&records.into_iter().collect::<Vec<_>>(), rescue);
+        if let Err(error) = self.check_writable() {
+            save_unrecorded_facts(&records.into_iter().collect::<Vec<_>>(), rescue);
             return Err(error);
         }
         self.queue.borrow_mut().extend(records);
@@ -47,9 +47,9 @@ impl Scribe {
         if self.written.get() >= ticket {
             return Ok(());
         }
-        if let Err(error) = self.standing() {
+        if let Err(error) = self.check_writable() {
             // Whoever failed took the whole queue along, but not what came after it.
-            save(&self.queue.take(), rescue);
+            save_unrecorded_facts(&self.queue.take(), rescue);
             return Err(error);
         }
         let (batch, upto) = (self.queue.take(), self.queued.get());
@@ -59,15 +59,15 @@ impl Scribe {
                 Ok(())
             }
             Err(error) => {
-                save(&batch, rescue);
-                self.fail(&error);
-                self.standing()
+                save_unrecorded_facts(&batch, rescue);
+                self.record_failure(&error);
+                self.check_writable()
             }
         }
     }
 
     /// Remembers why nothing is written any more.
-    pub(in crate::apply) fn fail(&self, error: &StoreError) {
+    pub(in crate::apply) fn record_failure(&self, error: &StoreError) {
         let text = with_sources(error);
         let failure = match error {
             StoreError::Displaced { .. } => StepError::Displaced(text),
@@ -80,7 +80,7 @@ impl Scribe {
     ///
     /// # Errors
     /// The first failure.
-    pub(in crate::apply) fn standing(&self) -> Result<(), StepError> {
+    pub(in crate::apply) fn check_writable(&self) -> Result<(), StepError> {
         match &*self.failure.borrow() {
             Some(error) => Err(error.clone()),
             None => Ok(()),
@@ -90,7 +90,7 @@ impl Scribe {
 
 /// Saves what the service has told and no list will tell again. An intent whose record failed was
 /// never sent.
-fn save(records: &[Record], rescue: &dyn Fn(&[Record])) {
+fn save_unrecorded_facts(records: &[Record], rescue: &dyn Fn(&[Record])) {
     let is_fact = |record: &&Record| {
         matches!(
             record,

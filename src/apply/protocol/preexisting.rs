@@ -75,42 +75,42 @@ pub(in crate::apply) struct Baseline {
 
 impl Baselines {
     /// Waits until no other creation runs that could be taken for this one.
-    pub(in crate::apply) async fn alone(
+    pub(in crate::apply) async fn lock_similar_creations(
         &self,
         kind: &'static Kind,
         scope: &Scope,
         expected: &Attributes,
     ) -> OwnedMutexGuard<()> {
-        let key = ((kind.name, scope.clone()), distinguished(kind, expected));
+        let key = ((kind.name, scope.clone()), distinguishing_value(kind, expected));
         let queue = Arc::clone(self.queues.borrow_mut().entry(key).or_default());
         queue.lock_owned().await
     }
 
     /// Adds an object of ours, so that it is not taken for a later creation's.
-    pub(in crate::apply) async fn add(
+    pub(in crate::apply) async fn add_created_object(
         &self,
         kind: &'static Kind,
         scope: &Scope,
         expected: &Attributes,
         id: Name,
     ) {
-        let list = self.list(kind, scope);
+        let list = self.shared_list(kind, scope);
         if let Some(list) = list.lock().await.as_mut() {
-            list.ids.entry(distinguished(kind, expected)).or_default().push(id);
+            list.ids.entry(distinguishing_value(kind, expected)).or_default().push(id);
         }
     }
 
     /// Begins with what a ledger knows: objects that are owned, and objects that were deleted. A list that
     /// lags shows neither.
-    pub(in crate::apply) fn knowing(ledger: &Ledger) -> Self {
+    pub(in crate::apply) fn from_ledger(ledger: &Ledger) -> Self {
         let baselines = Self::default();
         for entry in ledger.entries.values() {
             for owned in entry.current.iter().chain(&entry.deposed) {
-                baselines.take(&entry.kind, owned.parent.as_ref(), &owned.id);
+                baselines.mark_claimed(&entry.kind, owned.parent.as_ref(), &owned.id);
             }
         }
         for (id, stone) in &ledger.tombstones {
-            baselines.take(&stone.kind, None, id);
+            baselines.mark_claimed(&stone.kind, None, id);
         }
         baselines
     }
@@ -134,17 +134,23 @@ impl Baselines {
             family.and_then(|ids| ids.get(id)).is_none_or(|seen| *seen > sent)
         };
         if is_free {
-            self.take(kind.name, parent, id);
+            self.mark_claimed(kind.name, parent, id);
         }
         is_free
     }
 
     /// Remembers that an object is taken: no creation makes it any more.
-    pub(in crate::apply) fn take(&self, kind: &str, parent: Option<&Name>, id: &Name) {
-        self.learn(kind, parent, std::iter::once(id.clone()), Duration::ZERO);
+    pub(in crate::apply) fn mark_claimed(&self, kind: &str, parent: Option<&Name>, id: &Name) {
+        self.record_seen(kind, parent, std::iter::once(id.clone()), Duration::ZERO);
     }
 
-    fn learn(&self, kind: &str, parent: Option<&Name>, ids: impl Iterator<Item = Name>, now: Duration) {
+    fn record_seen(
+        &self,
+        kind: &str,
+        parent: Option<&Name>,
+        ids: impl Iterator<Item = Name>,
+        now: Duration,
+    ) {
         let mut known = self.known.borrow_mut();
         let family = known.entry((kind.into(), parent.cloned())).or_default();
         ids.for_each(|id| {
@@ -154,36 +160,36 @@ impl Baselines {
     }
 
     /// Drops a list that may be out of date.
-    pub(in crate::apply) async fn forget(&self, kind: &'static Kind, scope: &Scope) {
-        let list = self.list(kind, scope);
+    pub(in crate::apply) async fn discard_list(&self, kind: &'static Kind, scope: &Scope) {
+        let list = self.shared_list(kind, scope);
         *list.lock().await = None;
     }
 
-    fn list(&self, kind: &'static Kind, scope: &Scope) -> Shared {
+    fn shared_list(&self, kind: &'static Kind, scope: &Scope) -> Shared {
         Arc::clone(self.lists.borrow_mut().entry((kind.name, scope.clone())).or_default())
     }
 }
 
 impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// Returns what was there before a creation that is about to be sent.
-    pub(in crate::apply) async fn baseline(
+    pub(in crate::apply) async fn preexisting_objects(
         &self,
         kind: &'static Kind,
         scope: &Scope,
         expected: &Attributes,
     ) -> Result<Baseline, StepError> {
-        let place = self.baselines.list(kind, scope);
+        let place = self.baselines.shared_list(kind, scope);
         let mut list = place.lock().await;
         let now = self.clock().elapsed();
         if list.as_ref().is_none_or(|list| now.saturating_sub(list.read_at) > SERVES) {
             let (objects, date) = self.list_stable(kind, scope).await?;
             let mut ids: BTreeMap<String, Vec<Name>> = BTreeMap::new();
             for object in objects {
-                ids.entry(distinguished(kind, &object.attributes)).or_default().push(object.id);
+                ids.entry(distinguishing_value(kind, &object.attributes)).or_default().push(object.id);
             }
             *list = Some(List { ids, date, read_at: now });
         }
-        let key = distinguished(kind, expected);
+        let key = distinguishing_value(kind, expected);
         Ok(list.as_ref().map_or(Baseline { ids: Vec::new(), date: None }, |list| Baseline {
             // An object that hides the attribute could be any.
             ids: [key.as_str(), HIDDEN]
@@ -209,7 +215,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             Err(error) => Err(read_failed(error)),
             Ok((objects, date)) => {
                 let ids = objects.iter().map(|object| object.id.clone());
-                self.baselines.learn(kind.name, scope.parent.as_ref(), ids, self.clock().elapsed());
+                self.baselines.record_seen(kind.name, scope.parent.as_ref(), ids, self.clock().elapsed());
                 Ok((objects, date))
             }
         }
@@ -219,8 +225,9 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 /// Stands for the value of objects that do not show the distinguishing attribute.
 const HIDDEN: &str = "\0";
 
-fn distinguished(kind: &Kind, attributes: &Attributes) -> String {
-    let value = request_encoding::distinguishing(kind).and_then(|attribute| attributes.get(attribute.name));
+fn distinguishing_value(kind: &Kind, attributes: &Attributes) -> String {
+    let value = request_encoding::distinguishing_attribute(kind)
+        .and_then(|attribute| attributes.get(attribute.name));
     match value {
         None | Some(Value::Null) => HIDDEN.to_owned(),
         Some(value) => value.to_string(),
@@ -239,7 +246,7 @@ mod tests {
         let (baselines, kind) = (Baselines::default(), REGISTRY.kind("volume").unwrap());
         let second = Duration::from_secs(1);
         let claim = |id: &str, sent| baselines.claim(kind, None, &id.into(), sent);
-        baselines.learn("volume", None, std::iter::once("seen".into()), 2 * second);
+        baselines.record_seen("volume", None, std::iter::once("seen".into()), 2 * second);
         assert!(!claim("seen", 2 * second), "it was there before");
         assert!(claim("seen", second), "it came after the request had left");
         assert!(!claim("seen", second), "another took it");
@@ -252,7 +259,7 @@ mod tests {
         let mut ledger = deposing();
         let stone = Tombstone { kind: "vpc".into(), at: jiff::Timestamp::UNIX_EPOCH };
         ledger.tombstones.insert("gone".into(), stone);
-        let baselines = Baselines::knowing(&ledger);
+        let baselines = Baselines::from_ledger(&ledger);
         let kind = REGISTRY.kind("vpc").unwrap();
         for (id, is_free) in [("now", false), ("before", false), ("gone", false), ("new", true)] {
             assert_eq!(baselines.claim(kind, None, &id.into(), Duration::ZERO), is_free, "{id}");
@@ -294,7 +301,7 @@ mod tests {
             unfinished: false,
             secret_lost: false,
         };
-        let mut ledger = Ledger::new(Identity::unborn("s", "e"));
+        let mut ledger = Ledger::new(Identity::new_placeholder("s", "e"));
         ledger.entries.insert(Address::new("vpc", "net"), entry);
         ledger
     }

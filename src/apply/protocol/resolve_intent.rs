@@ -3,9 +3,9 @@
 use crate::apply::event::StepError;
 use crate::apply::run_state::Session;
 use crate::apply::step::{Job, Scope};
-use crate::apply::steps::create::owned;
+use crate::apply::steps::create::owned_from_intent;
 use crate::cloud::http::message::Cloud;
-use crate::ledger::journal::intent_candidates::{LATE_EFFECT, candidates};
+use crate::ledger::journal::intent_candidates::{LATE_EFFECT, creation_candidates};
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::store::Store;
 use crate::ledger::state::entry::{Intent, Owned, Question};
@@ -33,21 +33,21 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ///
     /// # Errors
     /// When several objects could be it (then the question is recorded), or the list cannot be read.
-    pub(in crate::apply) async fn find(
+    pub(in crate::apply) async fn find_created_object(
         &self,
         kind: &'static Kind,
         intent: &Intent,
     ) -> Result<Found, StepError> {
         let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
         let (objects, _) = self.list_stable(kind, &scope).await?;
-        self.judge(intent, objects).await
+        self.classify_candidates(intent, objects).await
     }
 
     /// Decides over a list that was read after the bounds.
     ///
     /// Where no bound is assumed (strict), only a human can say what a list means. A foreign request may
     /// still leave, so that it made nothing is never presumed either.
-    pub(in crate::apply) async fn judge(
+    pub(in crate::apply) async fn classify_candidates(
         &self,
         intent: &Intent,
         objects: Vec<Object>,
@@ -55,7 +55,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let registry = self.context.client.registry();
         let mut found: Vec<Object> = {
             let ledger = self.context.journal.ledger();
-            candidates(registry, intent, &ledger, &objects).into_iter().cloned().collect()
+            creation_candidates(registry, intent, &ledger, &objects).into_iter().cloned().collect()
         };
         let strict = self.context.strict;
         let why = match found.len() {
@@ -70,13 +70,13 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         };
         if !why.is_empty() {
             let ids = found.into_iter().map(|object| object.id).collect();
-            return Err(self.ask(intent, ids, why).await);
+            return Err(self.record_ambiguous_intent(intent, ids, why).await);
         }
         let Some(object) = found.pop() else { return Ok(Found::Absent) };
-        let owned = owned(intent, &object, true);
-        self.baselines.take(&intent.kind, intent.parent.as_ref(), &owned.id);
+        let owned = owned_from_intent(intent, &object, true);
+        self.baselines.mark_claimed(&intent.kind, intent.parent.as_ref(), &owned.id);
         self.commit([Record::Bound { op: intent.op, object: owned.clone() }]).await?;
-        self.overlook(&intent.address);
+        self.drop_object(&intent.address);
         Ok(Found::Bound(owned, Box::new(object)))
     }
 
@@ -88,7 +88,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     /// Records a question that only a human can answer, and returns it as the step's error.
-    pub(in crate::apply) async fn ask(
+    pub(in crate::apply) async fn record_ambiguous_intent(
         &self,
         intent: &Intent,
         candidates: Vec<Name>,
@@ -132,7 +132,11 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         intent: &Intent,
     ) -> Result<(), StepError> {
         let ids = self.could_be(kind, intent).await?;
-        if ids.is_empty() { Ok(()) } else { Err(self.ask(intent, ids, LATE_EFFECT).await) }
+        if ids.is_empty() {
+            Ok(())
+        } else {
+            Err(self.record_ambiguous_intent(intent, ids, LATE_EFFECT).await)
+        }
     }
 
     /// Returns the objects that are listed now and could be what a creation made.
@@ -144,7 +148,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
         let (objects, _) = self.list_stable(kind, &scope).await?;
         let (registry, ledger) = (self.context.client.registry(), self.context.journal.ledger());
-        let found = candidates(registry, intent, &ledger, &objects);
+        let found = creation_candidates(registry, intent, &ledger, &objects);
         Ok(found.into_iter().map(|object| object.id.clone()).collect())
     }
 }

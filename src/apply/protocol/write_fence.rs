@@ -39,14 +39,14 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ///
     /// # Errors
     /// Why not.
-    pub(in crate::apply) fn standing(&self) -> Result<(), StepError> {
-        self.scribe.standing()?;
+    pub(in crate::apply) fn check_may_send(&self) -> Result<(), StepError> {
+        self.scribe.check_writable()?;
         self.fence.shut.borrow().clone().map_or(Ok(()), Err)
     }
 
     /// Tells whether nothing is left to wait for: nothing can be recorded, and nothing is out.
     pub(in crate::apply) fn is_over(&self) -> bool {
-        self.scribe.standing().is_err() && self.fence.out.get() == 0
+        self.scribe.check_writable().is_err() && self.fence.out.get() == 0
     }
 
     /// Remembers that the ledger's place is lost.
@@ -54,19 +54,19 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// # Errors
     /// Always: the loss.
     pub(in crate::apply) fn cut_off(&self, lost: &StoreError) -> Result<(), StepError> {
-        self.scribe.fail(lost);
-        self.standing()
+        self.scribe.record_failure(lost);
+        self.check_may_send()
     }
 
     /// Does the work of a run while the ledger's place is kept. When that is lost, the work comes to its
     /// end by itself: nothing more is sent or recorded.
-    pub(in crate::apply) async fn kept<T>(&self, work: impl Future<Output = T>) -> T {
-        let (mut work, mut keep) = (pin!(work), pin!(self.context.journal.keep()));
+    pub(in crate::apply) async fn run_under_lease<T>(&self, work: impl Future<Output = T>) -> T {
+        let (mut work, mut keep) = (pin!(work), pin!(self.context.journal.keep_lease()));
         let mut lost = false;
         poll_fn(|context| {
             if !lost && let Poll::Ready(error) = keep.as_mut().poll(context) {
                 lost = true;
-                self.scribe.fail(&error);
+                self.scribe.record_failure(&error);
             }
             work.as_mut().poll(context)
         })
@@ -75,14 +75,14 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 
     /// Sends a request that changes something, its intent being durable. What has not left within
     /// the bound of sending is abandoned: then a later run can reckon with the intent's own time.
-    pub(in crate::apply) async fn send(
+    pub(in crate::apply) async fn send_mutation(
         &self,
         job: &Job<'_>,
         armed: &Armed,
         request: impl AsyncFnOnce(Changes<'_, C, K, R>) -> Mutation,
     ) -> Result<Mutation, StepError> {
         // A lease that ran short is the gate's business: what it holds back is recorded as not sent.
-        self.scribe.standing()?;
+        self.scribe.check_writable()?;
         let left = Cell::new(false);
         let gate = |whole: Duration| {
             self.may_leave(armed, whole)?;
@@ -105,7 +105,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             self.fence.out.set(self.fence.out.get() - 1);
         }
         if let Some(entrance) = job.entrance {
-            entrance.leave();
+            entrance.release_slot();
         }
         Ok(match ended {
             Either::Left((mutation, _)) => mutation,
@@ -113,13 +113,13 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 let reason = format!("no answer within {} s", bound.as_secs());
                 Mutation::Unknown { reason, settled: false, answer: None }
             }
-            Either::Right(((), _)) => Mutation::NotSent(waited(bound)),
+            Either::Right(((), _)) => Mutation::NotSent(send_timeout_message(bound)),
         })
     }
 
     /// The gate: asked right before a request leaves that may take `whole`.
     fn may_leave(&self, armed: &Armed, whole: Duration) -> Result<(), String> {
-        self.standing().map_err(|error| error.to_string())?;
+        self.check_may_send().map_err(|error| error.to_string())?;
         let held = self.context.journal.held_for();
         if let Some(left) = held.filter(|left| *left < whole + MARGIN) {
             let text = format!(
@@ -132,12 +132,12 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         }
         let bound = self.context.bounds.sending;
         if self.clock().elapsed().saturating_sub(armed.since) > bound {
-            return Err(waited(bound));
+            return Err(send_timeout_message(bound));
         }
         Ok(())
     }
 }
 
-fn waited(bound: Duration) -> String {
+fn send_timeout_message(bound: Duration) -> String {
     format!("the request waited for more than {} s and was not sent", bound.as_secs())
 }

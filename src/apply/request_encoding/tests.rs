@@ -99,12 +99,12 @@ fn what_is_expected_is_what_lists_show_and_no_secret() {
     ]);
     let wanted =
         values(&[("name", "web".into()), ("plan", Value::Integer(2)), ("ssh_keys", texts(&["a", "b"]))]);
-    assert_eq!(expected(kind("vm"), &sent), wanted);
+    assert_eq!(expected_attributes(kind("vm"), &sent), wanted);
     let names = ["vm", "volume", "database", "vpc", "ssh_key", "project", "database_user"];
     for name in names {
-        assert_eq!(distinguishing(kind(name)).unwrap().name, "name", "{name}");
+        assert_eq!(distinguishing_attribute(kind(name)).unwrap().name, "name", "{name}");
     }
-    assert_eq!(distinguishing(kind("backup_schedule")).unwrap().name, "vm");
+    assert_eq!(distinguishing_attribute(kind("backup_schedule")).unwrap().name, "vm");
 }
 
 #[test]
@@ -123,7 +123,12 @@ fn values_that_mean_the_same_are_the_same() {
     ];
     for (name, attribute, one, other, wanted) in table {
         let attribute = kind(name).attribute(attribute).unwrap();
-        assert_eq!(same(attribute, one, other), *wanted, "{name}.{}: {one} and {other}", attribute.name);
+        assert_eq!(
+            is_equivalent(attribute, one, other),
+            *wanted,
+            "{name}.{}: {one} and {other}",
+            attribute.name
+        );
     }
 }
 
@@ -131,12 +136,13 @@ fn values_that_mean_the_same_are_the_same() {
 fn secrets_are_compared_across_their_two_forms_and_never_kept() {
     let attribute = kind("vm").attribute("user_data").unwrap();
     let (plain, other) = (Value::Secret(Secret::new("canary")), Value::Secret(Secret::new("other")));
-    let sealed = seal(attribute, &plain, &KEY);
+    let sealed = fingerprint_value(attribute, &plain, &KEY);
     assert!(same_sealed(attribute, &plain, &sealed, &KEY));
     assert!(!same_sealed(attribute, &other, &sealed, &KEY));
     // A text in a secret attribute is a secret, too.
     assert!(same_sealed(attribute, &"canary".into(), &sealed, &KEY));
-    let kept = self::sealed(kind("vm"), &values(&[("user_data", plain), ("name", Value::Null)]), &KEY);
+    let kept =
+        fingerprint_secrets(kind("vm"), &values(&[("user_data", plain), ("name", Value::Null)]), &KEY);
     assert_eq!(kept, values(&[("user_data", sealed)]));
     assert!(!serde_json::to_string(&kept).unwrap().contains("canary"));
 }
@@ -169,9 +175,9 @@ fn an_object_is_unlike_only_in_what_it_shows() {
         attributes: values(attributes),
         detailed: false,
     };
-    assert_eq!(unlike(volume, &sent, &object(&[("name", "data".into())])), None);
+    assert_eq!(first_mismatch(volume, &sent, &object(&[("name", "data".into())])), None);
     let other = object(&[("name", "data".into()), ("size", Value::Integer(6))]);
-    assert_eq!(unlike(volume, &sent, &other).map(Name::as_str), Some("size"));
+    assert_eq!(first_mismatch(volume, &sent, &other).map(Name::as_str), Some("size"));
 }
 
 #[test]
@@ -180,23 +186,23 @@ fn a_live_text_is_a_secret_where_one_was_or_will_be() {
     let map =
         |key: Value, mode: &str| Value::Map([("KEY".into(), key), ("MODE".into(), mode.into())].into());
     let model = map(Value::Secret(Secret::Sealed(None)), "live");
-    let live = map("canary".into(), "test").veiled(&[&model], &never);
+    let live = map("canary".into(), "test").with_secrets_like(&[&model], &never);
     assert_eq!(live, map(Value::Secret(Secret::new("canary")), "test"));
     assert!(!seal_parts(&live, &KEY).to_string().contains("canary"));
-    assert_eq!(Value::text("y").veiled(&[&"x".into()], &never), "y".into());
+    assert_eq!(Value::text("y").with_secrets_like(&[&"x".into()], &never), "y".into());
     let list = Value::List(vec![Value::Secret(Secret::new("a")), "b".into()]);
     assert_eq!(
-        texts(&["b", "canary", "c"]).veiled(&[&list], &never).to_string(),
+        texts(&["b", "canary", "c"]).with_secrets_like(&[&list], &never).to_string(),
         "[b, (secret), (secret)]"
     );
-    assert_eq!(texts(&["canary", "b"]).veiled(&[&list], &never).to_string(), "[(secret), b]");
+    assert_eq!(texts(&["canary", "b"]).with_secrets_like(&[&list], &never).to_string(), "[(secret), b]");
 }
 
 #[test]
 fn what_somebody_else_set_is_hidden_and_counts_as_what_it_was_by_its_seal() {
     let attribute = kind("app").attribute("env_vars").unwrap();
     let map = |hand: Value| Value::Map([("A".into(), "one".into()), ("HAND".into(), hand)].into());
-    let seal = |text: &str| Value::Secret(Secret::new(text).seal(&KEY));
+    let seal = |text: &str| Value::Secret(Secret::new(text).to_planned(&KEY));
     let live = attribute.hidden([Some(&map(seal("canary"))), None], map("canary".into()));
     assert_eq!(live, map(Value::Secret(Secret::new("canary"))));
     let written = Value::Map([("A".into(), "one".into())].into());

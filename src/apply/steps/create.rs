@@ -11,7 +11,7 @@ use super::verify_written::{Verified, Written};
 use crate::apply::context::Undelivered;
 use crate::apply::event::StepError;
 use crate::apply::protocol::resolve_intent::{Found, LOST_SECRET};
-use crate::apply::request_encoding::{self, remembered, unsendable};
+use crate::apply::request_encoding::{self, ledger_entry, missing_value_error};
 use crate::apply::run_state::Session;
 use crate::apply::step::{Job, Scope, Target, read_failed};
 use crate::cloud::error::{Mutation, Refusal, ShownOnce};
@@ -63,22 +63,27 @@ enum Attempt {
 
 impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// Makes an object and waits until it can be used. Returns its id.
-    pub(in crate::apply) async fn create(&self, job: &Job<'_>, wish: &Wish<'_>) -> Result<Name, StepError> {
-        let birth = self.prepare(job, wish).await?;
+    pub(in crate::apply) async fn create_object(
+        &self,
+        job: &Job<'_>,
+        wish: &Wish<'_>,
+    ) -> Result<Name, StepError> {
+        let birth = self.prepare_create(job, wish).await?;
         let rollout = Box::pin(self.foresee_at_parent(job, wish.parent)).await?;
         let (owned, object) = {
-            let _alone = self.baselines.alone(job.kind, &birth.scope, &birth.expected).await;
+            let _alone =
+                self.baselines.lock_similar_creations(job.kind, &birth.scope, &birth.expected).await;
             self.attempt_until_bound(job, &birth).await?
         };
-        self.raise(job, &birth, (&owned, rollout.as_ref()), object).await?;
+        self.finish_create(job, &birth, (&owned, rollout.as_ref()), object).await?;
         Ok(owned.id)
     }
 
-    async fn prepare(&self, job: &Job<'_>, wish: &Wish<'_>) -> Result<Birth, StepError> {
-        if let Some(owned) = self.current(job.address).filter(|_| !wish.deposes) {
+    async fn prepare_create(&self, job: &Job<'_>, wish: &Wish<'_>) -> Result<Birth, StepError> {
+        if let Some(owned) = self.current_object(job.address).filter(|_| !wish.deposes) {
             return Err(StepError::Moved(format!("{} already owns {}", job.address, owned.id)));
         }
-        let id_of = |address: &Address| match self.current(address) {
+        let id_of = |address: &Address| match self.current_object(address) {
             Some(owned) => Ok(owned.id),
             None => Err(StepError::Failed(format!("{address} has no object"))),
         };
@@ -89,18 +94,18 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         };
         let scope = Scope { parent: wish.parent.map(id_of).transpose()?, project };
         let values = self.evaluate_all(job.address, wish.desired).await?;
-        let body = request_encoding::create_body(job.kind, &values).map_err(unsendable)?;
+        let body = request_encoding::create_body(job.kind, &values).map_err(missing_value_error)?;
         let at_creation = |name: &Name| job.kind.attribute(name).is_some_and(|a| a.at_creation);
-        let mut applied = self.sealed(job.kind, &values);
+        let mut applied = self.fingerprint_secrets(job.kind, &values);
         applied.retain(|name, _| at_creation(name));
         // A secret that is shown once counts as lost until it is delivered.
         let secret_lost = job.kind.shown_once.is_some();
-        let entry = Entry { secret_lost, ..remembered(job, wish.parent, applied, wish.remember, true) };
-        let mut expected = request_encoding::expected(job.kind, &values);
+        let entry = Entry { secret_lost, ..ledger_entry(job, wish.parent, applied, wish.remember, true) };
+        let mut expected = request_encoding::expected_attributes(job.kind, &values);
         // Answers and lists are compared with it, and they name each object by one id.
         self.context.client.name_references(job.kind, &mut expected).await;
         // What was to step down may have gone along with another object meanwhile.
-        let deposes = wish.deposes && self.current(job.address).is_some();
+        let deposes = wish.deposes && self.current_object(job.address).is_some();
         let unverified = wish.remember.unverified.clone();
         Ok(Birth { scope, values, body, expected, entry, unverified, deposes })
     }
@@ -112,19 +117,19 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ) -> Result<(Owned, Object), StepError> {
         let mut attempts = 1;
         loop {
-            match self.attempt(job, birth).await? {
+            match self.attempt_create(job, birth).await? {
                 Attempt::Bound(owned, object) => return Ok((owned, *object)),
                 Attempt::Vain(error) if attempts == ATTEMPTS => return Err(error),
-                Attempt::Vain(error) => self.progress(job, format!("{error}; trying again")),
+                Attempt::Vain(error) => self.emit_progress(job, format!("{error}; trying again")),
             }
             attempts += 1;
         }
     }
 
     /// One intent and one request.
-    async fn attempt(&self, job: &Job<'_>, birth: &Birth) -> Result<Attempt, StepError> {
+    async fn attempt_create(&self, job: &Job<'_>, birth: &Birth) -> Result<Attempt, StepError> {
         self.check_late_effects(job).await?;
-        let baseline = self.baseline(job.kind, &birth.scope, &birth.expected).await?;
+        let baseline = self.preexisting_objects(job.kind, &birth.scope, &birth.expected).await?;
         let action = IntentAction::Create {
             expected: birth.expected.clone(),
             baseline: baseline.ids,
@@ -132,36 +137,37 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             entry: Box::new(birth.entry.clone()),
             deposes: birth.deposes,
         };
-        let armed = self.intend(job, birth.scope.clone(), action).await?;
+        let armed = self.record_intent(job, birth.scope.clone(), action).await?;
         let before = self.clock().elapsed();
         let (parent, project) = (birth.scope.parent.as_ref(), birth.scope.project.as_ref());
         let request = async |changes: Changes<'_, C, K, R>| {
             changes.create(job.kind, parent, project, birth.body.clone()).await
         };
-        let ended = self.send(job, &armed, request).await?;
+        let ended = self.send_mutation(job, &armed, request).await?;
         let intent = armed.intent;
         match ended {
             Mutation::Done(Some(object), secret) => {
-                self.born(job, birth, (&intent, before), *object, secret).await
+                self.bind_created(job, birth, (&intent, before), *object, secret).await
             }
             Mutation::Done(None, _) => {
                 let error = StepError::Unreachable("the answer names no object".to_owned());
-                self.lost(job, &intent, error, true).await
+                self.resolve_lost_request(job, &intent, error, true).await
             }
-            Mutation::Refused(refusal) => self.refused(job, birth, &intent, refusal).await,
+            Mutation::Refused(refusal) => self.handle_refusal(job, birth, &intent, refusal).await,
             Mutation::NotSent(reason) => {
                 self.not_sent(&intent).await?;
                 Ok(Attempt::Vain(StepError::Unreachable(reason)))
             }
             Mutation::Unknown { reason, settled, answer } => {
-                self.lost(job, &intent, StepError::unanswered(reason, answer), settled).await
+                self.resolve_lost_request(job, &intent, StepError::from_unanswered(reason, answer), settled)
+                    .await
             }
         }
     }
 
     /// The service answered with an object: it must be new and ours before it is bound. `sent` is when the
     /// request left, at the earliest.
-    async fn born(
+    async fn bind_created(
         &self,
         job: &Job<'_>,
         birth: &Birth,
@@ -170,7 +176,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         secret: Option<ShownOnce>,
     ) -> Result<Attempt, StepError> {
         if let Some(oddity) = not_ours(job.kind, birth, intent, &object) {
-            return Err(self.contradicted(job, intent, &oddity).await);
+            return Err(self.report_contradiction(job, intent, &oddity).await);
         }
         // What the ledger keeps is delivered once it has it: with the object's binding, in one transaction.
         let mut secret = secret;
@@ -182,19 +188,19 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         };
         let object = match self.read_back(job, birth, intent, object).await? {
             Ok(object) => object,
-            Err(oddity) => return Err(self.contradicted(job, intent, &oddity).await),
+            Err(oddity) => return Err(self.report_contradiction(job, intent, &oddity).await),
         };
         if !self.baselines.claim(job.kind, birth.scope.parent.as_ref(), &object.id, sent) {
             let oddity = format!("the answer names {}, which was there before or is another's", object.id);
-            return Err(self.contradicted(job, intent, &oddity).await);
+            return Err(self.report_contradiction(job, intent, &oddity).await);
         }
         if matches!(delivered, Some(Delivery::Missing)) && self.lost_secret(job.kind.name, job.address) {
-            return Err(self.ask(intent, vec![object.id], LOST_SECRET).await);
+            return Err(self.record_ambiguous_intent(intent, vec![object.id], LOST_SECRET).await);
         }
-        let owned = owned(intent, &object, false);
+        let owned = owned_from_intent(intent, &object, false);
         // A secret that is only kept counts as lost: the next run delivers it, or says that nobody has it.
         let is_delivered = matches!(delivered, Some(Delivery::Done));
-        self.bind(job, birth, intent, &owned, (is_delivered, kept)).await?;
+        self.record_binding(job, birth, intent, &owned, (is_delivered, kept)).await?;
         let delivered = match delivered {
             Some(delivered) => delivered,
             None => self.hand_on_kept(job, birth, &object.id, secret).await?,
@@ -223,22 +229,23 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         }
         let (key, project) = (answered.key(), answered.project.as_ref().or(intent.project.as_ref()));
         let within = self.context.bounds.listing;
-        let seen = self.context.client.sighted(job.kind, &key, project, within).await;
+        let seen = self.context.client.wait_until_visible(job.kind, &key, project, within).await;
         let Some(seen) = seen.map_err(read_failed)? else {
             return Ok(Err(format!("the answer names {}, which nothing shows", key.id)));
         };
-        let oddity = not_ours(job.kind, birth, intent, &seen).or_else(|| apart(&answered, &seen));
+        let oddity =
+            not_ours(job.kind, birth, intent, &seen).or_else(|| describe_mismatch(&answered, &seen));
         let created_at = seen.created_at.clone().or(answered.created_at);
         Ok(oddity.map_or_else(|| Ok(Object { created_at, ..seen }), Err))
     }
 
     /// An answer cannot be true. What the request made is listed once the bound of listing has passed; which
     /// object that is, only a human can say.
-    async fn contradicted(&self, job: &Job<'_>, intent: &Intent, oddity: &str) -> StepError {
-        self.progress(job, format!("{oddity}; looking for what came of the request"));
-        self.outlast(true).await;
+    async fn report_contradiction(&self, job: &Job<'_>, intent: &Intent, oddity: &str) -> StepError {
+        self.emit_progress(job, format!("{oddity}; looking for what came of the request"));
+        self.wait_until_visible(true).await;
         match self.could_be(job.kind, intent).await {
-            Ok(ids) => self.ask(intent, ids, oddity).await,
+            Ok(ids) => self.record_ambiguous_intent(intent, ids, oddity).await,
             Err(error) => error,
         }
     }
@@ -257,7 +264,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let secret = match (self.context.kept)(job.address, &target.key.id) {
             Some(secret) => Some(ShownOnce(secret)),
             None if job.kind.reveal().is_none() => return Ok(true),
-            None => self.context.client.reveal(job.kind, &target.key).await.map_err(read_failed)?,
+            None => self.context.client.reveal_secret(job.kind, &target.key).await.map_err(read_failed)?,
         };
         match self.hand_on(job, &target.key.id, secret).await {
             Delivery::Done => Ok(false),
@@ -317,7 +324,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         rotates.then_some(Record::SecretRotation { address, step: RotationStep::Done })
     }
 
-    async fn bind(
+    async fn record_binding(
         &self,
         job: &Job<'_>,
         birth: &Birth,
@@ -342,24 +349,24 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             StepError::Displaced(text) => StepError::Displaced(with_id(text)),
             error => error,
         })?;
-        self.overlook(job.address);
-        self.baselines.add(job.kind, &birth.scope, &birth.expected, owned.id.clone()).await;
+        self.drop_object(job.address);
+        self.baselines.add_created_object(job.kind, &birth.scope, &birth.expected, owned.id.clone()).await;
         Ok(())
     }
 
     /// Nobody knows what became of the request: waits out the bounds and looks.
-    async fn lost(
+    async fn resolve_lost_request(
         &self,
         job: &Job<'_>,
         intent: &Intent,
         error: StepError,
         settled: bool,
     ) -> Result<Attempt, StepError> {
-        self.progress(job, format!("{error}; looking for what came of the request"));
-        self.outlast(settled).await;
+        self.emit_progress(job, format!("{error}; looking for what came of the request"));
+        self.wait_until_visible(settled).await;
         let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
-        self.baselines.forget(job.kind, &scope).await;
-        match self.find(job.kind, intent).await? {
+        self.baselines.discard_list(job.kind, &scope).await;
+        match self.find_created_object(job.kind, intent).await? {
             Found::Bound(owned, object) => Ok(Attempt::Bound(owned, object)),
             Found::Absent => {
                 self.close(intent, ClosedOutcome::PresumedAbsent).await?;
@@ -371,7 +378,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// The service said no. A conflict may be the late effect of a request of ours that was given up, or
     /// come of something that the object needs and that is not at rest: both are looked into before
     /// the refusal is believed.
-    async fn refused(
+    async fn handle_refusal(
         &self,
         job: &Job<'_>,
         birth: &Birth,
@@ -384,23 +391,23 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         if !conflict {
             return Err(error);
         }
-        self.baselines.forget(job.kind, &birth.scope).await;
+        self.baselines.discard_list(job.kind, &birth.scope).await;
         self.check_late_effects(job).await?;
         if self.needs_come_to_rest(job).await? { Ok(Attempt::Vain(error)) } else { Err(error) }
     }
 
     /// Waits until a bound object can be used, sets what creation does not, and records it whole.
-    async fn raise(
+    async fn finish_create(
         &self,
         job: &Job<'_>,
         birth: &Birth,
         (owned, rollout): (&Owned, Option<&Rollout>),
         object: Object,
     ) -> Result<(), StepError> {
-        let target = Target::of(job.kind, owned);
+        let target = Target::from_owned(job.kind, owned);
         let object = match self.settle_new(job, &target, &birth.values, object).await {
             Ok(object) => object,
-            Err(error) => return Err(Box::pin(self.explained(job, &target, error)).await),
+            Err(error) => return Err(Box::pin(self.explain_failure(job, &target, error)).await),
         };
         let written = Written { values: &birth.values, unverified: &birth.unverified, sent: None };
         let Verified { object, verification, failure } =
@@ -409,12 +416,12 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             // Until it has ended the ledger says that the creation is not finished: the next run asks.
             Box::pin(self.roll_out_parent(job, rollout)).await?;
         }
-        let applied = self.sealed(job.kind, &birth.values);
+        let applied = self.fingerprint_secrets(job.kind, &birth.values);
         let secret_lost = self.still_lacks_secret(job, &target).await?;
         let verified = Some(verification);
         let entry = Entry { applied, unfinished: false, secret_lost, verified, ..birth.entry.clone() };
         self.commit([Record::Applied { address: job.address.clone(), entry: Box::new(entry) }]).await?;
-        self.notice(job.address, object);
+        self.store_ready_object(job.address, object);
         failure.map_or(Ok(()), Err)
     }
 }
@@ -436,11 +443,14 @@ fn not_ours(kind: &Kind, birth: &Birth, intent: &Intent, object: &Object) -> Opt
     let known =
         matches!(&intent.action, IntentAction::Create { baseline, .. } if baseline.contains(&object.id));
     let id = &object.id;
-    let mark = request_encoding::distinguishing(kind).map(|attribute| attribute.name).unwrap_or_default();
+    let mark = request_encoding::distinguishing_attribute(kind)
+        .map(|attribute| attribute.name)
+        .unwrap_or_default();
     if known {
         return Some(format!("the answer names {id}, which was there before"));
     }
-    if let Some(name) = request_encoding::unlike(kind, &birth.expected, object).filter(|name| *name == mark)
+    if let Some(name) =
+        request_encoding::first_mismatch(kind, &birth.expected, object).filter(|name| *name == mark)
     {
         return Some(format!("the answer names {id}, whose {name} is not the one that was sent"));
     }
@@ -450,7 +460,7 @@ fn not_ours(kind: &Kind, birth: &Birth, intent: &Intent, object: &Object) -> Opt
 }
 
 /// Tells why an object that is read is not the one that was answered with its id.
-fn apart(answered: &Object, seen: &Object) -> Option<String> {
+fn describe_mismatch(answered: &Object, seen: &Object) -> Option<String> {
     let time = |object: &Object| object.created_at.as_ref()?.parse::<Timestamp>().ok();
     let (told, shown) = time(answered).zip(time(seen))?;
     // The two can be written to different fractions of a second.
@@ -460,7 +470,7 @@ fn apart(answered: &Object, seen: &Object) -> Option<String> {
 }
 
 /// Returns the birth certificate of an object that came of an intent.
-pub(in crate::apply) fn owned(intent: &Intent, object: &Object, provisional: bool) -> Owned {
+pub(in crate::apply) fn owned_from_intent(intent: &Intent, object: &Object, provisional: bool) -> Owned {
     Owned {
         id: object.id.clone(),
         parent: intent.parent.clone(),

@@ -21,7 +21,7 @@ const ATTEMPTS: u32 = 3;
 impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// Deletes an object that the ledger owns.
     /// What that begins at its parent is waited for, where this one stays.
-    pub(in crate::apply) async fn delete(
+    pub(in crate::apply) async fn delete_object(
         &self,
         job: &Job<'_>,
         object: &Owned,
@@ -31,10 +31,10 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             // It went along with another one in this run.
             return Ok(());
         }
-        let target = Target::of(job.kind, object);
+        let target = Target::from_owned(job.kind, object);
         let rollout = Box::pin(self.foresee_at_parent(job, stays)).await?;
         let intent = self.send_until_leaving(job, &target, object).await?;
-        self.gone(job, &target).await?;
+        self.wait_until_gone(job, &target).await?;
         self.record_gone(job, intent.as_ref(), object).await?;
         match rollout {
             Some(rollout) => Box::pin(self.roll_out_parent(job, &rollout)).await,
@@ -44,7 +44,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 
     fn owns(&self, address: &Address, object: &Owned) -> bool {
         let ledger = self.context.journal.ledger();
-        ledger.entries.get(address).is_some_and(|entry| holds(entry, object))
+        ledger.entries.get(address).is_some_and(|entry| entry_owns_object(entry, object))
     }
 
     /// Sends the deletion until it is known to work, or the object is gone already.
@@ -70,16 +70,16 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 armed
             } else {
                 let action = IntentAction::Delete { object: object.clone() };
-                self.intend(job, Scope::of(target), action).await?
+                self.record_intent(job, Scope::from_target(target), action).await?
             };
             let project = target.project.as_ref();
             let request =
                 async |changes: Changes<'_, C, K, R>| changes.delete(job.kind, &target.key, project).await;
-            match self.send(job, &armed, request).await? {
+            match self.send_mutation(job, &armed, request).await? {
                 Mutation::Done(..) => return Ok(Some(armed.intent)),
                 Mutation::Refused(refusal) if refusal.status == 404 => return Ok(Some(armed.intent)),
                 Mutation::Refused(refusal) => {
-                    if self.leaving(job, target).await? {
+                    if self.is_gone_or_deleting(job, target).await? {
                         return Ok(Some(armed.intent));
                     }
                     if again {
@@ -94,27 +94,27 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                     refused = Some(refusal);
                 }
                 Mutation::NotSent(reason) if again => {
-                    self.standing()?;
+                    self.check_may_send()?;
                     return Err(StepError::Unreachable(reason));
                 }
                 Mutation::NotSent(reason) => {
                     self.not_sent(&armed.intent).await?;
-                    self.progress(job, format!("{reason}; trying again"));
+                    self.emit_progress(job, format!("{reason}; trying again"));
                 }
                 Mutation::Unknown { reason, answer, .. } => {
-                    self.progress(job, format!("{reason}; looking whether it is gone"));
+                    self.emit_progress(job, format!("{reason}; looking whether it is gone"));
                     broken = answer;
                     open = Some(armed);
                 }
             }
         }
         let text = format!("the deletion got no answer in {ATTEMPTS} attempts");
-        let silent = || StepError::unanswered(text, broken);
+        let silent = || StepError::from_unanswered(text, broken);
         Err(refused.filter(|_| open.is_none()).map_or_else(silent, StepError::Refused))
     }
 
     /// Tells whether an object is gone or on its way out.
-    pub(in crate::apply) async fn leaving(
+    pub(in crate::apply) async fn is_gone_or_deleting(
         &self,
         job: &Job<'_>,
         target: &Target,
@@ -133,8 +133,8 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let address = job.address.clone();
         let mut records =
             vec![Record::Gone { op: intent.map(|intent| intent.op), address, id: object.id.clone() }];
-        self.overlook(job.address);
-        for address in self.dependants.on(&object.id) {
+        self.drop_object(job.address);
+        for address in self.dependants.dependents_of(&object.id) {
             for owned in self.lost_with(address, object).await? {
                 records.push(Record::Gone { op: None, address: address.clone(), id: owned.id });
             }
@@ -150,7 +150,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let mut lost = Vec::new();
         for owned in entry.current.into_iter().chain(entry.deposed) {
             let child = owned.parent.as_ref() == Some(&gone.id);
-            if child || self.get(&Target::of(kind, &owned).key).await?.is_none() {
+            if child || self.get(&Target::from_owned(kind, &owned).key).await?.is_none() {
                 lost.push(owned);
             }
         }
@@ -158,7 +158,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 }
 
-fn holds(entry: &Entry, object: &Owned) -> bool {
+fn entry_owns_object(entry: &Entry, object: &Owned) -> bool {
     entry.current.iter().chain(&entry.deposed).any(|owned| owned.id == object.id)
 }
 

@@ -46,7 +46,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         parent: Option<&Address>,
     ) -> Result<Option<Rollout>, StepError> {
         let Some((of, run)) = self.rolled_out_parent(job, parent)? else { return Ok(None) };
-        let before = self.runs(&of, run).await?;
+        let before = self.list_runs(&of, run).await?;
         let known = Some(before.into_iter().map(|record| record.id).collect());
         Ok(Some(Rollout { of, run, known }))
     }
@@ -63,7 +63,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             return Ok(None);
         };
         let kind = self.kind(&name)?;
-        let target = Target::of(kind, &owned);
+        let target = Target::from_owned(kind, &owned);
         Ok(kind.rollout.map(|run| (Whose { address: address.clone(), kind, target }, run)))
     }
 
@@ -117,7 +117,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             return Ok(None);
         }
         let of = Whose { address: job.address.clone(), kind: job.kind, target: target.clone() };
-        let before = self.runs(&of, run).await?;
+        let before = self.list_runs(&of, run).await?;
         let known = before.into_iter().map(|record| record.id).collect();
         if !entry.unfinished {
             let entry = Entry { current: None, deposed: Vec::new(), unfinished: true, ..entry };
@@ -143,7 +143,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let (run, begun) = (rollout.run, self.clock().elapsed());
         let mut told = None;
         loop {
-            let records = self.runs(&rollout.of, run).await?;
+            let records = self.list_runs(&rollout.of, run).await?;
             let now = self.clock().elapsed();
             let is_new =
                 |record: &&Running| rollout.known.as_ref().is_none_or(|known| !known.contains(&record.id));
@@ -164,16 +164,18 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 None => {}
                 Some(record) if run.done.contains(&record.status.as_str()) => return Ok(()),
                 Some(record) if run.failed.contains(&record.status.as_str()) => {
-                    return Err(StepError::Unsettled(self.why(&rollout.of, run, record).await));
+                    return Err(StepError::Unsettled(
+                        self.describe_failed_run(&rollout.of, run, record).await,
+                    ));
                 }
                 Some(record) if now >= job.until => {
-                    let (what, id, status) = (one(run), &record.id, &record.status);
+                    let (what, id, status) = (record_noun(run), &record.id, &record.status);
                     let text = format!("{what} {id} is still {status}, and the time is up");
                     return Err(StepError::Unsettled(text));
                 }
                 Some(record) if told.as_ref() == Some(&record.status) => {}
                 Some(record) => {
-                    self.progress(job, format!("waiting, {} {}", one(run), record.status));
+                    self.emit_progress(job, format!("waiting, {} {}", record_noun(run), record.status));
                     told = Some(record.status.clone());
                 }
             }
@@ -182,7 +184,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     /// Says why an object did not come up: what its newest record of a roll-out tells.
-    pub(in crate::apply) async fn explained(
+    pub(in crate::apply) async fn explain_failure(
         &self,
         job: &Job<'_>,
         target: &Target,
@@ -191,18 +193,18 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let (StepError::Unsettled(text), Some(run)) = (&error, job.kind.rollout) else { return error };
         // What cannot be read explains nothing; the error stands.
         let of = Whose { address: job.address.clone(), kind: job.kind, target: target.clone() };
-        let Ok(records) = self.runs(&of, run).await else { return error };
+        let Ok(records) = self.list_runs(&of, run).await else { return error };
         match records.first().filter(|record| run.failed.contains(&record.status.as_str())) {
             Some(record) => {
-                let why = self.why(&of, run, record).await;
+                let why = self.describe_failed_run(&of, run, record).await;
                 StepError::Unsettled(format!("{text}; {why}"))
             }
             None => error,
         }
     }
 
-    async fn why(&self, of: &Whose, run: &Run, record: &Running) -> String {
-        let mut text = format!("{} {} is {}", one(run), record.id, record.status);
+    async fn describe_failed_run(&self, of: &Whose, run: &Run, record: &Running) -> String {
+        let mut text = format!("{} {} is {}", record_noun(run), record.id, record.status);
         if let Some(error) = &record.error {
             text = format!("{text}: {error}");
         } else {
@@ -215,24 +217,24 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         if let Some((feed, _)) = run.told_by {
             text = format!("{text}; `stead do {feed} {address}` shows what happened");
         }
-        match again(of.kind, run) {
+        match restart_action(of.kind, run) {
             Some(action) => format!("{text}, `stead do {action} {address}` tries the same again"),
             None => text,
         }
     }
 
-    async fn runs(&self, of: &Whose, run: &Run) -> Result<Vec<Running>, StepError> {
+    async fn list_runs(&self, of: &Whose, run: &Run) -> Result<Vec<Running>, StepError> {
         self.context.client.runs(of.kind, &of.target.key, run).await.map_err(read_failed)
     }
 }
 
 /// Returns what one record is called: `deployment`.
-fn one(run: &Run) -> &'static str {
+fn record_noun(run: &Run) -> &'static str {
     run.listed_by.strip_suffix('s').unwrap_or(run.listed_by)
 }
 
 /// Returns the action that begins another such record.
-fn again(kind: &Kind, run: &Run) -> Option<&'static str> {
+fn restart_action(kind: &Kind, run: &Run) -> Option<&'static str> {
     let begins = |action: &&Action| matches!(action.until, Until::Finished(other) if other == run);
     kind.actions.iter().find(begins).map(|action| action.name)
 }

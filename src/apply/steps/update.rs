@@ -8,7 +8,7 @@ use super::upload::begun_by;
 use super::verify_written::{Verified, Written};
 use super::wait::{TICK, at_rest, has_failed, is_in_use};
 use crate::apply::event::StepError;
-use crate::apply::request_encoding::{self, remembered, unsendable};
+use crate::apply::request_encoding::{self, ledger_entry, missing_value_error};
 use crate::apply::run_state::Session;
 use crate::apply::step::{Armed, Job, Scope, Target};
 use crate::cloud::error::Mutation;
@@ -60,13 +60,13 @@ impl Move {
     }
 
     /// Lets the call take another attribute along.
-    pub(in crate::apply) fn add(&mut self, attribute: &Attribute, ends: (Value, Value)) {
+    pub(in crate::apply) fn add_attribute(&mut self, attribute: &Attribute, ends: (Value, Value)) {
         self.attributes.insert(attribute.name.into(), ends);
     }
 
     /// Returns a live value with a secret wherever there was one, or is to be one, or somebody else may have
     /// one: nothing else tells that a text of the service's is secret.
-    fn veiled(&self, kind: &Kind, name: &Name, live: Option<&Value>) -> Value {
+    fn mark_live_secrets(&self, kind: &Kind, name: &Name, live: Option<&Value>) -> Value {
         let live = live.cloned().unwrap_or_default();
         let Some((before, target)) = self.attributes.get(name) else { return live };
         match kind.attribute(name) {
@@ -90,8 +90,8 @@ impl Move {
                 let Some((before, live)) = before.get(part).zip(live.get(part)) else { continue };
                 let lacks_text = matches!(value, Value::Secret(_)) && value.to_wire().is_none();
                 if lacks_text
-                    && request_encoding::alike(value, before, key)
-                    && request_encoding::alike(before, live, key)
+                    && request_encoding::is_equal_by_fingerprint(value, before, key)
+                    && request_encoding::is_equal_by_fingerprint(before, live, key)
                 {
                     *value = live.clone();
                 }
@@ -119,24 +119,24 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         job: &Job<'_>,
         change: &Change<'_>,
     ) -> Result<Name, StepError> {
-        if let Some(old) = change.object.and_then(|key| self.deposed(job.address, key)) {
+        if let Some(old) = change.object.and_then(|key| self.find_deposed(job.address, key)) {
             return self.let_go(job, &old, change).await;
         }
-        let Some(owned) = self.current(job.address) else {
+        let Some(owned) = self.current_object(job.address) else {
             return Err(StepError::Moved(format!("{} owns no object any more", job.address)));
         };
         if let Some(key) = change.object.filter(|key| key.id != owned.id) {
             let text = format!("{} owns {} now, not {}", job.address, owned.id, key.id);
             return Err(StepError::Moved(text));
         }
-        let target = Target::of(job.kind, &owned);
+        let target = Target::from_owned(job.kind, &owned);
         let values = self.evaluate_stored(job.address, change.desired).await?;
         let rollout = Box::pin(self.foresee_rollout(job, &target, change.calls)).await?;
         let mut object = None;
         let mut reached = Attributes::new();
         for planned in change.calls {
-            let step = self.evaluated(job, planned).await?;
-            object = match self.go(job, &target, &step, &values, &reached).await {
+            let step = self.evaluate_call(job, planned).await?;
+            object = match self.perform_call(job, &target, &step, &values, &reached).await {
                 Ok(object) => Some(object),
                 // The calls after it are made all the same: what was not kept is said in the end.
                 Err(StepError::NotKept(_)) => None,
@@ -146,12 +146,12 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         }
         let object = match object {
             Some(object) => object,
-            None => self.settle(job, &target, None).await?,
+            None => self.wait_until_ready(job, &target, None).await?,
         };
         // What was to bring it back did not.
         if job.kind.revival.is_some() && has_failed(job.kind, &object) {
             let text = format!("{} {} has failed", job.kind.name, target.key.id);
-            return Err(Box::pin(self.explained(job, &target, StepError::Unsettled(text))).await);
+            return Err(Box::pin(self.explain_failure(job, &target, StepError::Unsettled(text))).await);
         }
         match rollout {
             Some(rollout) if job.kind.rolls_out_parent => {
@@ -165,37 +165,37 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let written = Written { values: &values, unverified, sent: Some(sent) };
         let Verified { object, verification, failure } =
             Box::pin(self.verify(job, &target, &written, object)).await?;
-        let applied = self.sealed(job.kind, &values);
+        let applied = self.fingerprint_secrets(job.kind, &values);
         let parent = self.context.journal.ledger().entries.get(job.address).and_then(|e| e.parent.clone());
         let secret_lost = self.still_lacks_secret(job, &target).await?;
         let entry = Entry {
             secret_lost,
             verified: Some(verification),
-            ..remembered(job, parent.as_ref(), applied, change.remember, false)
+            ..ledger_entry(job, parent.as_ref(), applied, change.remember, false)
         };
         self.commit([Record::Applied { address: job.address.clone(), entry: Box::new(entry) }]).await?;
-        self.notice(job.address, object);
+        self.store_ready_object(job.address, object);
         failure.map_or(Ok(owned.id), Err)
     }
 
     /// Undoes the links of an older object, which stand in the way of its deletion.
     async fn let_go(&self, job: &Job<'_>, old: &Owned, change: &Change<'_>) -> Result<Name, StepError> {
-        let target = Target::of(job.kind, old);
+        let target = Target::from_owned(job.kind, old);
         let nothing = Attributes::new();
         for planned in change.calls {
-            let step = self.evaluated(job, planned).await?;
-            self.go(job, &target, &step, &nothing, &nothing).await?;
+            let step = self.evaluate_call(job, planned).await?;
+            self.perform_call(job, &target, &step, &nothing, &nothing).await?;
         }
         Ok(old.id.clone())
     }
 
     /// Returns the older object of an address that a key names.
-    fn deposed(&self, address: &Address, key: &ObjectKey) -> Option<Owned> {
+    fn find_deposed(&self, address: &Address, key: &ObjectKey) -> Option<Owned> {
         let ledger = self.context.journal.ledger();
         ledger.entries.get(address)?.deposed.iter().find(|owned| owned.id == key.id).cloned()
     }
 
-    async fn evaluated(&self, job: &Job<'_>, planned: &PlannedCall) -> Result<Move, StepError> {
+    async fn evaluate_call(&self, job: &Job<'_>, planned: &PlannedCall) -> Result<Move, StepError> {
         let call = job.kind.call(&planned.call).ok_or_else(|| {
             StepError::Failed(format!(
                 "this stead does not know the call {} of {}",
@@ -211,7 +211,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     /// Makes one call and sees to it that it has its effect. Returns the object after it.
-    pub(in crate::apply) async fn go(
+    pub(in crate::apply) async fn perform_call(
         &self,
         job: &Job<'_>,
         target: &Target,
@@ -225,10 +225,10 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let (mut open, mut broken): (Option<Intent>, _) = (None, None);
         for _ in 0..ATTEMPTS {
             let object = self.rested_before(job, target, step).await?;
-            match stand(job.kind, step, reached, &object, &key) {
-                Stand::There => return self.arrive(job, step, open, object).await,
+            match call_progress(job.kind, step, reached, &object, &key) {
+                Stand::There => return self.finish_call(job, step, open, object).await,
                 Stand::Elsewhere(name) => {
-                    return Err(self.moved(job.kind, open, step, (&name, &object)).await);
+                    return Err(self.report_conflict(job.kind, open, step, (&name, &object)).await);
                 }
                 Stand::Before => {}
             }
@@ -246,8 +246,9 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                     if let Some((run, id)) = run {
                         self.see_through(job, target, &armed.intent, (run, &id)).await?;
                     }
-                    let object = self.verified(job, target, step, answer.map(|object| *object)).await;
-                    return self.arrived(job, step, armed.intent, object).await;
+                    let object =
+                        self.wait_for_effect(job, target, step, answer.map(|object| *object)).await;
+                    return self.record_call_result(job, step, armed.intent, object).await;
                 }
                 Mutation::Refused(refusal) => {
                     self.close(&armed.intent, ClosedOutcome::Refused).await?;
@@ -257,17 +258,17 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 }
                 Mutation::NotSent(reason) => {
                     self.not_sent(&armed.intent).await?;
-                    self.progress(job, format!("{reason}; trying again"));
+                    self.emit_progress(job, format!("{reason}; trying again"));
                 }
                 Mutation::Unknown { reason, settled, answer } => {
-                    self.progress(job, format!("{reason}; looking whether the call had its effect"));
-                    self.outlast(settled).await;
+                    self.emit_progress(job, format!("{reason}; looking whether the call had its effect"));
+                    self.wait_until_visible(settled).await;
                     (open, broken) = (Some(armed.intent), answer);
                 }
             }
         }
         let text = format!("{} got no answer in {ATTEMPTS} attempts", step.call.name);
-        Err(StepError::unanswered(text, broken))
+        Err(StepError::from_unanswered(text, broken))
     }
 
     async fn intend_move(
@@ -280,7 +281,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let before: Attributes = step
             .attributes
             .keys()
-            .map(|name| (name.clone(), step.veiled(job.kind, name, object.attributes.get(name))))
+            .map(|name| (name.clone(), step.mark_live_secrets(job.kind, name, object.attributes.get(name))))
             .collect();
         let action = IntentAction::Update {
             id: target.key.id.clone(),
@@ -288,8 +289,8 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             before: request_encoding::sealed_all(job.kind, &before, &self.secret_key()),
             target: request_encoding::sealed_all(job.kind, &step.targets(), &self.secret_key()),
         };
-        self.stirs(job.address);
-        self.intend(job, Scope::of(target), action).await
+        self.mark_changing(job.address);
+        self.record_intent(job, Scope::from_target(target), action).await
     }
 
     async fn send_move(
@@ -300,22 +301,22 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         (step, to_send, values, object): (&Move, &Attributes, &Attributes, &Object),
     ) -> Result<(Mutation, Option<(&'static Run, Name)>), StepError> {
         let standing = |name: &str| values.get(name).or_else(|| object.attributes.get(name)).cloned();
-        let body =
-            request_encoding::call_body(job.kind, step.call, to_send, standing).map_err(unsendable)?;
+        let body = request_encoding::call_body(job.kind, step.call, to_send, standing)
+            .map_err(missing_value_error)?;
         let (call, project) = (step.call, target.project.as_ref());
         let Some(run) = begun_by(job.kind, call, to_send) else {
             let request = async |changes: Changes<'_, C, K, R>| {
-                changes.call(job.kind, call, &target.key, project, body).await
+                changes.send_call(job.kind, call, &target.key, project, body).await
             };
-            return Ok((self.send(job, armed, request).await?, None));
+            return Ok((self.send_mutation(job, armed, request).await?, None));
         };
         let begun = Cell::new(None);
         let request = async |changes: Changes<'_, C, K, R>| {
-            let (mutation, id) = changes.begin(job.kind, call, (&target.key, project), run, body).await;
+            let (mutation, id) = changes.begin_run(job.kind, call, (&target.key, project), run, body).await;
             begun.set(id);
             mutation
         };
-        let mutation = self.send(job, armed, request).await?;
+        let mutation = self.send_mutation(job, armed, request).await?;
         Ok((mutation, begun.take().map(|id| (run, id))))
     }
 
@@ -328,7 +329,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         intent: &Intent,
         run: (&'static Run, &str),
     ) -> Result<(), StepError> {
-        let ended = self.ended(job, target, run).await;
+        let ended = self.wait_until_finished(job, target, run).await;
         if let Err(StepError::Unsettled(_)) = &ended {
             self.close(intent, ClosedOutcome::Done).await?;
         }
@@ -336,7 +337,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     /// Reads until an accepted call shows its effect, within the bound of listing.
-    async fn verified(
+    async fn wait_for_effect(
         &self,
         job: &Job<'_>,
         target: &Target,
@@ -347,14 +348,14 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let shows_all =
             |object: &Object| step.attributes.keys().all(|name| object.attributes.contains_key(name));
         if let Some(object) = answer.filter(|object| at_rest(job.kind, object) && shows_all(object))
-            && stand(job.kind, step, &Attributes::new(), &object, &key) == Stand::There
+            && call_progress(job.kind, step, &Attributes::new(), &object, &key) == Stand::There
         {
             return Ok(object);
         }
         let mut patience = None;
         loop {
-            let object = self.rested(job, target).await?;
-            let unlike = match stand(job.kind, step, &Attributes::new(), &object, &key) {
+            let object = self.read_when_stable(job, target).await?;
+            let unlike = match call_progress(job.kind, step, &Attributes::new(), &object, &key) {
                 Stand::There => return Ok(object),
                 _ if !is_told(job.kind, step, &object) => return Ok(object),
                 Stand::Before => "what it was",
@@ -372,7 +373,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     /// The object is as it should be; what is open is closed.
-    async fn arrive(
+    async fn finish_call(
         &self,
         job: &Job<'_>,
         step: &Move,
@@ -380,12 +381,12 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         object: Object,
     ) -> Result<Object, StepError> {
         match open {
-            Some(intent) => self.arrived(job, step, intent, Ok(object)).await,
+            Some(intent) => self.record_call_result(job, step, intent, Ok(object)).await,
             None => Ok(object),
         }
     }
 
-    async fn arrived(
+    async fn record_call_result(
         &self,
         job: &Job<'_>,
         step: &Move,
@@ -394,14 +395,14 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ) -> Result<Object, StepError> {
         if let Err(StepError::Unsettled(_) | StepError::Moved(_) | StepError::NotKept(_)) | Ok(_) = &object
         {
-            self.commit(self.done(job, &intent, &step.targets())).await?;
+            self.commit(self.completed_call_records(job, &intent, &step.targets())).await?;
         }
         object
     }
 
     /// Returns the records of a call that had its effect. What the ledger remembers besides ids is the
     /// current object's: an older one, whose links are undone before it goes, changes none of it.
-    pub(in crate::apply) fn done(
+    pub(in crate::apply) fn completed_call_records(
         &self,
         job: &Job<'_>,
         intent: &Intent,
@@ -427,7 +428,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         self.presume_absent(intent, &format!("{}: {UNSEEN}", step.call.name)).await
     }
 
-    async fn moved(
+    async fn report_conflict(
         &self,
         kind: &Kind,
         open: Option<Intent>,
@@ -441,9 +442,11 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         }
         let key = self.secret_key();
         let shown = |value: &Value| {
-            kind.attribute(name).map(|attribute| request_encoding::seal(attribute, value, &key))
+            kind.attribute(name)
+                .map(|attribute| request_encoding::fingerprint_value(attribute, value, &key))
         };
-        let live = shown(&step.veiled(kind, name, object.attributes.get(name))).unwrap_or_default();
+        let live =
+            shown(&step.mark_live_secrets(kind, name, object.attributes.get(name))).unwrap_or_default();
         let before = step.attributes.get(name).and_then(|(before, _)| shown(before)).unwrap_or_default();
         let (before, live) = (before.to_string(), live.to_string());
         StepError::Moved(if before == live {
@@ -456,7 +459,11 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 }
 
 /// Returns a move that an intent recorded, for comparing only: its secrets have no text.
-pub(in crate::apply) fn recorded(call: &'static Call, before: &Attributes, target: &Attributes) -> Move {
+pub(in crate::apply) fn prepared_from_intent(
+    call: &'static Call,
+    before: &Attributes,
+    target: &Attributes,
+) -> Move {
     let before_of = |name: &Name| before.get(name).cloned().unwrap_or_default();
     let attributes =
         target.iter().map(|(name, target)| (name.clone(), (before_of(name), target.clone()))).collect();
@@ -464,7 +471,7 @@ pub(in crate::apply) fn recorded(call: &'static Call, before: &Attributes, targe
 }
 
 /// Compares an object with both ends of a move.
-pub(in crate::apply) fn stand(
+pub(in crate::apply) fn call_progress(
     kind: &Kind,
     step: &Move,
     reached: &Attributes,
@@ -473,10 +480,10 @@ pub(in crate::apply) fn stand(
 ) -> Stand {
     let mut all_there = is_told(kind, step, object);
     for (name, (before, target)) in &step.attributes {
-        let told = |attribute: &&Attribute| Reading::new(attribute, object).told().is_some();
+        let told = |attribute: &&Attribute| Reading::new(attribute, object).comparable_value().is_some();
         // What the service does not show is neither one end nor the other.
         let Some(attribute) = kind.attribute(name).filter(told) else { continue };
-        let live = step.veiled(kind, name, object.attributes.get(name));
+        let live = step.mark_live_secrets(kind, name, object.attributes.get(name));
         let is = |value: &Value| request_encoding::same_sealed(attribute, &live, value, key);
         // What brings an object back has nothing left to do when it is in use.
         if is(target) || (!attribute.is_writable() && is_in_use(kind, object)) {
@@ -494,7 +501,8 @@ pub(in crate::apply) fn stand(
 /// Tells whether an object shows any of what a move changes: its effect can be seen.
 fn is_told(kind: &Kind, step: &Move, object: &Object) -> bool {
     let told = |name: &Name| {
-        kind.attribute(name).is_some_and(|attribute| Reading::new(attribute, object).told().is_some())
+        kind.attribute(name)
+            .is_some_and(|attribute| Reading::new(attribute, object).comparable_value().is_some())
     };
     step.attributes.keys().any(told)
 }
@@ -545,8 +553,8 @@ mod tests {
             (vm, "stop", power("on"), power("off"), vec![power("off")], Stand::There),
         ] {
             let call = kind.call(call).unwrap();
-            let step = recorded(call, &attributes(&[before]), &attributes(&[target]));
-            let stands = stand(kind, &step, &Attributes::new(), &object(kind.name, &live), &KEY);
+            let step = prepared_from_intent(call, &attributes(&[before]), &attributes(&[target]));
+            let stands = call_progress(kind, &step, &Attributes::new(), &object(kind.name, &live), &KEY);
             assert_eq!(stands, wanted, "{} with {live:?}", call.name);
         }
     }
@@ -555,8 +563,8 @@ mod tests {
     fn what_an_earlier_call_of_the_step_reached_is_no_surprise() {
         let volume = REGISTRY.kind("volume").unwrap();
         let ends = |n: i64| attributes(&[("size", Value::Integer(n))]);
-        let step = recorded(volume.call("resize").unwrap(), &ends(5), &ends(9));
+        let step = prepared_from_intent(volume.call("resize").unwrap(), &ends(5), &ends(9));
         let live = object("volume", &[("size", Value::Integer(7))]);
-        assert_eq!(stand(volume, &step, &ends(7), &live, &KEY), Stand::Before);
+        assert_eq!(call_progress(volume, &step, &ends(7), &live, &KEY), Stand::Before);
     }
 }

@@ -54,7 +54,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         step: &Move,
     ) -> Result<(Attributes, Duration), StepError> {
         let (mut sent, mut until) = (step.targets(), job.until);
-        for delivery in deliveries(job.kind, step.call, &sent) {
+        for delivery in upload_deliveries(job.kind, step.call, &sent) {
             self.rested_before(job, target, step).await?;
             let begun = self.clock().elapsed();
             let key = self.upload(job, target, &delivery).await?;
@@ -76,11 +76,11 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         step: &Move,
     ) -> Result<Object, StepError> {
         if !self.is_first_source(job, step) {
-            return self.rested(job, target).await;
+            return self.read_when_stable(job, target).await;
         }
         match self.get(&target.key).await? {
             Some(object) if !is_leaving(job.kind, &object) => Ok(object),
-            _ => self.rested(job, target).await,
+            _ => self.read_when_stable(job, target).await,
         }
     }
 
@@ -88,7 +88,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     fn is_first_source(&self, job: &Job<'_>, step: &Move) -> bool {
         let unfinished =
             self.context.journal.ledger().entries.get(job.address).is_some_and(|entry| entry.unfinished);
-        unfinished && !deliveries(job.kind, step.call, &step.targets()).is_empty()
+        unfinished && !upload_deliveries(job.kind, step.call, &step.targets()).is_empty()
     }
 
     /// Waits until a new object can be used, beginning with how it was just read. One that has yet to get its source
@@ -106,24 +106,24 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         if !is_ended && values.iter().any(is_source) {
             return Ok(object);
         }
-        self.settle(job, target, Some(object)).await
+        self.wait_until_ready(job, target, Some(object)).await
     }
 
     async fn upload(&self, job: &Job<'_>, target: &Target, what: &Delivery) -> Result<Name, StepError> {
         // From here on it queues for its turn to upload, and no more before the limiter.
         if let Some(entrance) = job.entrance {
-            entrance.leave();
+            entrance.release_slot();
         }
         // One archive at a time is held.
         let _alone = self.uploads.lock().await;
-        let pieces = self.pack(job, what).await?;
+        let pieces = self.pack_directory(job, what).await?;
         let mut attempts = 1;
         loop {
-            let grant = self.granted(job, target, what.grant).await?;
-            match self.put(job, Upload::new(grant.url, pieces.clone())).await {
+            let grant = self.request_grant(job, target, what.grant).await?;
+            match self.send_archive(job, Upload::new(grant.url, pieces.clone())).await {
                 Ok(()) => return Ok(grant.key),
                 Err(UploadError::Passing(reason)) if attempts < ATTEMPTS => {
-                    self.progress(job, format!("the upload failed: {reason}; trying again"));
+                    self.emit_progress(job, format!("the upload failed: {reason}; trying again"));
                     self.clock().sleep(TICK).await;
                 }
                 Err(UploadError::Passing(reason)) => {
@@ -138,54 +138,55 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     /// Packs a directory, letting other steps go on in between.
-    async fn pack(&self, job: &Job<'_>, what: &Delivery) -> Result<Vec<Bytes>, StepError> {
+    async fn pack_directory(&self, job: &Job<'_>, what: &Delivery) -> Result<Vec<Bytes>, StepError> {
         let mut pieces = Vec::new();
         for piece in self.context.sources.pack(job.address, what.attribute.name, &what.digest) {
             pieces.push(piece.map_err(|error| match error {
                 Unpacked::Moved(text) => StepError::Moved(text),
                 Unpacked::Failed(text) => StepError::Failed(text),
             })?);
-            breathe().await;
+            yield_now().await;
         }
         pieces.retain(|piece| !piece.is_empty());
         Ok(pieces)
     }
 
     /// Asks for an address to upload to. Without an answer it is asked again: it changes nothing.
-    async fn granted(
+    async fn request_grant(
         &self,
         job: &Job<'_>,
         target: &Target,
         grant: &'static Call,
     ) -> Result<Grant, StepError> {
-        let gate = |_| self.standing().map_err(|error| error.to_string());
+        let gate = |_| self.check_may_send().map_err(|error| error.to_string());
         let mut attempts = 1;
         loop {
-            self.standing()?;
+            self.check_may_send()?;
             let changes = self.context.client.changes(&gate);
-            let (reason, answer) = match changes.grant(grant, &target.key, target.project.as_ref()).await {
-                Ok(granted) => return Ok(granted),
-                // It is still being made, and takes a source only then.
-                Err(Mutation::Refused(refusal)) if refusal.status == 409 && attempts == 1 => {
-                    self.rested(job, target).await?;
-                    (refusal.to_string(), Some(refusal))
-                }
-                Err(Mutation::Refused(refusal)) => return Err(StepError::Refused(refusal)),
-                Err(Mutation::NotSent(reason)) => (reason, None),
-                Err(Mutation::Unknown { reason, answer, .. }) => (reason, answer),
-                Err(Mutation::Done(..)) => ("no address to upload to was signed".to_owned(), None),
-            };
+            let (reason, answer) =
+                match changes.request_grant(grant, &target.key, target.project.as_ref()).await {
+                    Ok(granted) => return Ok(granted),
+                    // It is still being made, and takes a source only then.
+                    Err(Mutation::Refused(refusal)) if refusal.status == 409 && attempts == 1 => {
+                        self.read_when_stable(job, target).await?;
+                        (refusal.to_string(), Some(refusal))
+                    }
+                    Err(Mutation::Refused(refusal)) => return Err(StepError::Refused(refusal)),
+                    Err(Mutation::NotSent(reason)) => (reason, None),
+                    Err(Mutation::Unknown { reason, answer, .. }) => (reason, answer),
+                    Err(Mutation::Done(..)) => ("no address to upload to was signed".to_owned(), None),
+                };
             if attempts == ATTEMPTS {
-                return Err(StepError::unanswered(reason, answer));
+                return Err(StepError::from_unanswered(reason, answer));
             }
             attempts += 1;
-            self.progress(job, format!("{reason}; trying again"));
+            self.emit_progress(job, format!("{reason}; trying again"));
             self.clock().sleep(TICK).await;
         }
     }
 
     /// Sends the bytes, and tells every second how many have left.
-    async fn put(&self, job: &Job<'_>, upload: Upload) -> Result<(), UploadError> {
+    async fn send_archive(&self, job: &Job<'_>, upload: Upload) -> Result<(), UploadError> {
         let whole = upload.length();
         let mut going = pin!(self.context.client.upload(&upload));
         loop {
@@ -193,7 +194,10 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 Either::Left((ended, _)) => return ended,
                 Either::Right(((), still)) => {
                     let sent = upload.sent.load(Ordering::Relaxed);
-                    self.progress(job, format!("uploading, {} of {}", size(sent), size(whole)));
+                    self.emit_progress(
+                        job,
+                        format!("uploading, {} of {}", format_size(sent), format_size(whole)),
+                    );
                     going = still;
                 }
             }
@@ -204,7 +208,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ///
     /// # Errors
     /// When it ended badly, or did not end in time.
-    pub(in crate::apply) async fn ended(
+    pub(in crate::apply) async fn wait_until_finished(
         &self,
         job: &Job<'_>,
         target: &Target,
@@ -234,7 +238,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                     return Err(StepError::Unsettled(text));
                 }
                 Some(status) if last.as_deref() == Some(status) => {}
-                Some(status) => self.progress(job, format!("waiting, deployment {status}")),
+                Some(status) => self.emit_progress(job, format!("waiting, deployment {status}")),
             }
             last = status;
             self.clock().sleep((now.saturating_sub(begun) / 4).clamp(TICK, RARELY)).await;
@@ -258,7 +262,7 @@ fn is_upload(attribute: Option<&Attribute>) -> bool {
     })
 }
 
-fn deliveries(kind: &'static Kind, call: &Call, targets: &Attributes) -> Vec<Delivery> {
+fn upload_deliveries(kind: &'static Kind, call: &Call, targets: &Attributes) -> Vec<Delivery> {
     let delivery = |(name, value): (&Name, &Value)| {
         let (attribute, Value::Text(digest)) = (kind.attribute(name)?, value) else { return None };
         match attribute.change {
@@ -272,7 +276,7 @@ fn deliveries(kind: &'static Kind, call: &Call, targets: &Attributes) -> Vec<Del
 }
 
 /// Lets everyone else have a turn.
-async fn breathe() {
+async fn yield_now() {
     let mut had = false;
     poll_fn(|context| {
         if std::mem::replace(&mut had, true) {
@@ -285,7 +289,7 @@ async fn breathe() {
 }
 
 /// Returns a number of bytes as people read it.
-fn size(bytes: u64) -> String {
+fn format_size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),
         1_000..1_000_000 => format!("{} kB", bytes / 1_000),
@@ -302,7 +306,7 @@ mod tests {
         let table =
             [(0, "0 B"), (999, "999 B"), (1_000, "1 kB"), (999_999, "999 kB"), (12_345_678, "12.3 MB")];
         for (bytes, text) in table {
-            assert_eq!(size(bytes), text);
+            assert_eq!(format_size(bytes), text);
         }
     }
 }

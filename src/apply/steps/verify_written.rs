@@ -84,12 +84,14 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             let (seen, comparison) =
                 self.compare_in_time(job, target, written, (object, written_at)).await?;
             object = seen;
-            let is_open = |one: &&NotKept| known.get(&one.path) != Some(&self.recorded(one));
+            let is_open = |one: &&NotKept| known.get(&one.path) != Some(&self.recorded_value(one));
             let open: Vec<&NotKept> = comparison.not_kept.iter().filter(is_open).collect();
-            let moves = if passes == 0 { Vec::new() } else { moves(&open, written.values, &object) };
+            let moves =
+                if passes == 0 { Vec::new() } else { correcting_calls(&open, written.values, &object) };
             if moves.is_empty() {
-                let failure = failure(&open, refused.as_ref());
-                let shown = comparison.not_kept.iter().map(|one| (one.path.clone(), self.recorded(one)));
+                let failure = not_kept_error(&open, refused.as_ref());
+                let shown =
+                    comparison.not_kept.iter().map(|one| (one.path.clone(), self.recorded_value(one)));
                 let not_kept = shown.collect();
                 let mut verification = Verification { not_kept, not_shown: comparison.not_shown };
                 self.take_over_unconfirmed(job, written, &object, &mut verification);
@@ -101,7 +103,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             let rollout = Box::pin(self.foresee_own_rollout(job, target, targets.iter())).await?;
             for step in &moves {
                 written_at = self.clock().elapsed();
-                match self.go(job, target, step, written.values, &Attributes::new()).await {
+                match self.perform_call(job, target, step, written.values, &Attributes::new()).await {
                     // Said of the attribute in the end.
                     Ok(_) | Err(StepError::NotKept(_)) => {}
                     // The service has the value already, or does not take it: what it shows is recorded.
@@ -113,10 +115,10 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
                 }
                 sent.extend(step.targets().into_keys());
             }
-            object = self.rested(job, target).await?;
+            object = self.read_when_stable(job, target).await?;
             if let Some(rollout) = rollout {
                 Box::pin(self.roll_out(job, &object, &rollout)).await?;
-                object = self.rested(job, target).await?;
+                object = self.read_when_stable(job, target).await?;
             }
         }
     }
@@ -132,13 +134,13 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let later = job.kind.attributes.iter().filter(|a| !a.at_creation && a.is_writable());
         for attribute in later {
             let Some(wanted) = values.get(attribute.name) else { continue };
-            let is_told = Reading::new(attribute, &object).told().is_some();
-            if is_told || request_encoding::same(attribute, wanted, &Value::Null) {
+            let is_told = Reading::new(attribute, &object).comparable_value().is_some();
+            if is_told || request_encoding::is_equivalent(attribute, wanted, &Value::Null) {
                 continue;
             }
             for (call, before, after) in request_encoding::calls_between(attribute, &Value::Null, wanted) {
                 let step = Move::new(call, attribute, (before, after));
-                object = self.go(job, target, &step, values, &Attributes::new()).await?;
+                object = self.perform_call(job, target, &step, values, &Attributes::new()).await?;
             }
         }
         Ok(object)
@@ -155,18 +157,18 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     ) -> Result<(Object, Comparison), StepError> {
         let key = self.secret_key();
         let compared =
-            |object: &Object| compare(job.kind, (written.values, written.unverified), object, &key);
+            |object: &Object| compare_written(job.kind, (written.values, written.unverified), object, &key);
         let mut comparison = compared(&object);
         let is_partial = !comparison.not_kept.is_empty() || !comparison.not_shown.is_empty();
         if !object.detailed && is_partial && job.kind.api.read.is_some() {
-            object = self.rested(job, target).await?;
+            object = self.read_when_stable(job, target).await?;
             comparison = compared(&object);
         }
         while !comparison.not_kept.is_empty()
             && self.clock().elapsed() < written_at + self.context.bounds.listing
         {
             self.clock().sleep(TICK).await;
-            object = self.rested(job, target).await?;
+            object = self.read_when_stable(job, target).await?;
             comparison = compared(&object);
         }
         Ok((object, comparison))
@@ -188,7 +190,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         for name in written.unverified {
             let attribute = job.kind.attribute(name).filter(|a| a.is_writable() && a.is_readable());
             let Some((attribute, sent)) = attribute.zip(written.values.get(name)) else { continue };
-            let told = Reading::new(attribute, object).told();
+            let told = Reading::new(attribute, object).comparable_value();
             let shown = told.map(|live| attribute.hidden([Some(sent), None], live));
             let is_shown =
                 |shown: Value| request_encoding::same_sealed(attribute, sent, &shown, &self.secret_key());
@@ -205,7 +207,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let (Some(entry), Some(sent)) = (ledger.entries.get(job.address), &written.sent) else {
             return Attributes::new();
         };
-        let applied = self.sealed(job.kind, written.values);
+        let applied = self.fingerprint_secrets(job.kind, written.values);
         let mut known = Attributes::new();
         for (name, value) in applied.iter().filter(|(name, _)| !sent.contains(*name)) {
             let Some(before) = entry.applied.get(name) else { continue };
@@ -227,8 +229,8 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     /// Returns what the ledger records of a value that was not kept.
-    fn recorded(&self, one: &NotKept) -> Value {
-        request_encoding::seal(one.attribute, &one.shown, &self.secret_key())
+    fn recorded_value(&self, one: &NotKept) -> Value {
+        request_encoding::fingerprint_value(one.attribute, &one.shown, &self.secret_key())
     }
 }
 
@@ -238,7 +240,7 @@ fn is_resent(step: &Move, sent: &BTreeSet<Name>, refusal: &Refusal) -> bool {
 }
 
 /// Compares an object with the values that were written.
-fn compare(
+fn compare_written(
     kind: &Kind,
     (values, unverified): (&Attributes, &BTreeSet<Name>),
     object: &Object,
@@ -252,7 +254,7 @@ fn compare(
         {
             continue;
         }
-        let Some(live) = Reading::new(attribute, object).told() else {
+        let Some(live) = Reading::new(attribute, object).comparable_value() else {
             found.not_shown.insert(name.clone());
             continue;
         };
@@ -262,10 +264,11 @@ fn compare(
                 for (part, sent) in parts {
                     let told = part_type(ty, part).zip(told_part(ty, &shown, part));
                     let Some((ty, live)) = told else { continue };
-                    let form =
-                        |value: &Value| meaning::meaning(ty, &request_encoding::seal_parts(value, key));
-                    if !meaning::same(ty, sent, live)
-                        && !request_encoding::alike(&form(sent), &form(live), key)
+                    let form = |value: &Value| {
+                        meaning::to_comparable(ty, &request_encoding::seal_parts(value, key))
+                    };
+                    if !meaning::are_equivalent(ty, sent, live)
+                        && !request_encoding::is_equal_by_fingerprint(&form(sent), &form(live), key)
                     {
                         let path = smol_str::format_smolstr!("{name}.{part}");
                         found.not_kept.push(NotKept {
@@ -291,13 +294,13 @@ fn is_moved_by_service(attribute: &Attribute, object: &Object) -> bool {
 }
 
 /// Returns the calls that set what differs; attributes with the same call travel together.
-fn moves(open: &[&NotKept], values: &Attributes, object: &Object) -> Vec<Move> {
+fn correcting_calls(open: &[&NotKept], values: &Attributes, object: &Object) -> Vec<Move> {
     let mut moves: Vec<Move> = Vec::new();
     let mut seen = BTreeSet::new();
     for attribute in open.iter().map(|one| one.attribute) {
         let wanted = values.get(attribute.name).filter(|_| seen.insert(attribute.name));
         let Some(wanted) = wanted else { continue };
-        let live = Reading::new(attribute, object).told().unwrap_or_default();
+        let live = Reading::new(attribute, object).comparable_value().unwrap_or_default();
         if attribute.grow_only && wanted.as_decimal() < live.as_decimal() {
             continue;
         }
@@ -305,7 +308,7 @@ fn moves(open: &[&NotKept], values: &Attributes, object: &Object) -> Vec<Move> {
         for (call, before, after) in request_encoding::calls_between(attribute, &live, &wanted) {
             let travels = matches!(attribute.change, OnChange::Patch { .. });
             match moves.iter_mut().find(|step| travels && step.call.name == call.name) {
-                Some(step) => step.add(attribute, (before, after)),
+                Some(step) => step.add_attribute(attribute, (before, after)),
                 None => moves.push(Move::new(call, attribute, (before, after))),
             }
         }
@@ -326,7 +329,7 @@ fn with_other_keys(attribute: &Attribute, wanted: &Value, live: &Value) -> Value
 }
 
 /// Says which values the service did not keep.
-fn failure(open: &[&NotKept], refused: Option<&Refusal>) -> Option<StepError> {
+fn not_kept_error(open: &[&NotKept], refused: Option<&Refusal>) -> Option<StepError> {
     let said = open.iter().map(|one| {
         let NotKept { path, sent, shown, attribute } = one;
         let shown_text = meaning::in_words(shown);

@@ -28,7 +28,7 @@ enum Rest {
     Moving,
 }
 
-fn rest(kind: &Kind, object: &Object) -> Rest {
+fn object_readiness(kind: &Kind, object: &Object) -> Rest {
     let Some(ready) = kind.api.ready else { return Rest::Settled };
     let Some(status) = object.status(ready.attribute) else { return Rest::Settled };
     let among = |statuses: &[&str]| statuses.contains(&status);
@@ -46,12 +46,12 @@ fn rest(kind: &Kind, object: &Object) -> Rest {
 /// Tells whether an object is in no transition, and shows its status.
 pub(in crate::apply) fn at_rest(kind: &Kind, object: &Object) -> bool {
     let shown = kind.api.ready.is_none_or(|ready| object.status(ready.attribute).is_some());
-    shown && rest(kind, object) == Rest::Settled
+    shown && object_readiness(kind, object) == Rest::Settled
 }
 
 /// Tells whether an object will not settle by itself.
 pub(in crate::apply) fn has_failed(kind: &Kind, object: &Object) -> bool {
-    rest(kind, object) == Rest::Failed
+    object_readiness(kind, object) == Rest::Failed
 }
 
 /// Tells whether an object is in use.
@@ -63,13 +63,13 @@ pub(in crate::apply) fn is_in_use(kind: &Kind, object: &Object) -> bool {
 
 /// Tells whether an object is on its way out.
 pub(in crate::apply) fn is_leaving(kind: &Kind, object: &Object) -> bool {
-    rest(kind, object) == Rest::Leaving
+    object_readiness(kind, object) == Rest::Leaving
 }
 
 impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// Waits until an object can be used, beginning with how it was just read. Returns what a list
     /// shows of it, or more.
-    pub(in crate::apply) async fn settle(
+    pub(in crate::apply) async fn wait_until_ready(
         &self,
         job: &Job<'_>,
         target: &Target,
@@ -79,15 +79,15 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             Some(object) if at_rest(job.kind, &object) => return Ok(object),
             known => known,
         };
-        let on_status = |status: &str| self.progress(job, format!("waiting, {status}"));
-        let (key, project, within) = (&target.key, target.project.as_ref(), self.patience(job));
+        let on_status = |status: &str| self.emit_progress(job, format!("waiting, {status}"));
+        let (key, project, within) = (&target.key, target.project.as_ref(), self.wait_limit(job));
         let client = self.context.client;
         let settled = client.settled_as_listed((job.kind, key), project, within, known, &on_status).await;
-        settled.map_err(|error| unsettled(job, target, error))
+        settled.map_err(|error| wait_error(job, target, error))
     }
 
     /// Reads an object whole once it is in no transition; one that failed is at rest, too.
-    pub(in crate::apply) async fn rested(
+    pub(in crate::apply) async fn read_when_stable(
         &self,
         job: &Job<'_>,
         target: &Target,
@@ -96,25 +96,30 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let Some(object) = self.get(&target.key).await? else {
             return Err(StepError::Moved(format!("{} is gone", name())));
         };
-        match rest(job.kind, &object) {
+        match object_readiness(job.kind, &object) {
             Rest::Settled | Rest::Failed => Ok(object),
             Rest::Leaving => Err(StepError::Moved(format!("{} is being deleted", name()))),
             Rest::Moving => {
-                let on_status = |status: &str| self.progress(job, format!("waiting, {status}"));
-                let (key, project, within) = (&target.key, target.project.as_ref(), self.patience(job));
-                let settled = self.context.client.settled(job.kind, key, project, within, &on_status).await;
-                settled.map_err(|error| unsettled(job, target, error))
+                let on_status = |status: &str| self.emit_progress(job, format!("waiting, {status}"));
+                let (key, project, within) = (&target.key, target.project.as_ref(), self.wait_limit(job));
+                let settled =
+                    self.context.client.wait_until_ready(job.kind, key, project, within, &on_status).await;
+                settled.map_err(|error| wait_error(job, target, error))
             }
         }
     }
 
     /// Waits until nothing answers to an id any more and no list shows it: both, because a wrong
     /// project or a lost permission looks like a 404, and lists lag.
-    pub(in crate::apply) async fn gone(&self, job: &Job<'_>, target: &Target) -> Result<(), StepError> {
-        let on_status = |status: &str| self.progress(job, format!("waiting, {status}"));
-        let (key, project, within) = (&target.key, target.project.as_ref(), self.patience(job));
-        let gone = self.context.client.gone(job.kind, key, project, within, &on_status).await;
-        gone.map_err(|error| unsettled(job, target, error))
+    pub(in crate::apply) async fn wait_until_gone(
+        &self,
+        job: &Job<'_>,
+        target: &Target,
+    ) -> Result<(), StepError> {
+        let on_status = |status: &str| self.emit_progress(job, format!("waiting, {status}"));
+        let (key, project, within) = (&target.key, target.project.as_ref(), self.wait_limit(job));
+        let gone = self.context.client.wait_until_gone(job.kind, key, project, within, &on_status).await;
+        gone.map_err(|error| wait_error(job, target, error))
     }
 
     /// Waits for what a step refers to, as far as this run has not seen it at rest; tells whether there
@@ -129,8 +134,8 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             };
             let need = Job { kind: self.kind(&name)?, ..*job };
             if need.kind.api.ready.is_some() {
-                self.progress(job, format!("waiting for {address}"));
-                self.settle(&need, &Target::of(need.kind, &owned), None).await?;
+                self.emit_progress(job, format!("waiting for {address}"));
+                self.wait_until_ready(&need, &Target::from_owned(need.kind, &owned), None).await?;
                 self.is_at_rest(address);
                 waited = true;
             }
@@ -138,12 +143,12 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         Ok(waited)
     }
 
-    fn patience(&self, job: &Job<'_>) -> Duration {
+    fn wait_limit(&self, job: &Job<'_>) -> Duration {
         job.until.saturating_sub(self.clock().elapsed())
     }
 }
 
-fn unsettled(job: &Job<'_>, target: &Target, error: Unsettled) -> StepError {
+fn wait_error(job: &Job<'_>, target: &Target, error: Unsettled) -> StepError {
     let text = format!("{} {}: {error}", job.kind.name, target.key.id);
     match error {
         Unsettled::Failed { .. } | Unsettled::TimedOut { .. } | Unsettled::Unproven { .. } => {

@@ -50,30 +50,35 @@ impl Connection {
     /// # Errors
     /// When it is no kubeconfig, or has a field that does more than connect. The error quotes no value.
     pub(in crate::cli) fn parse(text: &str) -> Result<Self, String> {
-        let config = document(text).map_err(|()| "the service's kubeconfig is no YAML map".to_owned())?;
-        only(&config, DOCUMENT, "the document")?;
+        let config =
+            parse_kubeconfig(text).map_err(|()| "the service's kubeconfig is no YAML map".to_owned())?;
+        reject_unknown_fields(&config, DOCUMENT, "the document")?;
         if !matches!(config.get("preferences"), None | Some(Value::Null))
             && config.get("preferences").and_then(Value::as_mapping).is_none_or(|map| !map.is_empty())
         {
             return Err("it sets `preferences`".to_owned());
         }
-        let contexts = entries(&config, CONTEXTS)?;
+        let contexts = config_entries(&config, CONTEXTS)?;
         let context = match (config.get("current-context").and_then(Value::as_str), &*contexts) {
-            (Some(name), _) if !name.is_empty() => named(&config, CONTEXTS, name)?,
-            (_, [only]) => body(only, CONTEXTS)?,
+            (Some(name), _) if !name.is_empty() => find_named_entry(&config, CONTEXTS, name)?,
+            (_, [only]) => entry_body(only, CONTEXTS)?,
             _ => return Err("it does not say which of its contexts is meant".to_owned()),
         };
-        only(&context, &[word(CLUSTERS), word(USERS), NAMESPACE], "the context")?;
+        reject_unknown_fields(
+            &context,
+            &[entry_keyword(CLUSTERS), entry_keyword(USERS), NAMESPACE],
+            "the context",
+        )?;
         let of = |field: &str| {
             context
                 .get(field)
                 .and_then(Value::as_str)
                 .ok_or_else(|| format!("its context names no {field}"))
         };
-        let cluster = named(&config, CLUSTERS, of(word(CLUSTERS))?)?;
-        let user = named(&config, USERS, of(word(USERS))?)?;
-        only(&cluster, CLUSTER, "the cluster")?;
-        only(&user, USER, "the user")?;
+        let cluster = find_named_entry(&config, CLUSTERS, of(entry_keyword(CLUSTERS))?)?;
+        let user = find_named_entry(&config, USERS, of(entry_keyword(USERS))?)?;
+        reject_unknown_fields(&cluster, CLUSTER, "the cluster")?;
+        reject_unknown_fields(&user, USER, "the user")?;
         for (field, value) in cluster.iter().chain(&user).chain(&context) {
             check_text(field, value)?;
         }
@@ -89,7 +94,7 @@ impl Connection {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(in crate::cli) fn alone(&self, name: &str) -> Result<String, String> {
+    pub(in crate::cli) fn to_kubeconfig(&self, name: &str) -> Result<String, String> {
         let mut config = Mapping::new();
         config.insert("apiVersion".into(), "v1".into());
         config.insert("kind".into(), "Config".into());
@@ -97,7 +102,7 @@ impl Connection {
             config.insert(list.into(), Value::Sequence(vec![entry]));
         }
         config.insert("current-context".into(), name.into());
-        write(config)
+        to_yaml(config)
     }
 
     /// Returns a kubeconfig with this connection in it, in which everything of it has this name. The current
@@ -105,18 +110,23 @@ impl Connection {
     ///
     /// # Errors
     /// When the file that is there is no kubeconfig.
-    pub(in crate::cli) fn merged(&self, old: &str, name: &str, is_current: bool) -> Result<Merged, String> {
+    pub(in crate::cli) fn merge_into(
+        &self,
+        old: &str,
+        name: &str,
+        is_current: bool,
+    ) -> Result<Merged, String> {
         let mut config = if old.trim().is_empty() {
             let mut config = Mapping::new();
             config.insert("apiVersion".into(), "v1".into());
             config.insert("kind".into(), "Config".into());
             config
         } else {
-            document(old).map_err(|()| "the file that is there is no kubeconfig".to_owned())?
+            parse_kubeconfig(old).map_err(|()| "the file that is there is no kubeconfig".to_owned())?
         };
         let mut replaces = false;
         for (list, entry) in self.entries(name) {
-            let mut all = entries(&config, list)?;
+            let mut all = config_entries(&config, list)?;
             let is_named = |known: &Value| known.get("name").and_then(Value::as_str) == Some(name);
             replaces |= all.iter().any(|known| is_named(known) && *known != entry);
             all.retain(|known| !is_named(known));
@@ -126,20 +136,20 @@ impl Connection {
         if is_current {
             config.insert("current-context".into(), name.into());
         }
-        Ok(Merged { text: write(config)?, replaces })
+        Ok(Merged { text: to_yaml(config)?, replaces })
     }
 
     fn entries(&self, name: &str) -> [(&'static str, Value); 3] {
         let mut context = Mapping::new();
-        context.insert(word(CLUSTERS).into(), name.into());
-        context.insert(word(USERS).into(), name.into());
+        context.insert(entry_keyword(CLUSTERS).into(), name.into());
+        context.insert(entry_keyword(USERS).into(), name.into());
         if let Some(namespace) = &self.namespace {
             context.insert(NAMESPACE.into(), namespace.clone());
         }
         let entry = |list: &'static str, body: &Mapping| {
             let mut entry = Mapping::new();
             entry.insert("name".into(), name.into());
-            entry.insert(word(list).into(), Value::Mapping(body.clone()));
+            entry.insert(entry_keyword(list).into(), Value::Mapping(body.clone()));
             (list, Value::Mapping(entry))
         };
         [entry(CLUSTERS, &self.cluster), entry(USERS, &self.user), entry(CONTEXTS, &context)]
@@ -147,18 +157,18 @@ impl Connection {
 }
 
 /// Returns the word for what an entry of a list holds.
-fn word(list: &str) -> &str {
+fn entry_keyword(list: &str) -> &str {
     list.strip_suffix('s').unwrap_or(list)
 }
 
 /// Refuses fields that are not known to do nothing but connect.
-fn only(map: &Mapping, known: &[&str], what: &str) -> Result<(), String> {
+fn reject_unknown_fields(map: &Mapping, known: &[&str], what: &str) -> Result<(), String> {
     match map.keys().find(|key| !key.as_str().is_some_and(|key| known.contains(&key))) {
         None => Ok(()),
         Some(key) => {
             let key = key.as_str().unwrap_or("a key that is no text");
             let shown: String = key.chars().take(40).collect();
-            Err(format!("{what} sets `{}`, which could do more than connect", escape::line(&shown)))
+            Err(format!("{what} sets `{}`, which could do more than connect", escape::escape_line(&shown)))
         }
     }
 }
@@ -192,14 +202,14 @@ fn check_server(server: &str) -> Result<(), String> {
 }
 
 /// Reads a document. The parser's own words could quote what it read.
-fn document(text: &str) -> Result<Mapping, ()> {
+fn parse_kubeconfig(text: &str) -> Result<Mapping, ()> {
     match serde_yaml::from_str::<Value>(text) {
         Ok(Value::Mapping(map)) => Ok(map),
         Ok(_) | Err(_) => Err(()),
     }
 }
 
-fn entries(config: &Mapping, list: &str) -> Result<Vec<Value>, String> {
+fn config_entries(config: &Mapping, list: &str) -> Result<Vec<Value>, String> {
     match config.get(list) {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Sequence(entries)) => Ok(entries.clone()),
@@ -208,24 +218,24 @@ fn entries(config: &Mapping, list: &str) -> Result<Vec<Value>, String> {
 }
 
 /// Returns what the one entry of a name holds.
-fn named(config: &Mapping, list: &str, name: &str) -> Result<Mapping, String> {
-    let all = entries(config, list)?;
+fn find_named_entry(config: &Mapping, list: &str, name: &str) -> Result<Mapping, String> {
+    let all = config_entries(config, list)?;
     let mut found = all.iter().filter(|entry| entry.get("name").and_then(Value::as_str) == Some(name));
     match (found.next(), found.next()) {
-        (Some(entry), None) => body(entry, list),
-        _ => Err(format!("it has no {} of the name that is meant, or several", word(list))),
+        (Some(entry), None) => entry_body(entry, list),
+        _ => Err(format!("it has no {} of the name that is meant, or several", entry_keyword(list))),
     }
 }
 
-fn body(entry: &Value, list: &str) -> Result<Mapping, String> {
-    let word = word(list);
+fn entry_body(entry: &Value, list: &str) -> Result<Mapping, String> {
+    let word = entry_keyword(list);
     let map = entry.as_mapping().ok_or_else(|| format!("a {word} is no map"))?;
-    only(map, &["name", word], &format!("the entry of a {word}"))?;
+    reject_unknown_fields(map, &["name", word], &format!("the entry of a {word}"))?;
     let body = map.get(word).and_then(Value::as_mapping);
     body.cloned().ok_or_else(|| format!("a {word} is no map"))
 }
 
-fn write(config: Mapping) -> Result<String, String> {
+fn to_yaml(config: Mapping) -> Result<String, String> {
     serde_yaml::to_string(&Value::Mapping(config)).map_err(|_| "it cannot be written as YAML".to_owned())
 }
 
@@ -246,7 +256,7 @@ mod tests {
     fn a_connection_is_added_under_its_name_and_others_stay() {
         let new = Connection::parse(&sent()).unwrap();
         let old = "apiVersion: v1\nkind: Config\npreferences: {colors: true}\nclusters: [{name: home, cluster: {server: a}}]\nusers: []\ncontexts: null\ncurrent-context: home\n";
-        let merged = new.merged(old, "shop/prod/jobs", false).unwrap();
+        let merged = new.merge_into(old, "shop/prod/jobs", false).unwrap();
         assert!(!merged.replaces);
         insta::assert_snapshot!(merged.text, @"
         apiVersion: v1
@@ -272,13 +282,13 @@ mod tests {
             user: shop/prod/jobs
         current-context: home
         ");
-        let again = new.merged(&merged.text, "shop/prod/jobs", false).unwrap();
+        let again = new.merge_into(&merged.text, "shop/prod/jobs", false).unwrap();
         assert_eq!((again.text.as_str(), again.replaces), (merged.text.as_str(), false));
         let other = Connection::parse(&sent().replace("canary", "other")).unwrap();
-        assert!(other.merged(&merged.text, "shop/prod/jobs", false).unwrap().replaces);
-        assert!(new.merged(&merged.text, "n", true).unwrap().text.contains("current-context: n\n"));
-        assert!(!new.merged("", "n", false).unwrap().text.contains("current-context"));
-        let alone = new.alone("n").unwrap();
+        assert!(other.merge_into(&merged.text, "shop/prod/jobs", false).unwrap().replaces);
+        assert!(new.merge_into(&merged.text, "n", true).unwrap().text.contains("current-context: n\n"));
+        assert!(!new.merge_into("", "n", false).unwrap().text.contains("current-context"));
+        let alone = new.to_kubeconfig("n").unwrap();
         assert!(Connection::parse(&alone).is_ok_and(|again| again == new));
     }
 
@@ -321,7 +331,7 @@ mod tests {
     fn a_file_that_is_no_kubeconfig_is_left_alone_and_not_quoted() {
         let new = Connection::parse(&sent()).unwrap();
         for old in ["[1]", "canary: [", "clusters: {a: canary}"] {
-            let Err(error) = new.merged(old, "n", false) else { panic!("{old} passed") };
+            let Err(error) = new.merge_into(old, "n", false) else { panic!("{old} passed") };
             assert!(!error.contains("canary"), "{error}");
         }
     }

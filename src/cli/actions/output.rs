@@ -14,10 +14,10 @@ use crate::cli::command_context::Session;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
-use crate::cli::secrets::redaction::shielded;
+use crate::cli::secrets::redaction::redact_applied_and_live;
 use crate::cloud::http::decode;
 use crate::kinds::REGISTRY;
-use crate::model::diagnostic::nearest;
+use crate::model::diagnostic::nearest_name;
 use crate::model::schema::{Answer, Merge, Until};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
@@ -42,7 +42,11 @@ pub(in crate::cli) struct Answered<'a> {
 ///
 /// # Errors
 /// When it is so.
-pub(in crate::cli) fn check(session: &Session, deed: Deed, args: &Do) -> Result<(), Failure> {
+pub(in crate::cli) fn reject_unsafe_output(
+    session: &Session,
+    deed: Deed,
+    args: &Do,
+) -> Result<(), Failure> {
     if args.show && !session.ui.shows {
         return Err(Failure::new(
             Exit::Usage,
@@ -72,7 +76,7 @@ impl Answered<'_> {
             return record.clone();
         }
         let Some(answer) = self.answer else { return Json::Null };
-        decode::payload(answer, self.scene.order.endpoint.envelope).unwrap_or(answer).clone()
+        decode::find_payload(answer, self.scene.order.endpoint.envelope).unwrap_or(answer).clone()
     }
 
     /// Returns the answer as it may be shown.
@@ -98,33 +102,33 @@ impl Answered<'_> {
     ///
     /// # Errors
     /// When what is secret cannot be written where it was asked for, or could do harm there.
-    pub(in crate::cli) async fn tell(&self) -> Result<Exit, Failure> {
-        let connection = self.connection()?;
+    pub(in crate::cli) async fn write_output(&self) -> Result<Exit, Failure> {
+        let connection = self.read_connection()?;
         let written = self.hand_over(connection.as_ref()).await?;
         let (ui, view) = (&self.scene.session.ui, self.view());
         if ui.json {
-            ui.out(&documents::pretty(&self.document(&view)));
+            ui.write_result(&documents::to_pretty(&self.document(&view)));
         } else if ui.ndjson {
-            ui.out(&(documents::compact(&self.document(&view)) + "\n"));
+            ui.write_result(&(documents::to_compact(&self.document(&view)) + "\n"));
         } else if let (Some(path), false) = (&self.scene.args.field, written) {
-            ui.out(&(Self::field(&view, path)? + "\n"));
+            ui.write_result(&(Self::public_field(&view, path)? + "\n"));
         } else if self.scene.args.csv {
-            let text = view.csv();
-            ui.out(&if ui.shows { laid_out(&text) } else { text });
+            let text = view.to_csv();
+            ui.write_result(&if ui.shows { laid_out(&text) } else { text });
         } else if !written {
-            ui.out(&self.text(&view));
+            ui.write_result(&self.text(&view));
         }
-        self.hint(&view, written);
+        self.print_hints(&view, written);
         Ok(self.over.exit.unwrap_or(Exit::Done))
     }
 
     /// Reads the answer where it is a kubeconfig: one that does more than connect is handed to nobody.
-    fn connection(&self) -> Result<Option<Connection>, Failure> {
+    fn read_connection(&self) -> Result<Option<Connection>, Failure> {
         if !matches!(self.scene.deed.action.answer, Answer::Document { merge: Some(Merge::Kubeconfig), .. })
         {
             return Ok(None);
         }
-        Connection::parse(&self.plain()?).map(Some).map_err(|why| {
+        Connection::parse(&self.file_text()?).map(Some).map_err(|why| {
             Failure::new(Exit::Failed, format!("the service's kubeconfig is refused: {why}")).help(
                 "kubectl runs programs and reads files that a kubeconfig names. Nothing was written; ask the service's support.",
             )
@@ -139,23 +143,23 @@ impl Answered<'_> {
                 Failure::new(Exit::Usage, "there is no default file to merge into")
                     .help("Say it: --merge=FILE")
             })?;
-            return self.merge(connection, &path).await;
+            return self.merge_into_kubeconfig(connection, &path).await;
         }
         let text = || match connection {
-            Some(connection) => {
-                connection.alone(&self.context_name()).map_err(|why| Failure::new(Exit::Failed, why))
-            }
-            None => self.plain(),
+            Some(connection) => connection
+                .to_kubeconfig(&self.context_name())
+                .map_err(|why| Failure::new(Exit::Failed, why)),
+            None => self.file_text(),
         };
         let is_document = matches!(self.scene.deed.action.answer, Answer::Document { .. });
         match &args.to {
-            Some(path) if path != Path::new(STDOUT) => written(session, path, &text()?),
+            Some(path) if path != Path::new(STDOUT) => write_private_output(session, path, &text()?),
             Some(_) if !session.ui.json && !session.ui.ndjson => {
-                session.ui.out(&text()?);
+                session.ui.write_result(&text()?);
                 Ok(true)
             }
             None if is_document && args.show => {
-                session.ui.out(&laid_out(&text()?));
+                session.ui.write_result(&laid_out(&text()?));
                 Ok(true)
             }
             Some(_) | None => Ok(false),
@@ -163,26 +167,29 @@ impl Answered<'_> {
     }
 
     /// Puts a connection into a kubeconfig that may be there, and asks before it takes the place of another.
-    async fn merge(&self, connection: &Connection, path: &Path) -> Result<bool, Failure> {
+    async fn merge_into_kubeconfig(&self, connection: &Connection, path: &Path) -> Result<bool, Failure> {
         let (session, args, name) = (self.scene.session, self.scene.args, self.context_name());
         let left = |why: String| {
-            Failure::new(Exit::Failed, format!("{}: {why}", stack_files::shown(path)))
+            Failure::new(Exit::Failed, format!("{}: {why}", stack_files::display_path(path)))
                 .help("It was left as it is.")
         };
         let old = stack_files::read_optional(path)?;
         let is_new = old.is_none();
-        let new = connection.merged(&old.unwrap_or_default(), &name, args.use_context).map_err(left)?;
-        let question = format!("Replace {name} in {}?", stack_files::shown(path));
-        if new.replaces && !session.sure(args.yes, &question).await? {
+        let new = connection.merge_into(&old.unwrap_or_default(), &name, args.use_context).map_err(left)?;
+        let question = format!("Replace {name} in {}?", stack_files::display_path(path));
+        if new.replaces && !session.confirm_action(args.yes, &question).await? {
             return Ok(true);
         }
         if is_new {
-            written(session, path, &new.text)?;
+            write_private_output(session, path, &new.text)?;
         } else {
             stack_files::rewrite_private(path, new.text.as_bytes()).map_err(|error| {
                 left(error.to_string()).help("Name the file itself, not a link to it: --merge=FILE")
             })?;
-            session.ui.say(&format!("Written to {}, readable by you only.", stack_files::shown(path)));
+            session.ui.write_message(&format!(
+                "Written to {}, readable by you only.",
+                stack_files::display_path(path)
+            ));
         }
         if !args.use_context {
             session.ui.hint(&format!("Use it with: kubectl --context {name}"));
@@ -209,37 +216,37 @@ impl Answered<'_> {
 
     /// Returns what a file gets: the document, the one field that was asked for or that is secret, or the
     /// whole record as JSON.
-    fn plain(&self) -> Result<String, Failure> {
+    fn file_text(&self) -> Result<String, Failure> {
         let payload = self.payload();
         let hidden = View::new(self.scene.deed.action.answer, &payload, self.is_secret(), false);
-        let field = match (self.scene.deed.action.answer, &self.scene.args.field, hidden.hidden()) {
+        let field = match (self.scene.deed.action.answer, &self.scene.args.field, hidden.hidden_paths()) {
             (Answer::Document { field, .. }, ..) => Some(field.to_owned()),
             (_, Some(field), _) => Some(field.clone()),
             (_, None, [only]) => Some(only.clone()),
             _ => None,
         };
-        let Some(field) = field else { return Ok(documents::pretty(&payload)) };
-        match View::field(&payload, &field) {
+        let Some(field) = field else { return Ok(documents::to_pretty(&payload)) };
+        match View::text_field(&payload, &field) {
             Some(Json::String(text)) => Ok(format!("{}\n", text.trim_end_matches('\n'))),
             Some(other) if !other.is_null() => Ok(format!("{other}\n")),
             _ => Err(Failure::new(Exit::Failed, format!("the answer has no {field}"))),
         }
     }
 
-    fn field(view: &View, path: &str) -> Result<String, Failure> {
-        if view.hidden().iter().any(|hidden| hidden == path) {
+    fn public_field(view: &View, path: &str) -> Result<String, Failure> {
+        if view.hidden_paths().iter().any(|hidden| hidden == path) {
             return Err(Failure::new(Exit::Usage, format!("{path} is secret")).help(
                 "--show shows it on a terminal, --to FILE writes it to a file that only you can read.",
             ));
         }
-        match View::field(view.json(), path) {
+        match View::text_field(view.json(), path) {
             Some(Json::String(text)) => Ok(laid_out(text).trim_end().to_owned()),
-            Some(other) if !other.is_null() => Ok(documents::compact(other)),
+            Some(other) if !other.is_null() => Ok(documents::to_compact(other)),
             _ => {
                 let failure = Failure::new(Exit::Failed, format!("the answer has no {path}"));
                 let known: Vec<&str> =
                     view.json().as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
-                Err(match nearest(path, known.iter().copied()) {
+                Err(match nearest_name(path, known.iter().copied()) {
                     Some(near) => failure.help(format!("Did you mean {near}?")),
                     None => failure.help(format!("It has: {}", known.join(", "))),
                 })
@@ -254,25 +261,29 @@ impl Answered<'_> {
         }
         match (self.scene.deed.action.answer, &self.over.object) {
             (Answer::Nothing, object) => {
-                let status = object.as_ref().and_then(status).map(|status| format!(", {status}"));
-                let word = if self.scene.args.no_wait && self.scene.deed.waits() { "sent" } else { "done" };
+                let status = object.as_ref().and_then(object_status).map(|status| format!(", {status}"));
+                let word =
+                    if self.scene.args.no_wait && self.scene.deed.needs_wait() { "sent" } else { "done" };
                 let text = format!(
                     "{} {}: {word}{}\n",
                     self.scene.deed.action.name,
-                    self.scene.target.shown(),
+                    self.scene.target.display_name(),
                     status.unwrap_or_default()
                 );
                 laid_out(&self.scene.ground.client().redact(&text))
             }
             (Answer::Object, Some(object)) => {
                 let name = object.attributes.get("name").and_then(Value::as_text).unwrap_or_default();
-                let words =
-                    [&format!("{}:{}", object.kind, object.id), name, &status(object).unwrap_or_default()];
+                let words = [
+                    &format!("{}:{}", object.kind, object.id),
+                    name,
+                    &object_status(object).unwrap_or_default(),
+                ];
                 let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
                 laid_out(&format!(
                     "{} {}: {}\n",
                     self.scene.deed.action.name,
-                    self.scene.target.shown(),
+                    self.scene.target.display_name(),
                     self.scene.ground.client().redact(&words.join("  "))
                 ))
             }
@@ -285,7 +296,7 @@ impl Answered<'_> {
         let key = self.scene.target.key.as_ref();
         let answer = match self.scene.deed.action.answer {
             Answer::Nothing => Json::Null,
-            Answer::Object => object.map_or(Json::Null, |object| self.described(object)),
+            Answer::Object => object.map_or(Json::Null, |object| self.object_json(object)),
             Answer::Record(_)
             | Answer::Rows(_)
             | Answer::Feed { .. }
@@ -299,21 +310,21 @@ impl Answered<'_> {
             "address": self.scene.target.address,
             "kind": self.scene.target.kind.name,
             "id": key.map(|key| &key.id),
-            "waited": !self.scene.args.no_wait && self.scene.deed.waits(),
-            "status": object.and_then(status).map(|text| self.scene.ground.client().redact(&text)),
+            "waited": !self.scene.args.no_wait && self.scene.deed.needs_wait(),
+            "status": object.and_then(object_status).map(|text| self.scene.ground.client().redact(&text)),
             "run": self.over.record,
             "answer": answer,
-            "hidden": view.hidden(),
+            "hidden": view.hidden_paths(),
         })
     }
 
     /// Returns an object as programs see it: without attributes that hold a secret.
-    fn described(&self, object: &Object) -> Json {
+    fn object_json(&self, object: &Object) -> Json {
         let ledger = match self.scene.ground {
             Ground::Stack(stack) => Some(&stack.ledger),
             Ground::Bare(_) => None,
         };
-        let (_, live) = shielded(ledger, object);
+        let (_, live) = redact_applied_and_live(ledger, object);
         let attributes: serde_json::Map<String, Json> =
             live.iter().filter_map(|(name, value)| Some((name.to_string(), value.to_wire()?))).collect();
         let mut attributes = Json::Object(attributes);
@@ -322,35 +333,35 @@ impl Answered<'_> {
     }
 
     /// Says what else is worth knowing, to people.
-    fn hint(&self, view: &View, written: bool) {
+    fn print_hints(&self, view: &View, written: bool) {
         let ui = &self.scene.session.ui;
-        if !written && !view.hidden().is_empty() && !ui.json && !ui.ndjson {
+        if !written && !view.hidden_paths().is_empty() && !ui.json && !ui.ndjson {
             ui.hint(
                 "Secrets are hidden: --show shows them on a terminal, --to FILE writes them for you only.",
             );
         }
         if view.json().get("truncated") == Some(&Json::Bool(true)) {
-            ui.say("note: the service cut the result off; there are more rows.");
+            ui.write_message("note: the service cut the result off; there are more rows.");
         }
         if let (Until::Finished(run), Some(record)) = (self.scene.deed.action.until, &self.over.record)
-            && let Some(reason) = wait::reason(run, record)
+            && let Some(reason) = wait::run_failure_reason(run, record)
         {
-            ui.say(laid_out(&format!("It ended badly: {reason}")).trim_end());
+            ui.write_message(laid_out(&format!("It ended badly: {reason}")).trim_end());
         }
     }
 }
 
-fn written(session: &Session, path: &Path, text: &str) -> Result<bool, Failure> {
+fn write_private_output(session: &Session, path: &Path, text: &str) -> Result<bool, Failure> {
     stack_files::write_private(path, text.as_bytes()).map_err(|error| {
         Failure::new(Exit::Failed, format!("{error:#}"))
             .help("What was to be written is not lost if it can be read again; it was not shown.")
     })?;
-    let told = laid_out(&format!("Written to {}, readable by you only.", stack_files::shown(path)));
-    session.ui.say(told.trim_end());
+    let told = laid_out(&format!("Written to {}, readable by you only.", stack_files::display_path(path)));
+    session.ui.write_message(told.trim_end());
     Ok(true)
 }
 
-fn status(object: &Object) -> Option<String> {
+fn object_status(object: &Object) -> Option<String> {
     let ready = REGISTRY.kind(&object.kind)?.api.ready?;
     object.status(ready.attribute).map(str::to_owned)
 }

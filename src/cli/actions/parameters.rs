@@ -12,52 +12,52 @@ pub(in crate::cli) type Resolve<'a> = &'a dyn Fn(&'static str, &str) -> Result<N
 ///
 /// # Errors
 /// What is wrong with what was given.
-pub(in crate::cli) fn wire(
+pub(in crate::cli) fn wire_value(
     parameter: &Parameter,
     given: Option<&[String]>,
     resolve: Resolve<'_>,
 ) -> Result<Option<Json>, String> {
-    let fail = |reason: String| format!("{}: {reason}", spelled(parameter));
+    let fail = |reason: String| format!("{}: {reason}", parameter_syntax(parameter));
     if parameter.ty == Type::Boolean {
         return Ok(Some(Json::Bool(given.is_some() != parameter.inverted)));
     }
     let Some(given) = given.filter(|given| !given.is_empty()) else {
         return match parameter.need {
-            Need::Required => Err(format!("{} is missing", spelled(parameter))),
+            Need::Required => Err(format!("{} is missing", parameter_syntax(parameter))),
             Need::Optional => Ok(None),
             Need::Default(literal) => Ok(literal.value().to_wire()),
         };
     };
     let many = |of: &Type| -> Result<Json, String> {
-        given.iter().map(|text| one(of, text, resolve)).collect::<Result<_, _>>().map(Json::Array)
+        given.iter().map(|text| parse_value(of, text, resolve)).collect::<Result<_, _>>().map(Json::Array)
     };
     let value = match parameter.ty {
         Type::List(of) | Type::Set { of, .. } => many(of),
-        Type::Map(of) => map(of, given, resolve),
-        ref ty => given.last().map_or(Ok(Json::Null), |text| one(ty, text, resolve)),
+        Type::Map(of) => parse_map(of, given, resolve),
+        ref ty => given.last().map_or(Ok(Json::Null), |text| parse_value(ty, text, resolve)),
     };
     value.map(Some).map_err(fail)
 }
 
 /// Returns how a parameter is given, for messages.
-pub(in crate::cli) fn spelled(parameter: &Parameter) -> String {
+pub(in crate::cli) fn parameter_syntax(parameter: &Parameter) -> String {
     if parameter.positional { parameter.name.to_uppercase() } else { format!("--{}", parameter.name) }
 }
 
-fn map(of: &Type, given: &[String], resolve: Resolve<'_>) -> Result<Json, String> {
+fn parse_map(of: &Type, given: &[String], resolve: Resolve<'_>) -> Result<Json, String> {
     let entry = |text: &String| {
         let (name, value) = text.split_once('=').ok_or("it has the form NAME=VALUE")?;
-        Ok((name.to_owned(), one(of, value, resolve)?))
+        Ok((name.to_owned(), parse_value(of, value, resolve)?))
     };
     given.iter().map(entry).collect::<Result<Map<_, _>, String>>().map(Json::Object)
 }
 
-fn one(ty: &Type, text: &str, resolve: Resolve<'_>) -> Result<Json, String> {
+fn parse_value(ty: &Type, text: &str, resolve: Resolve<'_>) -> Result<Json, String> {
     match ty {
         Type::Boolean => text.parse().map(Json::Bool).map_err(|_| "it is true or false".to_owned()),
         Type::Integer { min, max, unit } => match text.parse::<i64>() {
             Ok(n) if (*min..=*max).contains(&n) => Ok(Json::from(n)),
-            _ => Err(bounds(*min, *max, unit)),
+            _ => Err(describe_range(*min, *max, unit)),
         },
         Type::Decimal => {
             let number = text.parse::<serde_json::Number>();
@@ -93,7 +93,7 @@ fn one(ty: &Type, text: &str, resolve: Resolve<'_>) -> Result<Json, String> {
     }
 }
 
-fn bounds(min: i64, max: i64, unit: &str) -> String {
+fn describe_range(min: i64, max: i64, unit: &str) -> String {
     let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
     match max {
         i64::MAX => format!("it is a whole number, at least {min}{unit}"),
@@ -116,7 +116,7 @@ mod tests {
             "gone" => Err(format!("there is no {kind}")),
             id => Ok(Name::new(id)),
         };
-        wire(&parameter, given.as_deref(), &resolve)
+        wire_value(&parameter, given.as_deref(), &resolve)
     }
 
     #[test]

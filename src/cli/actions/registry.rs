@@ -17,7 +17,7 @@ pub(in crate::cli) struct Deed {
 }
 
 /// Returns the actions of all kinds by name.
-pub(in crate::cli) fn all(registry: Registry) -> BTreeMap<&'static str, Vec<Deed>> {
+pub(in crate::cli) fn actions_by_name(registry: Registry) -> BTreeMap<&'static str, Vec<Deed>> {
     let mut found: BTreeMap<&'static str, Vec<Deed>> = BTreeMap::new();
     for kind in registry.kinds {
         for action in kind.actions {
@@ -44,7 +44,8 @@ impl Deed {
                     Parameter { need, ..parameter.summary(kind.summary) }
                 };
                 let kinds = from.iter().filter_map(|(kind, _)| registry.kind(kind));
-                let more = self.through(registry).into_iter().flat_map(|deed| deed.action.parameters);
+                let more =
+                    self.delegated_actions(registry).into_iter().flat_map(|deed| deed.action.parameters);
                 kinds.map(which).chain(more.copied()).collect()
             }
         };
@@ -54,12 +55,12 @@ impl Deed {
 
     /// Returns what it always does besides.
     pub(in crate::cli) fn effects(self, registry: Registry) -> BTreeSet<Effect> {
-        let through = self.through(registry).into_iter().flat_map(|deed| deed.action.effects);
+        let through = self.delegated_actions(registry).into_iter().flat_map(|deed| deed.action.effects);
         self.action.effects.iter().chain(through).copied().collect()
     }
 
     /// Returns the other kinds' actions that stand for this one.
-    pub(in crate::cli) fn through(self, registry: Registry) -> Vec<Deed> {
+    pub(in crate::cli) fn delegated_actions(self, registry: Registry) -> Vec<Deed> {
         let Request::Through { action, from } = self.action.request else { return Vec::new() };
         let kinds = from.iter().filter_map(|(kind, _)| registry.kind(kind));
         kinds.filter_map(|kind| Some(Deed { kind, action: kind.action(action)? })).collect()
@@ -78,7 +79,7 @@ impl Deed {
             Request::Send(endpoint) => Some(endpoint),
             Request::Call(call) => self.kind.call(call).map(|call| call.endpoint),
             Request::Make { kind, .. } => registry.kind(kind).map(|kind| kind.api.create),
-            Request::Through { .. } => self.through(registry).first()?.endpoint(registry),
+            Request::Through { .. } => self.delegated_actions(registry).first()?.endpoint(registry),
         }
     }
 
@@ -89,12 +90,12 @@ impl Deed {
     }
 
     /// Tells whether there is something to wait for after the answer.
-    pub(in crate::cli) fn waits(self) -> bool {
+    pub(in crate::cli) fn needs_wait(self) -> bool {
         self.action.until != Until::Answered
     }
 
     /// Returns the attribute that an apply manages and that it changes behind the configuration's back.
-    pub(in crate::cli) fn attribute(self) -> Option<&'static Attribute> {
+    pub(in crate::cli) fn managed_attribute(self) -> Option<&'static Attribute> {
         let is_this = |call: &Call| match self.action.request {
             Request::Call(name) => call.name == name,
             Request::Send(endpoint) => {
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn parameters_and_effects_come_from_the_tables() {
-        let all = all(REGISTRY);
+        let all = actions_by_name(REGISTRY);
         let deed = |name: &str, kind: &str| {
             *all[name].iter().find(|deed| deed.kind.name == kind).expect("an action")
         };
@@ -173,10 +174,10 @@ mod tests {
         assert!(!deed("start", "vm").can_disrupt(REGISTRY));
         assert!(deed("stop", "vm").can_disrupt(REGISTRY));
         assert!(deed("restore", "database").can_disrupt(REGISTRY), "with --in-place");
-        assert_eq!(deed("stop", "vm").attribute().map(|attribute| attribute.name), Some("power"));
+        assert_eq!(deed("stop", "vm").managed_attribute().map(|attribute| attribute.name), Some("power"));
         assert_eq!(names(deed("restore", "vm")), ["backup", "snapshot"]);
         assert!(deed("restore", "vm").effects(REGISTRY).contains(&Effect::GoesBack));
-        assert_eq!(deed("upgrade", "cluster").attribute().map(|a| a.name), Some("version"));
+        assert_eq!(deed("upgrade", "cluster").managed_attribute().map(|a| a.name), Some("version"));
         assert_eq!(names(deed("snapshot", "volume")), ["name"]);
         assert!(deed("connection", "database").is_secret(REGISTRY));
         assert!(!deed("backups", "database").is_secret(REGISTRY));
@@ -195,7 +196,7 @@ mod tests {
 
     #[test]
     fn every_action_has_somewhere_to_go() {
-        for deed in all(REGISTRY).values().flatten() {
+        for deed in actions_by_name(REGISTRY).values().flatten() {
             assert!(deed.endpoint(REGISTRY).is_some(), "{} {}", deed.kind.name, deed.action.name);
         }
     }

@@ -44,7 +44,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn put(&mut self, parameter: &Parameter, value: Json) {
+    fn add_parameter(&mut self, parameter: &Parameter, value: Json) {
         let text = || value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         match parameter.place {
             Place::Path => drop(self.path.insert(parameter.wire, text())),
@@ -58,7 +58,7 @@ impl Parts {
 ///
 /// # Errors
 /// When something that was given is wrong, or the object is not there.
-pub(in crate::cli) async fn order(
+pub(in crate::cli) async fn build_action_request(
     session: &Session,
     ground: &Ground,
     deed: Deed,
@@ -70,7 +70,7 @@ pub(in crate::cli) async fn order(
     let wrong = |text: String| {
         Failure::new(Exit::Usage, text).help(format!("stead do {} --help explains them.", deed.action.name))
     };
-    let through = through(deed, args)?;
+    let through = delegated_action(deed, args)?;
     let endpoint = through
         .map_or(deed, |(other, _)| other)
         .endpoint(REGISTRY)
@@ -80,9 +80,9 @@ pub(in crate::cli) async fn order(
     let mut effects = deed.effects(REGISTRY);
     for parameter in &parameters {
         let given = args.given.get(parameter.name).map(Vec::as_slice);
-        let value = parameters::wire(parameter, given, &resolve).map_err(wrong)?;
+        let value = parameters::wire_value(parameter, given, &resolve).map_err(wrong)?;
         if let Some(value) = value {
-            parts.put(parameter, value);
+            parts.add_parameter(parameter, value);
         }
         if given.is_some() {
             effects.extend(parameter.effects);
@@ -90,8 +90,8 @@ pub(in crate::cli) async fn order(
     }
     let mutates = endpoint.method.mutates()
         && (!deed.action.only_reads || !given_effects(&parameters, args).is_empty());
-    let live = live(ground, deed, target, mutates).await?;
-    let (id, answers) = subject(ground, deed, through, target, live.as_ref(), &mut parts).await?;
+    let live = read_live_object(ground, deed, target, mutates).await?;
+    let (id, answers) = resolve_path_id(ground, deed, through, target, live.as_ref(), &mut parts).await?;
     let parent = target.key.as_ref().and_then(|key| key.parent.as_deref());
     let path = fill_all(endpoint.path, |name| match name {
         "id" => id.as_deref(),
@@ -99,7 +99,8 @@ pub(in crate::cli) async fn order(
         name => parts.path.get(name).map(String::as_str),
     });
     let path = path.map_err(|error| wrong(error.to_string()))?;
-    let project = if mutates { project(session, ground, target, live.as_ref()).await? } else { None };
+    let project =
+        if mutates { request_project(session, ground, target, live.as_ref()).await? } else { None };
     let body = (!parts.body.is_empty() && endpoint.method.mutates()).then_some(Json::Object(parts.body));
     let ask = Ask { method: endpoint.method, path, query: parts.query, project, body };
     Ok(Order { ask, endpoint, mutates, effects, answers })
@@ -114,9 +115,9 @@ fn given_effects(parameters: &[Parameter], args: &Do) -> BTreeSet<Effect> {
 ///
 /// # Errors
 /// When not exactly one other object is named.
-fn through(deed: Deed, args: &Do) -> Result<Option<(Deed, &'static str)>, Failure> {
+fn delegated_action(deed: Deed, args: &Do) -> Result<Option<(Deed, &'static str)>, Failure> {
     let Request::Through { from, .. } = deed.action.request else { return Ok(None) };
-    let all = deed.through(REGISTRY);
+    let all = deed.delegated_actions(REGISTRY);
     let named: Vec<(Deed, &'static str)> = from
         .iter()
         .filter(|(kind, _)| args.given.contains_key(kind))
@@ -137,7 +138,7 @@ fn through(deed: Deed, args: &Do) -> Result<Option<(Deed, &'static str)>, Failur
 fn check_given(deed: Deed, parameters: &[Parameter], args: &Do) -> Result<(), Failure> {
     let known = |name: &&&'static str| parameters.iter().any(|parameter| parameter.name == **name);
     let Some(foreign) = args.given.keys().find(|name| !known(name)) else { return Ok(()) };
-    let flags: Vec<String> = parameters.iter().map(parameters::spelled).collect();
+    let flags: Vec<String> = parameters.iter().map(parameters::parameter_syntax).collect();
     let failure = Failure::new(
         Exit::Usage,
         format!("{} of a {} takes no --{foreign}", deed.action.name, deed.kind.name),
@@ -151,7 +152,7 @@ fn check_given(deed: Deed, parameters: &[Parameter], args: &Do) -> Result<(), Fa
 
 /// Reads the object as it is, where something about it must be known before the request: an object that
 /// no ledger knows, before it is changed.
-async fn live(
+async fn read_live_object(
     ground: &Ground,
     deed: Deed,
     target: &Target,
@@ -166,7 +167,7 @@ async fn live(
         Some(object) => Ok(Some(object)),
         None if target.address.is_some() => Err(Failure::new(
             Exit::Failed,
-            format!("the object of {}, {}, is gone", target.shown(), key.id),
+            format!("the object of {}, {}, is gone", target.display_name(), key.id),
         )
         .help("stead plan shows what an apply would do about it.")),
         None => Err(Failure::new(Exit::Failed, format!("there is no {} {}", key.kind, key.id))
@@ -176,7 +177,7 @@ async fn live(
 
 /// Returns the id that the path carries, and the kind of the object in the answer; adds what the request
 /// says by itself.
-async fn subject(
+async fn resolve_path_id(
     ground: &Ground,
     deed: Deed,
     through: Option<(Deed, &'static str)>,
@@ -190,7 +191,7 @@ async fn subject(
         Request::Send(_) => Ok((id, deed.kind)),
         Request::Call(call) => {
             let fixed = deed.kind.call(call).map_or(&[][..], |call| call.fixed);
-            parts.body.extend(fixed.iter().filter_map(wired));
+            parts.body.extend(fixed.iter().filter_map(wire_field));
             Ok((id, deed.kind))
         }
         Request::Make { kind, attribute } => {
@@ -212,7 +213,7 @@ async fn subject(
     }
 }
 
-fn wired((field, literal): &(&'static str, Literal)) -> Option<(String, Json)> {
+fn wire_field((field, literal): &(&'static str, Literal)) -> Option<(String, Json)> {
     Some(((*field).to_owned(), literal.value().to_wire()?))
 }
 
@@ -257,7 +258,7 @@ async fn check_link(
 
 /// Returns the project that a change is sent with: the object's, else the one that was said, else the
 /// account's default. What belongs to the account has none.
-async fn project(
+async fn request_project(
     session: &Session,
     ground: &Ground,
     target: &Target,
@@ -269,7 +270,7 @@ async fn project(
     }
     let client = ground.client();
     if let Some(key) = target.key.as_ref().filter(|_| target.kind.states_project) {
-        return client.home(key, None).await.map_err(|reason| {
+        return client.project_of(key, None).await.map_err(|reason| {
             Failure::new(Exit::Failed, reason)
                 .help("Use a key that sees the object's project in its records or lists.")
         });
@@ -285,7 +286,7 @@ async fn project(
         return Ok(None);
     }
     let named = session.settings.project.as_ref();
-    match (client.project(named).await?, named) {
+    match (client.resolve_named_project(named).await?, named) {
         (None, Some(named)) => Err(Failure::new(Exit::Usage, format!("there is no project `{named}`"))
             .help("Give a project's name or id with --project.")),
         (found, _) => Ok(found),

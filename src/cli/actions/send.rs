@@ -28,9 +28,9 @@ const MARGIN: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// When the service refuses it, what became of it is not known, or someone else has the ledger.
-pub(in crate::cli) async fn send(scene: &Scene<'_>) -> Result<Option<Json>, Failure> {
+pub(in crate::cli) async fn send_action(scene: &Scene<'_>) -> Result<Option<Json>, Failure> {
     if !scene.order.mutates {
-        return Ok(Some(look(scene).await?));
+        return Ok(Some(read_answer(scene).await?));
     }
     if let (Ground::Stack(stack), Some(address)) = (scene.ground, &scene.target.address) {
         let journal = ledger_io::open_journal(
@@ -43,12 +43,12 @@ pub(in crate::cli) async fn send(scene: &Scene<'_>) -> Result<Option<Json>, Fail
         let done = under_lock(scene, stack, &journal, address).await;
         return ledger_io::close_after(journal, done).await;
     }
-    let acted = scene.ground.client().changes(&|_| Ok(())).act(&scene.order.ask).await;
-    ended(acted, scene.deed, scene.target)
+    let acted = scene.ground.client().changes(&|_| Ok(())).send_action(&scene.order.ask).await;
+    action_answer(acted, scene.deed, scene.target)
 }
 
 /// Reads, every page of a list. What the tables take for a list may be a record to the service.
-async fn look(scene: &Scene<'_>) -> Result<Json, Failure> {
+async fn read_answer(scene: &Scene<'_>) -> Result<Json, Failure> {
     let (client, ask) = (scene.ground.client(), &scene.order.ask);
     let is_list = matches!(scene.deed.action.answer, Answer::Rows(_) | Answer::Feed { .. });
     if is_list
@@ -57,7 +57,7 @@ async fn look(scene: &Scene<'_>) -> Result<Json, Failure> {
     {
         return Ok(Json::Array(rows));
     }
-    Ok(client.ask(ask).await?)
+    Ok(client.send_query(ask).await?)
 }
 
 /// Sends while nobody else can apply the stack.
@@ -82,7 +82,7 @@ async fn under_lock(
         if !scene.deed.action.recorded {
             return Ok(());
         }
-        journal.commit(&[noted(scene, address, op, end)]).await
+        journal.commit(&[action_record(scene, address, op, end)]).await
     };
     note(End::Open).await?;
     let gate = |whole: Duration| match journal.held_for() {
@@ -93,8 +93,8 @@ async fn under_lock(
     };
     let changes = client.changes(&gate);
     let acted = tokio::select! {
-        acted = changes.act(&scene.order.ask) => acted,
-        lost = journal.keep() => {
+        acted = changes.send_action(&scene.order.ask) => acted,
+        lost = journal.keep_lease() => {
             Acted::Ended(Mutation::Unknown { reason: lost.to_string(), settled: false, answer: None })
         }
     };
@@ -104,15 +104,15 @@ async fn under_lock(
         Acted::Ended(_) => End::Refused,
     };
     let written = note(end).await;
-    let done = ended(acted, scene.deed, scene.target)?;
+    let done = action_answer(acted, scene.deed, scene.target)?;
     // What was done is told even though it could not be written down.
     if let Err(error) = written {
-        scene.session.ui.say(&format!("note: the history could not be written: {error}"));
+        scene.session.ui.write_message(&format!("note: the history could not be written: {error}"));
     }
     Ok(done)
 }
 
-fn noted(scene: &Scene<'_>, address: &Address, op: Uuid, end: End) -> Record {
+fn action_record(scene: &Scene<'_>, address: &Address, op: Uuid, end: End) -> Record {
     let (action, on) = (Name::new_static(scene.deed.action.name), Name::new(address.as_str()));
     let what = Happening::Acted { op, action, on, end };
     let at = scene.ground.client().clock().now();
@@ -120,8 +120,8 @@ fn noted(scene: &Scene<'_>, address: &Address, op: Uuid, end: End) -> Record {
 }
 
 /// Returns the answer, or says what is known.
-fn ended(acted: Acted, deed: Deed, target: &Target) -> Result<Option<Json>, Failure> {
-    let what = format!("{} {}", deed.action.name, target.shown());
+fn action_answer(acted: Acted, deed: Deed, target: &Target) -> Result<Option<Json>, Failure> {
+    let what = format!("{} {}", deed.action.name, target.display_name());
     let mutation = match acted {
         Acted::Done(json) => return Ok(json),
         Acted::Ended(mutation) => mutation,
@@ -131,7 +131,7 @@ fn ended(acted: Acted, deed: Deed, target: &Target) -> Result<Option<Json>, Fail
         Mutation::Refused(refusal) => Failure::refused_action(&what, &refusal, "Nothing was changed."),
         Mutation::NotSent(reason) => Failure::unsent_action(&what, &reason),
         Mutation::Unknown { reason, settled, answer } => {
-            let broken = answer.map(|answer| apply_outcome::refused(&answer, Occasion::Act));
+            let broken = answer.map(|answer| apply_outcome::describe_refusal(&answer, Occasion::Act));
             let (reason, means) = broken.map_or((reason, ""), |words| (words.what, words.means));
             let failure = Failure::new(Exit::Failed, format!("{what}: {reason}"))
                 .help(means)
@@ -160,7 +160,7 @@ mod tests {
         let kind = REGISTRY.kind("vm").expect("a kind");
         let deed = Deed { kind, action: kind.action("reboot").expect("an action") };
         let target = Target { address: Some(Address::new("vm", "web")), kind, key: None, project: None };
-        let said = |mutation: Mutation| match ended(Acted::Ended(mutation), deed, &target) {
+        let said = |mutation: Mutation| match action_answer(Acted::Ended(mutation), deed, &target) {
             Ok(_) => panic!("it did not end well"),
             Err(failure) => (failure.exit, failure.message, failure.help.join(" ")),
         };

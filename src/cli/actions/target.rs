@@ -11,7 +11,7 @@ use crate::cloud::client::Client;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
-use crate::model::diagnostic::nearest;
+use crate::model::diagnostic::nearest_name;
 use crate::model::schema::Kind;
 use crate::model::snapshot::ObjectKey;
 
@@ -65,7 +65,7 @@ impl Named {
     pub(in crate::cli) fn parse(text: &str) -> Result<Self, Failure> {
         if let Some((kind, id)) = text.split_once(':') {
             let kind = kind_of(kind)?;
-            return Ok(Self::Object(kind, key(kind, id)?));
+            return Ok(Self::Object(kind, parse_object_key(kind, id)?));
         }
         if !text.contains('.') {
             return kind_of(text).map(Self::Kind);
@@ -84,7 +84,7 @@ impl Named {
 fn kind_of(name: &str) -> Result<&'static Kind, Failure> {
     REGISTRY.kind(name).ok_or_else(|| {
         let failure = Failure::new(Exit::Usage, format!("there is no kind `{name}`"));
-        match nearest(name, REGISTRY.kinds.iter().map(|kind| kind.name)) {
+        match nearest_name(name, REGISTRY.kinds.iter().map(|kind| kind.name)) {
             Some(near) => failure.help(format!("Did you mean {near}?")),
             None => failure.help("stead do --help lists the kinds and their actions."),
         }
@@ -92,7 +92,7 @@ fn kind_of(name: &str) -> Result<&'static Kind, Failure> {
 }
 
 /// Reads an object's id, with its parent's before a slash for a child.
-fn key(kind: &'static Kind, text: &str) -> Result<ObjectKey, Failure> {
+fn parse_object_key(kind: &'static Kind, text: &str) -> Result<ObjectKey, Failure> {
     let (parent, id) = match (kind.child_of(), text.split_once('/')) {
         (Some(_), Some((parent, id))) => (Some(Name::new(parent)), id),
         (None, None) => (None, text),
@@ -137,7 +137,7 @@ impl Ground {
     ///
     /// # Errors
     /// When it owns none.
-    pub(in crate::cli) fn owned(&self, address: &Address) -> Result<Target, Failure> {
+    pub(in crate::cli) fn owned_target(&self, address: &Address) -> Result<Target, Failure> {
         let Self::Stack(stack) = self else {
             return Err(Failure::new(
                 Exit::Usage,
@@ -153,7 +153,7 @@ impl Ground {
                     .help("stead plan shows what an apply would make; KIND:ID names an object by id."));
             }
             let known = stack.ledger.entries.keys().chain(declared.keys()).map(Address::as_str);
-            return Err(unknown_addresses::unknown(address.as_str(), known));
+            return Err(unknown_addresses::unknown_address(address.as_str(), known));
         };
         Ok(Target {
             address: Some(address.clone()),
@@ -167,9 +167,9 @@ impl Ground {
     ///
     /// # Errors
     /// When the resource owns none.
-    pub(in crate::cli) fn target(&self, named: &Named) -> Result<Target, Failure> {
+    pub(in crate::cli) fn resolve_target(&self, named: &Named) -> Result<Target, Failure> {
         match named {
-            Named::Resource(address) => self.owned(address),
+            Named::Resource(address) => self.owned_target(address),
             Named::Object(kind, key) => {
                 Ok(Target { address: None, kind, key: Some(key.clone()), project: None })
             }
@@ -186,7 +186,7 @@ impl Ground {
             return Ok(Name::new(text));
         }
         let named = Named::parse(text).map_err(|failure| failure.message)?;
-        let target = self.target(&named).map_err(|failure| failure.message)?;
+        let target = self.resolve_target(&named).map_err(|failure| failure.message)?;
         match target.key {
             Some(key) if target.kind.name == kind => Ok(key.id),
             _ => Err(format!("`{text}` is no {kind}")),
@@ -206,7 +206,7 @@ pub(in crate::cli) fn is_name(text: &str) -> bool {
 
 impl Target {
     /// Returns what people call it: the address, or `KIND:ID`.
-    pub(in crate::cli) fn shown(&self) -> String {
+    pub(in crate::cli) fn display_name(&self) -> String {
         match (&self.address, &self.key) {
             (Some(address), _) => address.to_string(),
             (None, Some(ObjectKey { kind, parent: Some(parent), id })) => format!("{kind}:{parent}/{id}"),

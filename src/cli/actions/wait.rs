@@ -55,8 +55,8 @@ impl Wait<'_> {
     ///
     /// # Errors
     /// When it does not end well within the time, or cannot be watched.
-    pub(in crate::cli) async fn over(&self, answer: Option<&Json>) -> Result<Over, Failure> {
-        let object = self.described(answer);
+    pub(in crate::cli) async fn wait_until_over(&self, answer: Option<&Json>) -> Result<Over, Failure> {
+        let object = self.answered_object(answer);
         if self.scene.args.no_wait {
             return Ok(Over { object, ..Over::default() });
         }
@@ -64,7 +64,7 @@ impl Wait<'_> {
             Until::Answered => Ok(Over { object, ..Over::default() }),
             Until::Settled(feed) => {
                 let Some(key) = self.scene.target.key.clone() else { return Ok(Over::default()) };
-                let settled = self.settled(self.scene.target.kind, &key);
+                let settled = self.wait_until_ready(self.scene.target.kind, &key);
                 let object = match feed {
                     None => settled.await?,
                     Some(feed) => tokio::select! {
@@ -74,31 +74,31 @@ impl Wait<'_> {
                 };
                 Ok(Over { object: Some(object), ..Over::default() })
             }
-            Until::Linked(attributes) => self.linked(attributes).await,
+            Until::Linked(attributes) => self.wait_for_linked(attributes).await,
             Until::Made => match object {
                 Some(object) => {
-                    let object = self.settled(self.scene.order.answers, &object.key()).await?;
+                    let object = self.wait_until_ready(self.scene.order.answers, &object.key()).await?;
                     Ok(Over { object: Some(object), ..Over::default() })
                 }
                 None => Ok(Over::default()),
             },
-            Until::Gone { listed_by, parameter } => self.gone(listed_by, parameter).await,
-            Until::Finished(run) => self.finished(run, answer).await,
+            Until::Gone { listed_by, parameter } => self.wait_until_gone(listed_by, parameter).await,
+            Until::Finished(run) => self.wait_until_finished(run, answer).await,
         }
     }
 
     /// Returns the object that the answer describes, if it does.
-    fn described(&self, answer: Option<&Json>) -> Option<Object> {
+    fn answered_object(&self, answer: Option<&Json>) -> Option<Object> {
         if self.scene.deed.action.answer != Answer::Object {
             return None;
         }
-        let record = decode::payload(answer?, self.scene.order.endpoint.envelope)?;
+        let record = decode::find_payload(answer?, self.scene.order.endpoint.envelope)?;
         let kind = self.scene.order.answers;
         let parent = self.scene.target.key.as_ref().and_then(|key| key.parent.clone());
-        decode::object(kind, record, parent.as_ref(), false).ok()
+        decode::parse_object(kind, record, parent.as_ref(), false).ok()
     }
 
-    async fn settled(&self, kind: &'static Kind, key: &ObjectKey) -> Result<Object, Failure> {
+    async fn wait_until_ready(&self, kind: &'static Kind, key: &ObjectKey) -> Result<Object, Failure> {
         let estimate = kind.estimate.create.max(kind.estimate.update).saturating_mul(ESTIMATES);
         let usual = PATIENCE.max(Duration::from_secs(estimate.into()));
         let within = self.scene.args.timeout.unwrap_or(usual);
@@ -106,7 +106,7 @@ impl Wait<'_> {
         let project = self.scene.order.ask.project.as_ref();
         let settled = match self.before.filter(|before| before.key() == *key) {
             Some(before) => client.settled_anew((kind, key), project, within, before, self.status).await,
-            None => client.settled(kind, key, project, within, self.status).await,
+            None => client.wait_until_ready(kind, key, project, within, self.status).await,
         };
         settled.map_err(|error| {
             Failure::new(Exit::Failed, format!("{} {}: {error}", kind.name, key.id))
@@ -115,7 +115,7 @@ impl Wait<'_> {
     }
 
     /// Waits until what this object refers to has settled.
-    async fn linked(&self, attributes: &[&str]) -> Result<Over, Failure> {
+    async fn wait_for_linked(&self, attributes: &[&str]) -> Result<Over, Failure> {
         let Some(key) = &self.scene.target.key else { return Ok(Over::default()) };
         let Some(object) = self.scene.ground.client().get(key).await? else { return Ok(Over::default()) };
         let link = attributes.iter().find_map(|name| {
@@ -124,18 +124,18 @@ impl Wait<'_> {
             Some((REGISTRY.kind(kind)?, ObjectKey { kind: Name::new_static(kind), parent: None, id }))
         });
         let Some((kind, key)) = link else { return Ok(Over::default()) };
-        let object = self.settled(kind, &key).await?;
+        let object = self.wait_until_ready(kind, &key).await?;
         Ok(Over { object: Some(object), ..Over::default() })
     }
 
     /// Waits until a record is listed no more.
-    async fn gone(&self, listed_by: &'static str, parameter: &str) -> Result<Over, Failure> {
+    async fn wait_until_gone(&self, listed_by: &'static str, parameter: &str) -> Result<Over, Failure> {
         let id = self.scene.args.given.get(parameter).and_then(|given| given.last());
-        let (Some(id), Some(ask)) = (id, self.list(listed_by)) else { return Ok(Over::default()) };
+        let (Some(id), Some(ask)) = (id, self.list_request(listed_by)) else { return Ok(Over::default()) };
         let started = self.elapsed();
         loop {
-            let rows = self.rows(&ask, |rows| find(rows, "id", id).is_some()).await?;
-            if find(&rows, "id", id).is_none() {
+            let rows = self.read_rows(&ask, |rows| find_row(rows, "id", id).is_some()).await?;
+            if find_row(&rows, "id", id).is_none() {
                 return Ok(Over::default());
             }
             self.pause(started, "it is still listed").await?;
@@ -143,10 +143,13 @@ impl Wait<'_> {
     }
 
     /// Waits until the record of the answer has ended.
-    async fn finished(&self, run: &'static Run, answer: Option<&Json>) -> Result<Over, Failure> {
-        let begun = answer.and_then(|answer| decode::payload(answer, self.scene.order.endpoint.envelope));
+    async fn wait_until_finished(&self, run: &'static Run, answer: Option<&Json>) -> Result<Over, Failure> {
+        let begun =
+            answer.and_then(|answer| decode::find_payload(answer, self.scene.order.endpoint.envelope));
         let id = begun.and_then(|record| record.get(run.id)).and_then(Json::as_str);
-        let (Some(mut record), Some(id), Some(ask)) = (begun.cloned(), id, self.list(run.listed_by)) else {
+        let (Some(mut record), Some(id), Some(ask)) =
+            (begun.cloned(), id, self.list_request(run.listed_by))
+        else {
             return Err(Failure::new(Exit::Failed, "the answer does not say which run it began")
                 .help("It has begun. Look for it in the list of runs."));
         };
@@ -162,8 +165,8 @@ impl Wait<'_> {
                 return Ok(Over { record: Some(record), exit: Some(exit), ..Over::default() });
             }
             self.pause(started, &format!("it is still {status}")).await?;
-            let rows = self.rows(&ask, |rows| find(rows, run.id, id).is_some()).await?;
-            if let Some(found) = find(&rows, run.id, id) {
+            let rows = self.read_rows(&ask, |rows| find_row(rows, run.id, id).is_some()).await?;
+            if let Some(found) = find_row(&rows, run.id, id) {
                 record = found.clone();
             }
         }
@@ -173,13 +176,13 @@ impl Wait<'_> {
     ///
     /// # Errors
     /// Always: why it ended.
-    pub(in crate::cli) async fn follow(&self, ask: &Ask, id: &str, mut known: Vec<Json>) -> Failure {
+    pub(in crate::cli) async fn follow_feed(&self, ask: &Ask, id: &str, mut known: Vec<Json>) -> Failure {
         let client = self.scene.ground.client();
         loop {
             client.clock().sleep(TICK).await;
             let seen =
                 |rows: &[Json]| rows.iter().any(|row| known.iter().any(|old| old.get(id) == row.get(id)));
-            let rows = match self.rows(ask, seen).await {
+            let rows = match self.read_rows(ask, seen).await {
                 Ok(rows) => rows,
                 Err(failure) => return failure,
             };
@@ -204,15 +207,15 @@ impl Wait<'_> {
             Some(Answer::Feed { id, .. }) => id,
             _ => "id",
         };
-        let Some(ask) = self.list(feed) else { return std::future::pending().await };
-        let known = self.rows(&ask, |_| true).await.unwrap_or_default();
+        let Some(ask) = self.list_request(feed) else { return std::future::pending().await };
+        let known = self.read_rows(&ask, |_| true).await.unwrap_or_default();
         // News are a courtesy: what is waited for is waited for without them, too.
-        self.follow(&ask, id, known).await;
+        self.follow_feed(&ask, id, known).await;
         std::future::pending().await
     }
 
     /// Returns the request of a list of the kind, for this object.
-    fn list(&self, action: &str) -> Option<Ask> {
+    fn list_request(&self, action: &str) -> Option<Ask> {
         let action = self.scene.deed.kind.action(action)?;
         let endpoint = Deed { kind: self.scene.deed.kind, action }.endpoint(REGISTRY)?;
         let key = self.scene.target.key.as_ref();
@@ -230,7 +233,7 @@ impl Wait<'_> {
         })
     }
 
-    async fn rows(&self, ask: &Ask, enough: impl Fn(&[Json]) -> bool) -> Result<Vec<Json>, Failure> {
+    async fn read_rows(&self, ask: &Ask, enough: impl Fn(&[Json]) -> bool) -> Result<Vec<Json>, Failure> {
         let client = self.scene.ground.client();
         let mut rows = client.ask_rows(ask, enough).await?.ok_or_else(|| {
             Failure::new(Exit::Failed, format!("GET {}: the answer holds no list", ask.path))
@@ -257,7 +260,7 @@ impl Wait<'_> {
     }
 }
 
-fn find<'a>(rows: &'a [Json], field: &str, id: &str) -> Option<&'a Json> {
+fn find_row<'a>(rows: &'a [Json], field: &str, id: &str) -> Option<&'a Json> {
     rows.iter().find(|row| row.get(field).and_then(Json::as_str) == Some(id))
 }
 
@@ -275,8 +278,8 @@ fn end_of(run: &Run, record: &Json, status: &str) -> Option<Exit> {
 }
 
 /// Returns why a run failed, in its own words.
-pub(in crate::cli) fn reason(run: &Run, record: &Json) -> Option<String> {
-    let text = View::field(record, run.error?)?.as_str().filter(|text| !text.is_empty());
+pub(in crate::cli) fn run_failure_reason(run: &Run, record: &Json) -> Option<String> {
+    let text = View::text_field(record, run.error?)?.as_str().filter(|text| !text.is_empty());
     text.map(str::to_owned)
 }
 
@@ -313,6 +316,9 @@ mod tests {
         for (status, code, exit) in table {
             assert_eq!(end_of(&RUN, &json!({"exit_code": code}), status), exit, "{status}");
         }
-        assert_eq!(reason(&RUN, &json!({"error": "out of memory"})).as_deref(), Some("out of memory"));
+        assert_eq!(
+            run_failure_reason(&RUN, &json!({"error": "out of memory"})).as_deref(),
+            Some("out of memory")
+        );
     }
 }

@@ -8,7 +8,7 @@ use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 
-use super::duration;
+use super::parse_duration;
 use crate::cli::actions::registry::{self, Deed};
 use crate::kinds::REGISTRY;
 use crate::model::schema::{Answer, Effect, Merge, Need, Parameter, Type};
@@ -59,16 +59,17 @@ pub struct Do {
 
 impl Args for Do {
     fn augment_args(command: Command) -> Command {
-        let all = registry::all(REGISTRY);
+        let all = registry::actions_by_name(REGISTRY);
         let command = command
             .subcommand_required(true)
             .arg_required_else_help(true)
             .subcommand_value_name("ACTION")
             .subcommand_help_heading("Actions")
             .after_help(format!("{}\n\n{ABOUT}", by_kind()));
-        let command =
-            all.iter().fold(command, |command, (name, deeds)| command.subcommand(action(name, deeds)));
-        command.subcommand(delete())
+        let command = all
+            .iter()
+            .fold(command, |command, (name, deeds)| command.subcommand(action_command(name, deeds)));
+        command.subcommand(delete_command())
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -86,7 +87,9 @@ impl FromArgMatches for Do {
             Some(matches.try_get_many::<String>(name).ok()??.cloned().collect())
         };
         let mut given = BTreeMap::new();
-        for parameter in parameters(registry::all(REGISTRY).get(action).map_or(&[][..], Vec::as_slice)) {
+        for parameter in distinct_parameters(
+            registry::actions_by_name(REGISTRY).get(action).map_or(&[][..], Vec::as_slice),
+        ) {
             let name = parameter.name;
             if parameter.ty == Type::Boolean {
                 if has(name) {
@@ -135,7 +138,7 @@ fn by_kind() -> String {
 }
 
 /// Returns what the actions of one name ask for, each flag once.
-fn parameters(deeds: &[Deed]) -> Vec<Parameter> {
+fn distinct_parameters(deeds: &[Deed]) -> Vec<Parameter> {
     let mut found: Vec<Parameter> = Vec::new();
     for parameter in deeds.iter().flat_map(|deed| deed.parameters(REGISTRY)) {
         match found.iter_mut().find(|known| known.name == parameter.name) {
@@ -149,7 +152,7 @@ fn parameters(deeds: &[Deed]) -> Vec<Parameter> {
 }
 
 /// Returns the command of all actions of one name.
-fn action(name: &'static str, deeds: &[Deed]) -> Command {
+fn action_command(name: &'static str, deeds: &[Deed]) -> Command {
     let kinds: Vec<&str> = deeds.iter().map(|deed| deed.kind.name).collect();
     let about = match deeds {
         [only] => format!("{} ({})", only.action.summary.trim_end_matches('.'), only.kind.name),
@@ -159,14 +162,15 @@ fn action(name: &'static str, deeds: &[Deed]) -> Command {
             kinds.join(", ")
         ),
     };
-    let mut command = Command::new(name).about(about).after_help(after(deeds)).arg(address(deeds));
-    let parameters = parameters(deeds);
+    let mut command =
+        Command::new(name).about(about).after_help(help_footer(deeds)).arg(address_arg(deeds));
+    let parameters = distinct_parameters(deeds);
     let positions = parameters.iter().filter(|parameter| parameter.positional);
     for (at, parameter) in positions.enumerate() {
-        command = command.arg(flag(parameter).index(at + 2));
+        command = command.arg(parameter_flag(parameter).index(at + 2));
     }
     for parameter in parameters.iter().filter(|parameter| !parameter.positional) {
-        command = command.arg(flag(parameter).long(parameter.name));
+        command = command.arg(parameter_flag(parameter).long(parameter.name));
     }
     for deed in deeds {
         let names = deed.action.exclusive;
@@ -176,11 +180,11 @@ fn action(name: &'static str, deeds: &[Deed]) -> Command {
             command = command.mut_arg(*name, |arg| arg.conflicts_with_all(others));
         }
     }
-    general(command, deeds)
+    add_common_flags(command, deeds)
 }
 
 /// Adds the flags that every action of its sort has.
-fn general(mut command: Command, deeds: &[Deed]) -> Command {
+fn add_common_flags(mut command: Command, deeds: &[Deed]) -> Command {
     let any = |test: fn(&Deed) -> bool| deeds.iter().any(test);
     let switch = |name: &'static str, help: &'static str| {
         Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
@@ -191,12 +195,12 @@ fn general(mut command: Command, deeds: &[Deed]) -> Command {
     let asks = any(|deed| deed.can_disrupt(REGISTRY)) || deeds.iter().any(merges);
     let yes = switch("yes", if asks { "Do not ask" } else { "Do not ask; this one never does" });
     command = command.arg(yes.hide(!asks));
-    if any(|deed| deed.waits()) {
+    if any(|deed| deed.needs_wait()) {
         command = command.arg(switch("no-wait", "Do not wait for the end")).arg(
             Arg::new("timeout")
                 .long("timeout")
                 .value_name("TIME")
-                .value_parser(duration)
+                .value_parser(parse_duration)
                 .conflicts_with("no-wait")
                 .help("Wait no longer than this, as 90s or 10m"),
         );
@@ -242,7 +246,7 @@ fn general(mut command: Command, deeds: &[Deed]) -> Command {
 }
 
 /// Returns the command that deletes an object which no ledger owns; every kind has it.
-fn delete() -> Command {
+fn delete_command() -> Command {
     let text = |name: &'static str, value: &'static str, help: &'static str| {
         Arg::new(name).value_name(value).help(help).allow_hyphen_values(false)
     };
@@ -256,7 +260,7 @@ fn delete() -> Command {
         )
 }
 
-fn address(deeds: &[Deed]) -> Arg {
+fn address_arg(deeds: &[Deed]) -> Arg {
     let kinds: Vec<&str> = deeds.iter().map(|deed| deed.kind.name).collect();
     let needed = deeds.iter().all(|deed| deed.action.needs_object());
     let help = if needed {
@@ -272,7 +276,7 @@ fn address(deeds: &[Deed]) -> Arg {
 }
 
 /// Returns the flag of a parameter. What is given is judged once the kind is known.
-fn flag(parameter: &Parameter) -> Arg {
+fn parameter_flag(parameter: &Parameter) -> Arg {
     let arg = Arg::new(parameter.name).help(parameter.summary.trim_end_matches('.'));
     let arg = arg.required(parameter.need == Need::Required && !parameter.positional);
     match parameter.ty {
@@ -302,7 +306,7 @@ const fn value_name(parameter: &Parameter) -> &'static str {
 }
 
 /// Says what it does besides, and shows one line that works.
-fn after(deeds: &[Deed]) -> String {
+fn help_footer(deeds: &[Deed]) -> String {
     let mut text = String::new();
     for deed in deeds {
         let mut effects: Vec<String> =
@@ -320,12 +324,12 @@ fn after(deeds: &[Deed]) -> String {
             text = text + "Besides" + &of + ": " + &effects.join("; ") + ".\n";
         }
     }
-    let examples: Vec<String> = deeds.iter().map(|deed| format!("  {}", example(*deed))).collect();
+    let examples: Vec<String> = deeds.iter().map(|deed| format!("  {}", example_command(*deed))).collect();
     let heading = if examples.len() > 1 { "Examples" } else { "Example" };
     format!("{text}{heading}:\n{}", examples.join("\n"))
 }
 
-fn example(deed: Deed) -> String {
+fn example_command(deed: Deed) -> String {
     let mut words = vec!["stead do".to_owned(), deed.action.name.to_owned()];
     words.push(match (deed.action.needs_object(), deed.kind.child_of()) {
         (false, _) => deed.kind.name.to_owned(),
@@ -374,8 +378,11 @@ mod tests {
         assert!(parse("stead do restore database.main --backup b --time t").is_err());
         assert!(parse("stead do reboot").is_err());
         assert!(parse("stead do reboot vm.web --csv").is_err());
-        for (name, deeds) in registry::all(REGISTRY) {
-            assert!(action(name, &deeds).get_arguments().any(|arg| arg.get_id() == "yes"), "{name}");
+        for (name, deeds) in registry::actions_by_name(REGISTRY) {
+            assert!(
+                action_command(name, &deeds).get_arguments().any(|arg| arg.get_id() == "yes"),
+                "{name}"
+            );
         }
     }
 

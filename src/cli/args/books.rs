@@ -31,7 +31,7 @@ pub enum LockAction {
 #[command(after_help = "Example:\n  stead lock break --reason 'its runner is gone' -e prod")]
 pub struct Break {
     /// Why; the history keeps it
-    #[arg(long, value_name = "TEXT", value_parser = reason)]
+    #[arg(long, value_name = "TEXT", value_parser = parse_reason)]
     pub reason: String,
     /// Do not ask
     #[arg(long)]
@@ -54,7 +54,7 @@ pub enum HistoryShow {
     #[command(after_help = "Example:\n  stead history show 1")]
     Show {
         /// Its number in the list; 1 is the last one
-        #[arg(value_parser = number)]
+        #[arg(value_parser = parse_list_number)]
         number: NonZeroUsize,
     },
 }
@@ -181,11 +181,11 @@ pub struct Recover {
     pub yes: bool,
 }
 
-fn number(text: &str) -> Result<NonZeroUsize, String> {
+fn parse_list_number(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| "it is a number of the list, from 1 on".to_owned())
 }
 
-fn reason(text: &str) -> Result<String, String> {
+fn parse_reason(text: &str) -> Result<String, String> {
     match text.trim() {
         "" => Err("say why, in a few words".to_owned()),
         text if text.len() > 500 => Err("say it in 500 letters".to_owned()),

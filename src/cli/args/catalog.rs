@@ -13,22 +13,22 @@ pub struct Catalog {
     /// Which table, as vm, regions, templates; all of them are listed when left out
     pub table: Option<String>,
     /// At least so many processor cores
-    #[arg(long, value_name = "N", value_parser = amount)]
+    #[arg(long, value_name = "N", value_parser = parse_amount)]
     pub min_cpu: Option<Decimal>,
     /// At least so much memory, as 2048 (MB) or 2GB
-    #[arg(long, value_name = "SIZE", value_parser = megabytes)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_megabytes)]
     pub min_ram: Option<Decimal>,
     /// At least so much storage, in GB
-    #[arg(long, value_name = "GB", value_parser = amount)]
+    #[arg(long, value_name = "GB", value_parser = parse_amount)]
     pub min_storage: Option<Decimal>,
     /// Only this database engine
     #[arg(long, value_name = "ENGINE")]
     pub engine: Option<String>,
     /// At most so much a month, in USD
-    #[arg(long, value_name = "USD", value_parser = amount)]
+    #[arg(long, value_name = "USD", value_parser = parse_amount)]
     pub max_price: Option<Decimal>,
     /// Only where a field has this value; repeatable
-    #[arg(long = "where", value_name = "FIELD=VALUE", value_parser = field)]
+    #[arg(long = "where", value_name = "FIELD=VALUE", value_parser = parse_field_filter)]
     pub wheres: Vec<(String, String)>,
     /// Only names with this in them
     #[arg(long, value_name = "TEXT")]
@@ -57,11 +57,11 @@ pub struct CatalogUpdate {
     pub check: bool,
 }
 
-fn amount(text: &str) -> Result<Decimal, String> {
+fn parse_amount(text: &str) -> Result<Decimal, String> {
     text.parse().map_err(|_| "it is a number, as 2 or 0.5".to_owned())
 }
 
-fn field(text: &str) -> Result<(String, String), String> {
+fn parse_field_filter(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("it has the form FIELD=VALUE".to_owned()),
@@ -69,7 +69,7 @@ fn field(text: &str) -> Result<(String, String), String> {
 }
 
 /// Reads a size of memory in MB.
-fn megabytes(text: &str) -> Result<Decimal, String> {
+fn parse_megabytes(text: &str) -> Result<Decimal, String> {
     let lower = text.to_ascii_lowercase();
     let (digits, factor) = match lower.trim_end_matches("ib").trim_end_matches('b') {
         rest if rest.ends_with('g') => (rest.trim_end_matches('g'), 1024),
@@ -88,8 +88,8 @@ mod tests {
         let table =
             [("2048", 2048), ("2GB", 2048), ("2g", 2048), ("512MB", 512), ("1GiB", 1024), ("0.5gb", 512)];
         for (text, wanted) in table {
-            assert_eq!(megabytes(text).unwrap(), Decimal::from(wanted), "{text}");
+            assert_eq!(parse_megabytes(text).unwrap(), Decimal::from(wanted), "{text}");
         }
-        assert!(megabytes("much").is_err());
+        assert!(parse_megabytes("much").is_err());
     }
 }

@@ -43,7 +43,7 @@ pub struct CiInit {
     #[arg(long, value_name = "IMAGE")]
     pub image: Option<String>,
     /// The branch whose merges are applied
-    #[arg(long, value_name = "BRANCH", default_value = "main", value_parser = branch)]
+    #[arg(long, value_name = "BRANCH", default_value = "main", value_parser = parse_branch)]
     pub branch: String,
     /// Overwrite a file that exists
     #[arg(long)]
@@ -51,7 +51,7 @@ pub struct CiInit {
 }
 
 /// Reads a branch's name: it stands in patterns and conditions, where other signs would mean something else.
-fn branch(text: &str) -> Result<String, String> {
+fn parse_branch(text: &str) -> Result<String, String> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./".contains(&b);
     if !text.is_empty() && text.bytes().all(is_plain) {
         return Ok(text.to_owned());

@@ -5,10 +5,10 @@ use super::{CloudChoice, Global};
 
 /// Returns the global flags of a command line as they are written, those out that change nothing but the
 /// output.
-pub(in crate::cli) fn flags(given: &Global) -> Vec<String> {
+pub(in crate::cli) fn format_flags(given: &Global) -> Vec<String> {
     let mut words = Vec::new();
     let mut flag = |name: &str, value: Option<&str>| {
-        words.extend(value.map(|value| format!("{name} {}", quoted(value))));
+        words.extend(value.map(|value| format!("{name} {}", quote_shell_word(value))));
     };
     let path = |path: &std::path::Path| path.to_string_lossy().into_owned();
     flag("-C", given.dir.as_deref().map(path).as_deref());
@@ -32,7 +32,7 @@ pub(in crate::cli) fn flags(given: &Global) -> Vec<String> {
 }
 
 /// Returns a word as a shell reads it.
-pub(in crate::cli) fn quoted(word: &str) -> String {
+pub(in crate::cli) fn quote_shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./:@=,+-%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn what_decides_is_said_again_and_nothing_else() {
-        let said = |line: &[&str]| flags(&Cli::try_parse_from(line).unwrap().global).join(" ");
+        let said = |line: &[&str]| format_flags(&Cli::try_parse_from(line).unwrap().global).join(" ");
         let line = [
             "stead",
             "apply",

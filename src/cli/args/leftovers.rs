@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{Running, place};
+use super::{Running, parse_module_or_resource};
 use crate::model::address::{Address, Name};
 
 /// For `destroy`, and for the plan of one.
@@ -30,10 +30,10 @@ pub struct Destroy {
     #[command(flatten)]
     pub running: Running,
     /// Only this resource and what needs it; repeatable
-    #[arg(long = "target", value_name = "ADDRESS", value_parser = place)]
+    #[arg(long = "target", value_name = "ADDRESS", value_parser = parse_module_or_resource)]
     pub targets: Vec<Address>,
     /// Not this resource or module; repeatable
-    #[arg(long, value_name = "ADDRESS", value_parser = place)]
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_module_or_resource)]
     pub exclude: Vec<Address>,
     /// What becomes of what came of it.
     #[command(flatten)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::model::diagnostic::nearest;
+use crate::model::diagnostic::nearest_name;
 use crate::report::review::Format;
 
 /// A report, and the file that it is written to.
@@ -29,14 +29,14 @@ pub struct ProblemReports {
 }
 
 fn of_plan(text: &str) -> Result<Wanted, String> {
-    wanted(text, Format::ALL)
+    parse_report_target(text, Format::ALL)
 }
 
 fn of_problems(text: &str) -> Result<Wanted, String> {
-    wanted(text, Format::OF_PROBLEMS)
+    parse_report_target(text, Format::OF_PROBLEMS)
 }
 
-fn wanted(text: &str, legal: &[Format]) -> Result<Wanted, String> {
+fn parse_report_target(text: &str, legal: &[Format]) -> Result<Wanted, String> {
     let names = || legal.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
     let Some((name, path)) = text.split_once('=') else {
         return Err(format!(
@@ -45,7 +45,7 @@ fn wanted(text: &str, legal: &[Format]) -> Result<Wanted, String> {
         ));
     };
     let Some(format) = legal.iter().copied().find(|format| format.name() == name) else {
-        return Err(match nearest(name, legal.iter().map(|format| format.name())) {
+        return Err(match nearest_name(name, legal.iter().map(|format| format.name())) {
             Some(near) => format!("there is no report {name} here; did you mean {near}?"),
             None => format!("there is no report {name} here; there are {}", names()),
         });

@@ -6,7 +6,7 @@ use crate::model::address::Name;
 use crate::plan::artifact::binding;
 
 /// Reads a whole fingerprint. Eight digits are for display: somebody who writes two plans can make them agree there.
-pub(super) fn fingerprint(text: &str) -> Result<Name, String> {
+pub(super) fn parse_fingerprint(text: &str) -> Result<Name, String> {
     const WHOLE: &str = "give the whole fingerprint, 64 hexadecimal digits: `stead plan --output json`, `stead plan -v` \
                          and the last line of a plan's Markdown report have it";
     let digits = text.trim().to_lowercase();
@@ -21,7 +21,7 @@ pub(super) fn fingerprint(text: &str) -> Result<Name, String> {
 }
 
 /// Reads how long a saved plan can be applied.
-pub(super) fn lifetime(text: &str) -> Result<SignedDuration, String> {
+pub(super) fn parse_lifetime(text: &str) -> Result<SignedDuration, String> {
     let days = text.strip_suffix('d').and_then(|days| days.parse::<u16>().ok());
     let lifetime = match days {
         Some(days) => SignedDuration::from_hours(24 * i64::from(days)),

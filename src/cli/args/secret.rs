@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{Consent, Running, adoption, consent};
+use super::{Consent, Running, parse_adoption, parse_approval};
 use crate::model::address::{Address, Name};
 
 /// `secret`.
@@ -52,7 +52,7 @@ pub struct SecretKeygen {
                         stead secret get api_key.ci --to ./ci-key")]
 pub struct SecretGet {
     /// The secret: vars.NAME of a generated variable, else the resource; without it, all are listed
-    #[arg(value_name = "ADDRESS", value_parser = address)]
+    #[arg(value_name = "ADDRESS", value_parser = parse_secret_address)]
     pub address: Option<Name>,
     /// Print the value; needs the identity
     #[arg(long, requires = "address")]
@@ -67,7 +67,7 @@ pub struct SecretGet {
 #[command(after_help = "Example:\n  stead secret set vars.token < ./token")]
 pub struct SecretSet {
     /// The secret: vars.NAME of a generated variable, else the resource
-    #[arg(value_name = "ADDRESS", value_parser = address)]
+    #[arg(value_name = "ADDRESS", value_parser = parse_secret_address)]
     pub address: Name,
     /// Let a sink that holds something else be replaced
     #[arg(long = "overwrite-secret", value_name = "ADDRESS")]
@@ -79,7 +79,7 @@ pub struct SecretSet {
 #[command(after_help = "Example:\n  stead secret same app.web.env_vars -e prod")]
 pub struct SecretSame {
     /// The attribute whose expression was edited
-    #[arg(value_name = "ADDRESS.ATTRIBUTE", value_parser = attribute)]
+    #[arg(value_name = "ADDRESS.ATTRIBUTE", value_parser = parse_attribute)]
     pub attribute: (Address, Name),
 }
 
@@ -97,20 +97,20 @@ pub struct SecretRekey {
 #[command(after_help = "Example:\n  stead secret rotate vars.token -e prod")]
 pub struct SecretRotate {
     /// The secret: vars.NAME of a generated variable, else the resource
-    #[arg(value_name = "ADDRESS", value_parser = address)]
+    #[arg(value_name = "ADDRESS", value_parser = parse_secret_address)]
     pub address: Name,
     /// Do not ask; with kinds of change, only if the plan has no others
-    #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_parser = consent)]
+    #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_parser = parse_approval)]
     pub yes: Option<Consent>,
     /// Confirm that an object found after a lost answer is yours, before it is replaced
-    #[arg(long, value_name = "ADDRESS=ID", value_parser = adoption)]
+    #[arg(long, value_name = "ADDRESS=ID", value_parser = parse_adoption)]
     pub adopt: Vec<(Address, Option<Name>)>,
     /// How it runs.
     #[command(flatten)]
     pub running: Running,
 }
 
-fn attribute(text: &str) -> Result<(Address, Name), String> {
+fn parse_attribute(text: &str) -> Result<(Address, Name), String> {
     let (address, attribute) = text
         .rsplit_once('.')
         .ok_or_else(|| "expected ADDRESS.ATTRIBUTE, as in app.web.env_vars".to_owned())?;
@@ -119,6 +119,6 @@ fn attribute(text: &str) -> Result<(Address, Name), String> {
     Ok((address, attribute.into()))
 }
 
-fn address(text: &str) -> Result<Name, String> {
+fn parse_secret_address(text: &str) -> Result<Name, String> {
     Address::parse(text).map(|address| address.as_str().into()).map_err(|error| error.to_string())
 }

@@ -16,7 +16,7 @@ pub enum Tells {
 impl Command {
     /// Returns in which forms it tells its results.
     #[must_use]
-    pub const fn tells(&self) -> Tells {
+    pub const fn output_forms(&self) -> Tells {
         match self {
             Self::Apply(_) | Self::Destroy(_) | Self::Do(_) | Self::Plan(_) | Self::Show(_) => {
                 Tells::Events

@@ -30,14 +30,14 @@ pub struct Test {
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Write a report, as junit=PATH
-    #[arg(long, value_name = "FORMAT=PATH", value_parser = junit)]
+    #[arg(long, value_name = "FORMAT=PATH", value_parser = parse_junit_path)]
     pub report: Option<PathBuf>,
     /// Run again whenever a file of the stack or of its tests changes, until Ctrl-C
     #[arg(long)]
     pub watch: bool,
 }
 
-fn junit(text: &str) -> Result<PathBuf, String> {
+fn parse_junit_path(text: &str) -> Result<PathBuf, String> {
     match text.split_once('=') {
         Some(("junit", path)) if !path.is_empty() => Ok(PathBuf::from(path)),
         _ => Err("write junit=PATH".to_owned()),

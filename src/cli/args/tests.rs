@@ -136,8 +136,8 @@ fn alone_it_prints_three_examples_on_a_screen() {
         assert_eq!(parse(line).unwrap_err().kind(), ErrorKind::DisplayHelp, "{line}");
     }
     assert_eq!(parse("stead").unwrap().command, None);
-    assert!(overview().lines().count() <= 20);
-    assert_eq!(overview().lines().filter(|line| line.starts_with("  stead ")).count(), 3);
+    assert!(command_overview().lines().count() <= 20);
+    assert_eq!(command_overview().lines().filter(|line| line.starts_with("  stead ")).count(), 3);
 }
 
 #[test]

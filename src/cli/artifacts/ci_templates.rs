@@ -32,7 +32,7 @@ const LOOK: &str = "command -v stead || { echo 'stead is not on PATH: install it
 /// Tells why no pipeline is written for a stack: a name that a CI system would read as something else, such as
 /// `${{ … }}`, or that would end the text around it.
 #[must_use]
-pub fn refused(facts: &Facts) -> Option<String> {
+pub fn pipeline_refusal(facts: &Facts) -> Option<String> {
     let names = std::iter::once((&facts.stack, "the stack's name"));
     let names = names.chain(facts.environments.iter().map(|name| (name, "an environment's name")));
     let names = names.chain(facts.secrets.iter().map(|name| (name, "a variable's name")));
@@ -51,8 +51,8 @@ pub fn refused(facts: &Facts) -> Option<String> {
 
 /// Returns a pipeline: its path from the repository's root, and its text.
 #[must_use]
-pub fn pipeline(system: System, facts: &Facts) -> (String, String) {
-    let slug = slug(facts);
+pub fn render_pipeline(system: System, facts: &Facts) -> (String, String) {
+    let slug = pipeline_slug(facts);
     let (file, text) = match system {
         System::GitHub => (format!(".github/workflows/{slug}.yml"), include_str!("recipes/github.yml")),
         System::GitLab => (format!(".gitlab/{slug}.yml"), include_str!("recipes/gitlab.yml")),
@@ -60,21 +60,23 @@ pub fn pipeline(system: System, facts: &Facts) -> (String, String) {
     let folder = if facts.directory.is_empty() { String::new() } else { format!("{}/", facts.directory) };
     let below = if system == System::GitLab { "**/*" } else { "**" };
     let folders = facts.folders.iter().map(|folder| format!("{folder}/"));
-    let all =
-        std::iter::once(folder.clone()).chain(folders).map(|folder| format!("{}{below}", pattern(&folder)));
+    let all = std::iter::once(folder.clone())
+        .chain(folders)
+        .map(|folder| format!("{}{below}", path_pattern(&folder)));
     let all: Vec<_> = all.chain([file.clone()]).collect();
     let paths = quoted_list(&all);
     // For git, in a shell.
     let globs: Vec<_> =
         all.iter().map(|path| format!("':(glob){}'", path.replace('\'', r"'\''"))).collect();
     let environments: Vec<String> = facts.environments.iter().map(ToString::to_string).collect();
-    let container = facts.image.as_ref().map(|image| format!("container: {}", quoted(image)));
+    let container = facts.image.as_ref().map(|image| format!("container: {}", quote_yaml(image)));
     let secret = |name: &Name| {
         let variable = format!("STEAD_VAR_{}", name.to_uppercase().replace('-', "_"));
         format!("{variable}: ${{{{ secrets.{variable} }}}}")
     };
     let secrets: Vec<String> = facts.secrets.iter().map(secret).collect();
-    let applies = if system == System::GitLab { applies(facts, &slug, &paths) } else { String::new() };
+    let applies =
+        if system == System::GitLab { gitlab_apply_jobs(facts, &slug, &paths) } else { String::new() };
     let lines = [
         ("APPLIES", applies),
         ("CONTAINER", container.unwrap_or_default()),
@@ -82,64 +84,64 @@ pub fn pipeline(system: System, facts: &Facts) -> (String, String) {
         ("INSTALL", facts.install.clone().unwrap_or_else(|| LOOK.to_owned())),
     ];
     let words = [
-        ("STACK_TITLE", quoted(&format!("stead {}", facts.stack))),
+        ("STACK_TITLE", quote_yaml(&format!("stead {}", facts.stack))),
         ("STACK", facts.stack.to_string()),
-        ("SEEN", quoted_list(&[format!("{}.stead/drift", pattern(&folder))])),
-        ("DIRECTORY", quoted(if facts.directory.is_empty() { "." } else { &facts.directory })),
+        ("SEEN", quoted_list(&[format!("{}.stead/drift", path_pattern(&folder))])),
+        ("DIRECTORY", quote_yaml(if facts.directory.is_empty() { "." } else { &facts.directory })),
         ("PATHS", paths),
         ("GLOBS", globs.join(" ")),
         ("BRANCHES", quoted_list(std::slice::from_ref(&facts.branch))),
         ("BRANCH", facts.branch.clone()),
-        ("CRON", format!("{} 5 * * *", minute(&facts.stack))),
+        ("CRON", format!("{} 5 * * *", drift_minute(&facts.stack))),
         ("ENVIRONMENTS", quoted_list(&environments)),
         ("ENVIRONMENTS_JSON", serde_json::Value::from(environments.clone()).to_string()),
-        ("IMAGE", quoted(facts.image.as_deref().unwrap_or("debian:stable-slim"))),
+        ("IMAGE", quote_yaml(facts.image.as_deref().unwrap_or("debian:stable-slim"))),
         ("SLUG", slug),
         ("FILE", file.clone()),
     ];
-    (file, filled(text, &lines, &words))
+    (file, fill_template(text, &lines, &words))
 }
 
 /// Returns a job of GitLab for each environment: each waits for the one before it, which may not be in the pipeline.
-fn applies(facts: &Facts, slug: &str, paths: &str) -> String {
+fn gitlab_apply_jobs(facts: &Facts, slug: &str, paths: &str) -> String {
     let mut before = None;
     let jobs = facts.environments.iter().map(|name| {
         let needs = before.replace(name).map(|name: &Name| {
-            let job = quoted(&format!("{slug} apply {name}"));
+            let job = quote_yaml(&format!("{slug} apply {name}"));
             format!("needs: [{{ job: {job}, optional: true }}]")
         });
         let gate = if facts.confirmed.contains(name) { "when: manual\nallow_failure: false" } else { "" };
         let lines = [("NEEDS", needs.unwrap_or_default()), ("GATE", gate.to_owned())];
         let words = [
             ("SLUG", slug.to_owned()),
-            ("QUOTED", quoted(name)),
+            ("QUOTED", quote_yaml(name)),
             ("ENVIRONMENT", name.to_string()),
             ("BRANCH", facts.branch.clone()),
             ("PATHS", paths.to_owned()),
         ];
-        filled(include_str!("recipes/gitlab-apply.yml"), &lines, &words)
+        fill_template(include_str!("recipes/gitlab-apply.yml"), &lines, &words)
     });
     jobs.collect::<Vec<_>>().join("\n")
 }
 
 /// Returns git's hook.
 #[must_use]
-pub fn hook(directory: &str) -> String {
+pub fn git_hook(directory: &str) -> String {
     let directory = if directory.is_empty() { "." } else { directory };
     let quoted = format!("'{}'", directory.replace('\'', r"'\''"));
     let comment = directory.chars().map(|c| if c.is_control() { '_' } else { c }).collect::<String>();
     let words = [("DIRECTORY_SHOWN", comment), ("DIRECTORY", quoted)];
-    filled(include_str!("recipes/pre-commit"), &[], &words)
+    fill_template(include_str!("recipes/pre-commit"), &[], &words)
 }
 
 /// Returns a path as a pattern: what would be read as one stands for whatever is there.
-fn pattern(path: &str) -> String {
+fn path_pattern(path: &str) -> String {
     path.chars().map(|c| if "*?[]{}+!\\$%".contains(c) || c.is_control() { '*' } else { c }).collect()
 }
 
 /// Puts texts where a template has words: of several lines where a line is just the word, at its depth; no line where
 /// the text is empty. Each place is filled once, so that no text is taken for a word.
-fn filled(template: &str, lines: &[(&str, String)], words: &[(&str, String)]) -> String {
+fn fill_template(template: &str, lines: &[(&str, String)], words: &[(&str, String)]) -> String {
     let mut out = String::new();
     for line in template.lines() {
         let bare = line.trim_start();
@@ -169,7 +171,7 @@ fn filled(template: &str, lines: &[(&str, String)], words: &[(&str, String)]) ->
 }
 
 /// Returns the name of files and groups: of the stack, and its directory where that says something else.
-fn slug(facts: &Facts) -> String {
+fn pipeline_slug(facts: &Facts) -> String {
     let last = facts.directory.rsplit('/').next().unwrap_or_default();
     let plain = |text: &str| -> String {
         text.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect()
@@ -183,12 +185,12 @@ fn slug(facts: &Facts) -> String {
 }
 
 /// Returns the minute at which drift is looked for: not the same for all.
-fn minute(stack: &str) -> u32 {
+fn drift_minute(stack: &str) -> u32 {
     stack.bytes().fold(7, |minute, byte| (minute * 31 + u32::from(byte)) % 60)
 }
 
 /// Returns a text as YAML, in quotes unless it is plain.
-fn quoted(text: &str) -> String {
+fn quote_yaml(text: &str) -> String {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./".contains(&b);
     let begins = text.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'.');
     let word = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
@@ -200,7 +202,7 @@ fn quoted(text: &str) -> String {
 }
 
 fn quoted_list(texts: &[String]) -> String {
-    let all: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
+    let all: Vec<String> = texts.iter().map(|text| quote_yaml(text)).collect();
     format!("[{}]", all.join(", "))
 }
 
@@ -229,7 +231,7 @@ mod tests {
         let odd = Facts { directory: "a b/c'd: #e".into(), branch: "rel/1".into(), ..facts() };
         for facts in [facts(), bare, odd] {
             for system in [System::GitHub, System::GitLab] {
-                let (path, text) = pipeline(system, &facts);
+                let (path, text) = render_pipeline(system, &facts);
                 let read: serde_yaml::Value =
                     serde_yaml::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
                 assert!(read.is_mapping() && path.contains(".yml"), "{path}");
@@ -256,10 +258,10 @@ mod tests {
 
     #[test]
     fn what_was_given_stands_as_it_is() {
-        let (_, lab) = pipeline(System::GitLab, &facts());
+        let (_, lab) = render_pipeline(System::GitLab, &facts());
         let changes = "changes: [\"infra/shop/**/*\", \"infra/modules/**/*\", .gitlab/stead-shop.yml]";
         assert!(lab.contains(changes), "{lab}");
-        let (path, text) = pipeline(System::GitHub, &facts());
+        let (path, text) = render_pipeline(System::GitHub, &facts());
         assert_eq!(path, ".github/workflows/stead-shop.yml");
         assert!(text.contains(
             "          set -x\n          curl -fsS https://example.com/INSTALL | sh -s -- SLUG\n"
@@ -274,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_job_may_do_no_more_than_it_needs() {
-        let (_, text) = pipeline(System::GitHub, &facts());
+        let (_, text) = render_pipeline(System::GitHub, &facts());
         let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
         assert_eq!(read["permissions"].as_mapping().map(serde_yaml::Mapping::len), Some(0));
         let may = |job: &str| {
@@ -309,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_required_check_runs_for_each_request_and_no_apply_is_canceled_in_silence() {
-        let (_, text) = pipeline(System::GitHub, &facts());
+        let (_, text) = render_pipeline(System::GitHub, &facts());
         let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
         assert!(read["on"]["pull_request"].is_null() && read["on"]["merge_group"].is_null());
         assert!(read["on"].as_mapping().unwrap().contains_key("merge_group"));
@@ -333,7 +335,7 @@ mod tests {
 
     #[test]
     fn environments_follow_each_other_in_gitlab_and_one_that_is_confirmed_waits() {
-        let (_, text) = pipeline(System::GitLab, &facts());
+        let (_, text) = render_pipeline(System::GitLab, &facts());
         let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
         let job = |name: &str| &read[format!("stead-shop {name}").as_str()];
         let (first, second) = (job("apply staging"), job("apply prod"));
@@ -351,7 +353,7 @@ mod tests {
 
     #[test]
     fn the_state_directory_is_cached_where_something_is_applied() {
-        let (_, hub) = pipeline(System::GitHub, &facts());
+        let (_, hub) = render_pipeline(System::GitHub, &facts());
         let read: serde_yaml::Value = serde_yaml::from_str(&hub).unwrap();
         for (name, job) in read["jobs"].as_mapping().unwrap() {
             let text = serde_yaml::to_string(job).unwrap();
@@ -360,7 +362,7 @@ mod tests {
                 assert_eq!(text.contains(word), applies, "{word}\n{text}");
             }
         }
-        let (_, lab) = pipeline(System::GitLab, &facts());
+        let (_, lab) = render_pipeline(System::GitLab, &facts());
         let read: serde_yaml::Value = serde_yaml::from_str(&lab).unwrap();
         let apply = &read[".stead-shop-apply"];
         assert_eq!(apply["variables"]["STEAD_STATE_DIR"].as_str(), Some("$CI_PROJECT_DIR/.stead-state"));
@@ -371,7 +373,7 @@ mod tests {
     #[test]
     fn a_branch_is_a_text_and_a_directory_no_pattern() {
         let facts = Facts { branch: "1.10".into(), directory: "a[b]+".into(), ..facts() };
-        let (_, text) = pipeline(System::GitHub, &facts);
+        let (_, text) = render_pipeline(System::GitHub, &facts);
         let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
         let push = &read["on"]["push"];
         assert_eq!(push["branches"][0].as_str(), Some("1.10"));
@@ -381,7 +383,7 @@ mod tests {
 
     #[test]
     fn a_name_that_reads_as_something_else_is_refused() {
-        assert_eq!(refused(&facts()), None);
+        assert_eq!(pipeline_refusal(&facts()), None);
         let with = |name: &str| {
             [
                 Facts { stack: name.into(), ..facts() },
@@ -390,17 +392,17 @@ mod tests {
             ]
         };
         for name in ["${{ secrets.A }}", "a' || 1", "a\nb", "a b", "a\"b"] {
-            assert!(with(name).iter().all(|facts| refused(facts).is_some()), "{name}");
+            assert!(with(name).iter().all(|facts| pipeline_refusal(facts).is_some()), "{name}");
         }
         for directory in ["a/${{ b }}", "$HOME", "a\nb", "a`b`", "%TEMP%"] {
             let facts = Facts { directory: directory.into(), ..facts() };
-            assert!(refused(&facts).is_some(), "{directory}");
+            assert!(pipeline_refusal(&facts).is_some(), "{directory}");
         }
     }
 
     #[test]
     fn files_are_named_after_the_stack_and_where_it_is() {
-        let named = |directory: &str| slug(&Facts { directory: directory.into(), ..facts() });
+        let named = |directory: &str| pipeline_slug(&Facts { directory: directory.into(), ..facts() });
         assert_eq!(
             ["", "shop", "infra/shop", "infra/eu"].map(named),
             ["stead-shop", "stead-shop", "stead-shop", "stead-shop-eu"]
@@ -409,11 +411,11 @@ mod tests {
 
     #[test]
     fn a_directory_stays_one_word_in_the_hook() {
-        let odd = hook("DIRECTORY\ntouch x #");
+        let odd = git_hook("DIRECTORY\ntouch x #");
         let lines: Vec<&str> = odd.lines().collect();
         assert!(lines[1].starts_with("# ") && lines[2].starts_with("# "), "{odd}");
         assert!(odd.contains("stead -C 'DIRECTORY\ntouch x #' fmt"), "{odd}");
-        let text = hook("a b/c'd");
+        let text = git_hook("a b/c'd");
         assert!(text.contains(r"stead -C 'a b/c'\''d' fmt --check"), "{text}");
         assert!(!text.contains("DIRECTORY"));
     }

@@ -18,7 +18,7 @@ pub(in crate::cli) struct Diary {
 
 impl Diary {
     /// Returns the one of a stack's ledger.
-    pub(in crate::cli) fn of(project: &Project, ledger: &Ledger) -> Self {
+    pub(in crate::cli) fn from_ledger(project: &Project, ledger: &Ledger) -> Self {
         let name = format!("{}-{}.json", project.stack.environment.name, ledger.identity.lineage);
         let path = project.directory.join(".stead").join("drift").join(name);
         Self { path, only_looks: project.settings.untrusted }
@@ -35,7 +35,7 @@ impl Diary {
             return;
         }
         if let Err(why) = self.try_write(sightings) {
-            session.ui.say(&format!("note: the next look will not know what is new: {why:#}"));
+            session.ui.write_message(&format!("note: the next look will not know what is new: {why:#}"));
         }
     }
 

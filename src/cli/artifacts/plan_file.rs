@@ -28,7 +28,7 @@ pub(in crate::cli) struct Vouched {
 
 impl Vouched {
     /// Says who signed the plan, and whether that is known or only said.
-    pub(in crate::cli) fn told(&self) -> String {
+    pub(in crate::cli) fn describe_signer(&self) -> String {
         match &self.signer {
             Some(key) if self.checked => format!("signed by the key {key}: checked"),
             Some(key) => {
@@ -55,7 +55,7 @@ pub(in crate::cli) fn signing_key(
     let Some(path) = flag.or(session.settings.plan_keys.sign.as_deref()) else { return Ok(None) };
     let pem = stack_files::read_own_secret(path)?;
     let help = "stead signs with a key as this makes one: openssl genpkey -algorithm ed25519 -out FILE";
-    SigningKey::parse(&pem).map(Some).map_err(|error| unusable(path, &error, help))
+    SigningKey::parse(&pem).map(Some).map_err(|error| unusable_signing_key(path, &error, help))
 }
 
 /// Returns the keys whose saved plans are taken; `None` where none were named.
@@ -66,18 +66,19 @@ fn verifying_keys(session: &Session, flag: Option<&Path>) -> Result<Option<Verif
     let Some(path) = flag.or(session.settings.plan_keys.verify.as_deref()) else { return Ok(None) };
     let pem = stack_files::read_bytes(path)?;
     let help = "The public key of a private one: openssl pkey -in FILE -pubout";
-    VerifyingKeys::parse(&pem).map(Some).map_err(|error| unusable(path, &error, help))
+    VerifyingKeys::parse(&pem).map(Some).map_err(|error| unusable_signing_key(path, &error, help))
 }
 
-fn unusable(path: &Path, error: &KeyError, help: &str) -> Failure {
-    Failure::new(Exit::Failed, format!("{} is not used: {error}", stack_files::shown(path))).help(help)
+fn unusable_signing_key(path: &Path, error: &KeyError, help: &str) -> Failure {
+    Failure::new(Exit::Failed, format!("{} is not used: {error}", stack_files::display_path(path)))
+        .help(help)
 }
 
 /// Writes a plan to a file, signed where there is a key.
 ///
 /// # Errors
 /// When it cannot be written.
-pub(in crate::cli) fn save(
+pub(in crate::cli) fn save_plan(
     path: &Path,
     plan: Plan,
     binding: Binding,
@@ -95,21 +96,21 @@ pub(in crate::cli) fn save(
 ///
 /// # Errors
 /// When the file is no plan, was changed after it was written, or is not signed by whom it should be.
-pub(in crate::cli) fn read(
+pub(in crate::cli) fn read_verified(
     session: &Session,
     path: &Path,
     flag: Option<&Path>,
 ) -> Result<Vouched, Failure> {
     let keys = verifying_keys(session, flag)?;
-    let signed = text(path)?;
+    let signed = read_signed_text(path)?;
     if let Some(keys) = &keys {
-        keys.check(&signed).map_err(|error| {
-            Failure::new(Exit::Blocked, format!("{}: {error}", stack_files::shown(path)))
+        keys.verify_signature(&signed).map_err(|error| {
+            Failure::new(Exit::Blocked, format!("{}: {error}", stack_files::display_path(path)))
                 .help("Nothing was sent.")
                 .help("Take the plan as the job that made it left it: stead plan -o FILE --sign-key FILE")
         })?;
     }
-    let saved = parsed(path, &signed)?;
+    let saved = parse_saved_plan(path, &signed)?;
     Ok(Vouched { saved, signer: signed.signer().cloned(), checked: keys.is_some() })
 }
 
@@ -117,20 +118,20 @@ pub(in crate::cli) fn read(
 ///
 /// # Errors
 /// When the file is no plan, or was changed after it was written.
-pub(in crate::cli) fn look(path: &Path) -> Result<SavedPlan, Failure> {
-    parsed(path, &text(path)?)
+pub(in crate::cli) fn read_unverified(path: &Path) -> Result<SavedPlan, Failure> {
+    parse_saved_plan(path, &read_signed_text(path)?)
 }
 
-fn text(path: &Path) -> Result<Signed, Failure> {
+fn read_signed_text(path: &Path) -> Result<Signed, Failure> {
     let text = stack_files::read_optional(path)?.ok_or_else(|| {
-        Failure::new(Exit::Failed, format!("there is no file {}", stack_files::shown(path)))
+        Failure::new(Exit::Failed, format!("there is no file {}", stack_files::display_path(path)))
     })?;
     Ok(Signed::parse(&text))
 }
 
-fn parsed(path: &Path, signed: &Signed) -> Result<SavedPlan, Failure> {
+fn parse_saved_plan(path: &Path, signed: &Signed) -> Result<SavedPlan, Failure> {
     SavedPlan::parse(&signed.text, REGISTRY).map_err(|error| {
-        Failure::new(Exit::Failed, format!("{}: {error}", stack_files::shown(path)))
+        Failure::new(Exit::Failed, format!("{}: {error}", stack_files::display_path(path)))
             .help("Make it anew: stead plan -o FILE")
     })
 }

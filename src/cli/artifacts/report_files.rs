@@ -30,7 +30,7 @@ pub(in crate::cli) struct About<'a> {
 
 impl<'a> About<'a> {
     /// Returns what is known of the plan of a stack.
-    pub(in crate::cli) const fn stack(stack: &'a Stack) -> Self {
+    pub(in crate::cli) const fn from_stack(stack: &'a Stack) -> Self {
         Self { stack: Some(stack), command: None, told: Told::Plan }
     }
 }
@@ -39,15 +39,15 @@ impl<'a> About<'a> {
 ///
 /// # Errors
 /// When a file cannot be written.
-pub(in crate::cli) fn plan(
+pub(in crate::cli) fn write_plan_reports(
     session: &Session,
     wanted: &[Wanted],
     plan: &Plan,
     about: About<'_>,
 ) -> Result<(), Failure> {
-    again(session, wanted, plan, about)?;
+    rewrite_plan_reports(session, wanted, plan, about)?;
     for (format, path) in wanted {
-        session.ui.say(&format!("{format} is written to {}", stack_files::shown(path)));
+        session.ui.write_message(&format!("{format} is written to {}", stack_files::display_path(path)));
     }
     Ok(())
 }
@@ -56,22 +56,27 @@ pub(in crate::cli) fn plan(
 ///
 /// # Errors
 /// When a file cannot be written.
-pub(in crate::cli) fn again(
+pub(in crate::cli) fn rewrite_plan_reports(
     session: &Session,
     wanted: &[Wanted],
     plan: &Plan,
     about: About<'_>,
 ) -> Result<(), Failure> {
     for (format, path) in wanted {
-        stack_files::write_public(path, text(session, *format, plan, about).as_bytes())?;
+        stack_files::write_public(path, plan_report_text(session, *format, plan, about).as_bytes())?;
     }
     Ok(())
 }
 
 /// Returns a report of a plan.
-pub(in crate::cli) fn text(session: &Session, format: Format, plan: &Plan, about: About<'_>) -> String {
-    let (root, command) = (root(), about.command.map(|command| session.line(command)));
-    let commit = git_origin::commit(&session.settings.dir).or_else(|| session.commit.clone());
+pub(in crate::cli) fn plan_report_text(
+    session: &Session,
+    format: Format,
+    plan: &Plan,
+    about: About<'_>,
+) -> String {
+    let (root, command) = (repository_root(), about.command.map(|command| session.command_line(command)));
+    let commit = git_origin::checked_out_commit(&session.settings.dir).or_else(|| session.commit.clone());
     let first = about.stack.and_then(|stack| stack.sources.iter().next());
     let reviewed = Reviewed {
         plan,
@@ -82,28 +87,30 @@ pub(in crate::cli) fn text(session: &Session, format: Format, plan: &Plan, about
         command: command.as_deref(),
         told: about.told,
     };
-    format.plan(&reviewed)
+    format.render_plan(&reviewed)
 }
 
 /// Writes reports of problems, in the forms that have a place for them.
 ///
 /// # Errors
 /// When a file cannot be written.
-pub(in crate::cli) fn problems(
+pub(in crate::cli) fn write_problem_reports(
     session: &Session,
     wanted: &[Wanted],
     (diagnostics, sources): (&[Diagnostic], &Sources),
 ) -> Result<(), Failure> {
-    let root = root();
+    let root = repository_root();
     let problems = Problems { diagnostics, sources, root: &root };
     for (format, path) in wanted {
-        if let Some(text) = format.problems(&problems) {
+        if let Some(text) = format.render_problems(&problems) {
             stack_files::write_public(path, text.as_bytes())?;
-            session.ui.say(&format!("{format} is written to {}", stack_files::shown(path)));
+            session
+                .ui
+                .write_message(&format!("{format} is written to {}", stack_files::display_path(path)));
         } else {
             // What an earlier run left there must not be taken for this one's.
             stack_files::remove_report(path)?;
-            session.ui.say(&format!("{format} is not written: there is no plan to tell of"));
+            session.ui.write_message(&format!("{format} is not written: there is no plan to tell of"));
         }
     }
     Ok(())
@@ -114,20 +121,20 @@ pub(in crate::cli) fn problems(
 ///
 /// # Errors
 /// All its problems together; or that a file cannot be written.
-pub(in crate::cli) fn opened(session: &Session, wanted: &[Wanted]) -> Result<Project, Failure> {
-    let opened = prompt::opened(session, |settings| session.open_with(settings));
+pub(in crate::cli) fn open_or_report(session: &Session, wanted: &[Wanted]) -> Result<Project, Failure> {
+    let opened = prompt::prompt_missing_secrets(session, |settings| session.open_with(settings));
     if let Err(Failure { rejected: Some(rejected), .. }) = &opened {
         let Rejected { diagnostics, sources } = &**rejected;
-        problems(session, wanted, (diagnostics, sources))?;
+        write_problem_reports(session, wanted, (diagnostics, sources))?;
     }
     opened
 }
 
 /// Finds the repository that this process is in.
-pub(in crate::cli) fn root() -> Root {
+pub(in crate::cli) fn repository_root() -> Root {
     let Ok(here) = env::current_dir() else { return Root::default() };
     let text = |path: &Path| path.to_string_lossy().trim_end_matches('/').to_owned();
-    match here.ancestors().find(|above| stack_files::exists(&above.join(".git"))) {
+    match here.ancestors().find(|above| stack_files::path_exists(&above.join(".git"))) {
         Some(repository) => Root {
             here: here.strip_prefix(repository).map(text).unwrap_or_default(),
             repository: text(repository),

@@ -18,7 +18,7 @@ const NAME: &str = "STACK_NAME";
 
 /// Returns the files of an example stack.
 #[must_use]
-pub fn files(template: Template, format: Format, stack: &str) -> Vec<File> {
+pub fn template_files(template: Template, format: Format, stack: &str) -> Vec<File> {
     let (path, text) = match (template, format) {
         (Template::Minimal, Format::Yaml) => ("stead.yaml", include_str!("scaffold/minimal.yaml")),
         (Template::Minimal, Format::Kdl) => ("stead.kdl", include_str!("scaffold/minimal.kdl")),
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn both_syntaxes_declare_the_same() {
         for template in [Template::Minimal, Template::Shop] {
-            let text = |format| files(template, format, "demo")[0].1.clone();
+            let text = |format| template_files(template, format, "demo")[0].1.clone();
             assert_eq!(yaml_paths(&text(Format::Yaml)), kdl_paths(&text(Format::Kdl)), "{template:?}");
         }
     }
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn every_text_carries_the_name_and_explains_itself() {
         for (template, format) in ALL {
-            let written = files(template, format, "demo");
+            let written = template_files(template, format, "demo");
             assert!(!written[0].1.contains(NAME) && written[0].1.contains("demo"));
             assert!(written[0].1.lines().all(|line| line.len() <= 100 && !line.ends_with(' ')));
             assert_eq!(written[1].0, ".gitignore");

@@ -8,12 +8,12 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::stack::project::Project;
 use crate::cli::stack::rewrite_files::{self, Rewrite};
-use crate::config::edit::{Edit, File, Literal, Path, edit};
+use crate::config::edit::{Edit, File, Literal, Path, apply_edits};
 use crate::config::stack::model::{Resource, Setting};
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
-use crate::model::diagnostic::nearest;
+use crate::model::diagnostic::nearest_name;
 use crate::model::schema::Type;
 use crate::model::source::{Source, Sources};
 use crate::model::value::Value;
@@ -30,10 +30,10 @@ pub(super) async fn run(
     ledger: &Ledger,
     (wanted, yes): (&Name, bool),
 ) -> Result<Exit, Failure> {
-    let found = find(drift, wanted)?;
-    let (resource, setting) = written(project, found, wanted)?;
-    let Some(path) = &found.path else { return Err(gone(wanted)) };
-    let live = literal(resource, path, &found.live, ledger).ok_or_else(|| {
+    let found = find_drift(drift, wanted)?;
+    let (resource, setting) = find_written_setting(project, found, wanted)?;
+    let Some(path) = &found.path else { return Err(missing_object_failure(wanted)) };
+    let live = live_literal(resource, path, &found.live, ledger).ok_or_else(|| {
         Failure::new(Exit::Failed, format!("the live value of {wanted} is a secret, or not known"))
             .help("Set it where the configuration takes it from.")
     })?;
@@ -44,21 +44,21 @@ pub(super) async fn run(
             "the stack's files changed meanwhile; nothing was written",
         ));
     };
-    let target = path.split('.').fold(Path::of(resource.address.as_str()), Path::key);
+    let target = path.split('.').fold(Path::from_text(resource.address.as_str()), Path::with_key);
     let file = File { source: &before, registry: &REGISTRY };
-    let after = edit(&file, &[Edit::Set(target, live)])
-        .map_err(|refusal| rewrite_files::refused(&before, refusal))?;
-    check(session, &stack.sources, &before, &after)?;
+    let after = apply_edits(&file, &[Edit::Set(target, live)])
+        .map_err(|refusal| rewrite_files::edit_failure(&before, refusal))?;
+    check_edited_stack(session, &stack.sources, &before, &after)?;
     let rewrite = Rewrite { path: PathBuf::from(&before.path), before, after };
-    if rewrite_files::write(session, &[rewrite], yes).await? {
-        session.ui.done(&format!("{wanted} is accepted."));
+    if rewrite_files::write_rewrites(session, &[rewrite], yes).await? {
+        session.ui.report_done(&format!("{wanted} is accepted."));
         session.next("plan", "shows that nothing is put back");
     }
     Ok(Exit::Done)
 }
 
 /// Returns the drift that a path names.
-fn find<'d>(drift: &'d [Drift], wanted: &Name) -> Result<&'d Drift, Failure> {
+fn find_drift<'d>(drift: &'d [Drift], wanted: &Name) -> Result<&'d Drift, Failure> {
     let name = |drift: &Drift| match &drift.path {
         Some(path) => format!("{}.{path}", drift.address),
         None => drift.address.to_string(),
@@ -66,7 +66,7 @@ fn find<'d>(drift: &'d [Drift], wanted: &Name) -> Result<&'d Drift, Failure> {
     let names: Vec<String> = drift.iter().map(name).collect();
     let Some(position) = names.iter().position(|name| name == wanted) else {
         let failure = Failure::new(Exit::Failed, format!("nothing drifted at {wanted}"));
-        return Err(match nearest(wanted, names.iter().map(String::as_str)) {
+        return Err(match nearest_name(wanted, names.iter().map(String::as_str)) {
             Some(near) => failure.help(format!("Did you mean {near}?")),
             None if names.is_empty() => failure.help("There is no drift at all."),
             None => failure.help(format!("Drifted: {}.", names.join(", "))),
@@ -74,7 +74,7 @@ fn find<'d>(drift: &'d [Drift], wanted: &Name) -> Result<&'d Drift, Failure> {
     };
     let found = &drift[position];
     match found.class {
-        DriftClass::Gone => Err(gone(wanted)),
+        DriftClass::Gone => Err(missing_object_failure(wanted)),
         DriftClass::Accepted => {
             Err(Failure::new(Exit::Failed, format!("the configuration says the same as {wanted} already")))
         }
@@ -84,14 +84,14 @@ fn find<'d>(drift: &'d [Drift], wanted: &Name) -> Result<&'d Drift, Failure> {
     }
 }
 
-fn gone(wanted: &Name) -> Failure {
+fn missing_object_failure(wanted: &Name) -> Failure {
     Failure::new(Exit::Failed, format!("{wanted} has no live value: the object is gone"))
         .help("Remove its block, or let an apply make it again.")
 }
 
 /// Returns the resource and where its attribute is written, if a plain value is written there for it
 /// alone.
-fn written<'p>(
+fn find_written_setting<'p>(
     project: &'p Project,
     drift: &Drift,
     wanted: &Name,
@@ -104,7 +104,7 @@ fn written<'p>(
     };
     let within = drift.path.as_deref().and_then(|path| path.split_once('.'));
     let origin = match within {
-        Some((_, within)) => setting.part(within).1,
+        Some((_, within)) => setting.part_origin(within).1,
         None => setting.decided_by(),
     };
     if let Some(origin) = origin {
@@ -125,7 +125,7 @@ fn written<'p>(
 }
 
 /// Returns what the file must say: a reference where the live id is one of the stack's own objects.
-fn literal(resource: &Resource, path: &str, live: &Value, ledger: &Ledger) -> Option<Literal> {
+fn live_literal(resource: &Resource, path: &str, live: &Value, ledger: &Ledger) -> Option<Literal> {
     let ty = resource.kind.attribute(path.split('.').next()?).map(|attribute| &attribute.ty);
     let referred = |kind: &str, value: &Value| {
         let id = value.as_text()?;
@@ -135,15 +135,17 @@ fn literal(resource: &Resource, path: &str, live: &Value, ledger: &Ledger) -> Op
         owned.map(|(address, _): (&Address, _)| Literal::text(format!("${address}")))
     };
     match (ty, live) {
-        (Some(Type::Reference(kind)), value) => referred(kind, value).or_else(|| Literal::of(value)),
+        (Some(Type::Reference(kind)), value) => {
+            referred(kind, value).or_else(|| Literal::from_value(value))
+        }
         (
             Some(Type::List(Type::Reference(kind)) | Type::Set { of: Type::Reference(kind), .. }),
             Value::List(items),
         ) => {
-            let item = |item| referred(kind, item).or_else(|| Literal::of(item));
+            let item = |item| referred(kind, item).or_else(|| Literal::from_value(item));
             items.iter().map(item).collect::<Option<_>>().map(Literal::List)
         }
-        (_, value) => Literal::of(value),
+        (_, value) => Literal::from_value(value),
     }
 }
 
@@ -156,11 +158,16 @@ fn source_of(project: &Project, setting: &Setting, sources: &Sources) -> Option<
 }
 
 /// Reads the stack with the new text: it must still be one.
-fn check(session: &Session, sources: &Sources, before: &Source, after: &str) -> Result<(), Failure> {
+fn check_edited_stack(
+    session: &Session,
+    sources: &Sources,
+    before: &Source,
+    after: &str,
+) -> Result<(), Failure> {
     let mut new = Sources::default();
     for (_, source) in sources.iter() {
         let text = if source.path == before.path { after } else { &source.text };
         new.add(Source::new(source.path.as_str(), text));
     }
-    Project::of(&session.settings, StackFiles { sources: new, diagnostics: Vec::new() }).map(drop)
+    Project::from_files(&session.settings, StackFiles { sources: new, diagnostics: Vec::new() }).map(drop)
 }

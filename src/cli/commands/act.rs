@@ -32,54 +32,54 @@ pub(in crate::cli) async fn run(session: &Session, args: &Do) -> Result<Exit, Fa
     if args.action == DELETE {
         return Box::pin(delete_object::run(session, args)).await;
     }
-    let named = named(args)?;
+    let named = parse_target(args)?;
     let ground = Ground::open(session, needs_stack(&named, args)).await?;
-    let target = ground.target(&named)?;
-    let deed = chosen(args, &target)?;
-    output::check(session, deed, args)?;
-    let order = request::order(session, &ground, deed, &target, args).await?;
+    let target = ground.resolve_target(&named)?;
+    let deed = choose_action(args, &target)?;
+    output::reject_unsafe_output(session, deed, args)?;
+    let order = request::build_action_request(session, &ground, deed, &target, args).await?;
     let scene = Scene { session, ground: &ground, deed, target: &target, args, order: &order };
-    if !agreed(&scene).await? {
+    if !confirm_disruption(&scene).await? {
         return Ok(Exit::Interrupted);
     }
-    let before = before(&scene).await;
+    let before = read_object_before(&scene).await;
     let stop = Cell::new(false);
-    let told = || session.ui.say("Stopping once the request is answered.");
-    let answer = match watched(send::send(&scene), &stop, told).await? {
+    let told = || session.ui.write_message("Stopping once the request is answered.");
+    let answer = match run_interruptible(send::send_action(&scene), &stop, told).await? {
         Ended::Finished(answer) => answer?,
-        Ended::Abandoned => return Err(interrupted("whether it was done is not known")),
+        Ended::Abandoned => return Err(interrupted_failure("whether it was done is not known")),
     };
-    foretell(&scene);
+    warn_apply_reverts(&scene);
     if stop.get() {
-        return Err(interrupted("the request was answered; nothing waits for its end"));
+        return Err(interrupted_failure("the request was answered; nothing waits for its end"));
     }
-    let over = over(scene, before.as_ref(), answer.as_ref()).await?;
+    let over = wait_for_action(scene, before.as_ref(), answer.as_ref()).await?;
     let answered = Answered { scene, answer: answer.as_ref(), over: &over };
-    let exit = answered.tell().await?;
+    let exit = answered.write_output().await?;
     match deed.action.answer {
-        Answer::Feed { id, .. } if args.follow => Err(follow(&answered, id).await),
+        Answer::Feed { id, .. } if args.follow => Err(follow_until_stopped(&answered, id).await),
         _ => Ok(exit),
     }
 }
 
-async fn watched<T>(
+async fn run_interruptible<T>(
     work: impl Future<Output = T>,
     stop: &Cell<bool>,
     told: impl Fn(),
 ) -> Result<Ended<T>, Failure> {
-    Ok(signals::watch(work, stop, told, || {}).await.map_err(anyhow::Error::from)?)
+    Ok(signals::watch_stop_signals(work, stop, told, || {}).await.map_err(anyhow::Error::from)?)
 }
 
-fn interrupted(what: &str) -> Failure {
+fn interrupted_failure(what: &str) -> Failure {
     Failure::new(Exit::Interrupted, format!("interrupted: {what}"))
 }
 
 /// Returns what is named: what was said, or the only kind that has the action.
-fn named(args: &Do) -> Result<Named, Failure> {
+fn parse_target(args: &Do) -> Result<Named, Failure> {
     if let Some(text) = &args.target {
         return Named::parse(text);
     }
-    match registry::all(REGISTRY).get(args.action.as_str()).map_or(&[][..], Vec::as_slice) {
+    match registry::actions_by_name(REGISTRY).get(args.action.as_str()).map_or(&[][..], Vec::as_slice) {
         [only] if !only.action.needs_object() => Ok(Named::Kind(only.kind)),
         many => {
             let kinds: Vec<&str> = many.iter().map(|deed| deed.kind.name).collect();
@@ -92,7 +92,7 @@ fn named(args: &Do) -> Result<Named, Failure> {
 /// Tells whether a resource of the stack is named anywhere.
 fn needs_stack(named: &Named, args: &Do) -> bool {
     let is_resource = |text: &String| is_name(text) && matches!(Named::parse(text), Ok(Named::Resource(_)));
-    let all = registry::all(REGISTRY);
+    let all = registry::actions_by_name(REGISTRY);
     let deeds = all.get(args.action.as_str()).map_or(&[][..], Vec::as_slice);
     let mut references = deeds
         .iter()
@@ -103,7 +103,7 @@ fn needs_stack(named: &Named, args: &Do) -> bool {
 }
 
 /// Returns the action that the object's kind has under this name.
-fn chosen(args: &Do, target: &Target) -> Result<Deed, Failure> {
+fn choose_action(args: &Do, target: &Target) -> Result<Deed, Failure> {
     let kind: &'static Kind = target.kind;
     let Some(action) = kind.action(&args.action) else {
         let names: Vec<&str> = kind.actions.iter().map(|action| action.name).collect();
@@ -126,27 +126,28 @@ fn chosen(args: &Do, target: &Target) -> Result<Deed, Failure> {
 }
 
 /// Asks about what disrupts.
-async fn agreed(scene: &Scene<'_>) -> Result<bool, Failure> {
+async fn confirm_disruption(scene: &Scene<'_>) -> Result<bool, Failure> {
     let (session, order) = (scene.session, scene.order);
     let disrupts = order.mutates && order.effects.iter().any(|effect| effect.disrupts());
     if !disrupts || scene.args.yes {
         return Ok(true);
     }
     let effects: Vec<&str> = order.effects.iter().map(|effect| effect.text()).collect();
-    let what = format!("{} {}: {}", scene.deed.action.name, scene.target.shown(), effects.join("; "));
+    let what =
+        format!("{} {}: {}", scene.deed.action.name, scene.target.display_name(), effects.join("; "));
     if !session.ui.interactive {
         return Err(Failure::new(Exit::Blocked, format!("{what}. Nobody is there to say yes"))
             .help("Say it beforehand: --yes. Nothing was sent."));
     }
-    session.ui.say(laid_out(&what).trim_end());
-    session.sure(false, "Do it?").await
+    session.ui.write_message(laid_out(&what).trim_end());
+    session.confirm_action(false, "Do it?").await
 }
 
 /// Says that the next apply undoes it, where the configuration says otherwise.
-fn foretell(scene: &Scene<'_>) {
+fn warn_apply_reverts(scene: &Scene<'_>) {
     let Scene { deed, args, .. } = scene;
     let (Ground::Stack(stack), Some(address), Some(attribute)) =
-        (scene.ground, &scene.target.address, deed.attribute())
+        (scene.ground, &scene.target.address, deed.managed_attribute())
     else {
         return;
     };
@@ -160,7 +161,7 @@ fn foretell(scene: &Scene<'_>) {
     // What is not written is not managed, whatever its default: no apply touches it.
     let wanted = stack.ledger.entries.get(address).and_then(|entry| entry.applied.get(attribute.name));
     if now.is_some() && wanted.is_some() && wanted != now.as_ref() {
-        scene.session.ui.say(&format!(
+        scene.session.ui.write_message(&format!(
             "note: {} of {address} is managed: the next apply sets it back, unless the configuration changes.",
             attribute.name
         ));
@@ -169,7 +170,7 @@ fn foretell(scene: &Scene<'_>) {
 
 /// Returns the object as it is before anything is asked of it, where its own change is waited for: a look
 /// that shows the same afterwards may be an old one. Nothing depends on it but the wait.
-async fn before(scene: &Scene<'_>) -> Option<Object> {
+async fn read_object_before(scene: &Scene<'_>) -> Option<Object> {
     let waits = scene.order.mutates && !scene.args.no_wait;
     let key = scene.target.key.as_ref().filter(|_| waits)?;
     matches!(scene.deed.action.until, Until::Settled(_)).then_some(())?;
@@ -177,11 +178,15 @@ async fn before(scene: &Scene<'_>) -> Option<Object> {
 }
 
 /// Waits until it is over, and tells what is seen meanwhile.
-async fn over(scene: Scene<'_>, before: Option<&Object>, answer: Option<&Json>) -> Result<Over, Failure> {
-    let (ui, shown) = (&scene.session.ui, scene.target.shown());
+async fn wait_for_action(
+    scene: Scene<'_>,
+    before: Option<&Object>,
+    answer: Option<&Json>,
+) -> Result<Over, Failure> {
+    let (ui, shown) = (&scene.session.ui, scene.target.display_name());
     let tell = |event: &Json, text: &str| {
         if ui.ndjson {
-            ui.out(&(documents::compact(event) + "\n"));
+            ui.write_result(&(documents::to_compact(event) + "\n"));
         } else {
             ui.hint(laid_out(text).trim_end());
         }
@@ -197,27 +202,27 @@ async fn over(scene: Scene<'_>, before: Option<&Object>, answer: Option<&Json>) 
     let news = |row: &Json| tell(&event("news", "record", row.clone()), &format!("{shown}: {row}"));
     let wait = Wait { scene, before, status: &status, news: &news };
     // The first signal ends the wait: what was asked for goes on without us.
-    match watched(wait.over(answer), &Cell::new(true), || {}).await? {
+    match run_interruptible(wait.wait_until_over(answer), &Cell::new(true), || {}).await? {
         Ended::Finished(over) => over,
-        Ended::Abandoned => Err(interrupted("it goes on without us; only the waiting ended")),
+        Ended::Abandoned => Err(interrupted_failure("it goes on without us; only the waiting ended")),
     }
 }
 
 /// Tells what comes, until it cannot be read or a signal ends it.
-async fn follow(answered: &Answered<'_>, id: &str) -> Failure {
+async fn follow_until_stopped(answered: &Answered<'_>, id: &str) -> Failure {
     let (scene, view) = (answered.scene, answered.view());
     let ui = &scene.session.ui;
     let known = view.json().as_array().cloned().unwrap_or_default();
     let news = |row: &Json| {
-        ui.out(&if ui.json || ui.ndjson {
-            documents::compact(row) + "\n"
+        ui.write_result(&if ui.json || ui.ndjson {
+            documents::to_compact(row) + "\n"
         } else {
-            view.more(std::slice::from_ref(row), ui.style)
+            view.render_rows(std::slice::from_ref(row), ui.style)
         });
     };
     let wait = Wait { scene, before: None, status: &|_| {}, news: &news };
-    match watched(wait.follow(&scene.order.ask, id, known), &Cell::new(true), || {}).await {
+    match run_interruptible(wait.follow_feed(&scene.order.ask, id, known), &Cell::new(true), || {}).await {
         Ok(Ended::Finished(failure)) | Err(failure) => failure,
-        Ok(Ended::Abandoned) => interrupted("nothing follows any more"),
+        Ok(Ended::Abandoned) => interrupted_failure("nothing follows any more"),
     }
 }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::state::missing;
+use super::state::missing_ledger;
 use crate::apply::context::Bounds;
 use crate::cli::args::AdoptDirectory;
 use crate::cli::command_context::Session;
@@ -47,13 +47,13 @@ pub(super) async fn run(session: &Session, args: &AdoptDirectory) -> Result<Exit
     }
     if args.all {
         let all = of_repository(session, &session.settings.dir).await?;
-        return adopt(session, args, all).await;
+        return adopt_units(session, args, all).await;
     }
     let project = &session.open()?;
-    let place = &session.place(project)?;
+    let place = &session.ledger_location(project)?;
     let (name, environment) = (&project.stack.name, &project.stack.environment.name);
-    let unit = read(session, (name, environment), place.clone(), &project.directory).await?;
-    let unit = unit.ok_or_else(|| missing(place))?;
+    let unit = read_unit(session, (name, environment), place.clone(), &project.directory).await?;
+    let unit = unit.ok_or_else(|| missing_ledger(place))?;
     if unit.here.origin.is_none() {
         return Err(Failure::new(
             Exit::Failed,
@@ -63,11 +63,11 @@ pub(super) async fn run(session: &Session, args: &AdoptDirectory) -> Result<Exit
             "Name it by hand: STEAD_ORIGIN=REPOSITORY//DIRECTORY, here and wherever the stack is applied.",
         ));
     }
-    adopt(session, args, vec![unit]).await
+    adopt_units(session, args, vec![unit]).await
 }
 
 /// Reads the ledger of a stack; `None` where there is none that owns or owned something.
-async fn read(
+async fn read_unit(
     session: &Session,
     (stack, environment): (&Name, &Name),
     place: Place,
@@ -76,7 +76,7 @@ async fn read(
     let key = open::seal_key(&session.settings)?;
     let found = Shelf::read(&place, stack, environment, key.as_ref()).await?;
     let Some(ledger) = found.filter(|ledger| !ledger.is_blank()) else { return Ok(None) };
-    let here = stack_origin::find(&session.settings, directory, stack, &ledger.origins)?;
+    let here = stack_origin::find_origin(&session.settings, directory, stack, &ledger.origins)?;
     Ok(Some(Unit { stack: stack.clone(), environment: environment.clone(), place, ledger, here }))
 }
 
@@ -84,12 +84,12 @@ async fn read(
 /// reason other than its name.
 async fn of_repository(session: &Session, directory: &Path) -> Result<Vec<Unit>, Failure> {
     let settings = &session.settings;
-    let root: PathBuf = Shared::of(directory, false).root;
+    let root: PathBuf = Shared::find_root(directory, false).root;
     let mut units = Vec::new();
-    for found in repository_walk::stacks(settings, &root) {
+    for found in repository_walk::find_stacks(settings, &root) {
         let shown = found.directory.strip_prefix(&root).unwrap_or(&found.directory).display().to_string();
         let Some(header) = found.header else {
-            session.ui.say(&format!("warning: {shown} cannot be read as a stack: left out"));
+            session.ui.write_message(&format!("warning: {shown} cannot be read as a stack: left out"));
             continue;
         };
         let place =
@@ -100,16 +100,17 @@ async fn of_repository(session: &Session, directory: &Path) -> Result<Vec<Unit>,
         }
         environments.retain(|name| settings.env.as_ref().is_none_or(|asked| asked == *name));
         for environment in environments {
-            let unit = read(session, (&header.name, environment), place.clone(), &found.directory).await?;
+            let unit =
+                read_unit(session, (&header.name, environment), place.clone(), &found.directory).await?;
             let Some(unit) = unit.filter(|unit| unit.here.origin.is_some()) else { continue };
             if is_renamed(&unit) {
                 units.push(unit);
             } else if unit.here.compare(&unit.ledger.origins) != OriginMatch::Same {
-                session.ui.say(&format!(
+                session.ui.write_message(&format!(
                     "warning: {}/{environment} is applied from {}, not from {shown}: left out. To adopt it all the \
                      same: stead -C {shown} state adopt-directory",
                     header.name,
-                    origins(&unit.ledger)
+                    join_origins(&unit.ledger)
                 ));
             }
         }
@@ -130,40 +131,44 @@ fn is_renamed(unit: &Unit) -> bool {
     }
 }
 
-fn origins(ledger: &Ledger) -> String {
+fn join_origins(ledger: &Ledger) -> String {
     let known: Vec<String> = ledger.origins.iter().map(ToString::to_string).collect();
     if known.is_empty() { "a directory that it does not name".to_owned() } else { known.join(" and ") }
 }
 
 /// Shows what would be recorded, asks, and records it.
-async fn adopt(session: &Session, args: &AdoptDirectory, mut units: Vec<Unit>) -> Result<Exit, Failure> {
+async fn adopt_units(
+    session: &Session,
+    args: &AdoptDirectory,
+    mut units: Vec<Unit>,
+) -> Result<Exit, Failure> {
     units.retain(|unit| unit.here.compare(&unit.ledger.origins) != OriginMatch::Same);
     if units.is_empty() {
-        session.ui.done("Nothing to adopt: nothing was written.");
+        session.ui.report_done("Nothing to adopt: nothing was written.");
         return Ok(Exit::Done);
     }
     for Unit { stack, environment, ledger, here, .. } in &units {
         let this = here.origin.iter().map(ToString::to_string).collect::<String>();
-        session.ui.say(&format!(
+        session.ui.write_message(&format!(
             "{stack}/{environment}: {} resources, applied from {}; from now on also from {this}.",
             ledger.entries.len(),
-            origins(ledger)
+            join_origins(ledger)
         ));
     }
-    if !session.sure(args.yes, "Adopt?").await? {
+    if !session.confirm_action(args.yes, "Adopt?").await? {
         return Ok(Exit::Failed);
     }
     for unit in &units {
-        record(session, unit).await?;
+        record_origin(session, unit).await?;
     }
-    session.ui.done("Recorded. Apply from there as ever.");
+    session.ui.report_done("Recorded. Apply from there as ever.");
     session.next("plan", "compares the configuration with the live objects");
     Ok(Exit::Done)
 }
 
-async fn record(session: &Session, unit: &Unit) -> Result<(), Failure> {
+async fn record_origin(session: &Session, unit: &Unit) -> Result<(), Failure> {
     let settings = &session.settings;
-    let identity = Identity::fresh(&unit.stack, &unit.environment, &SystemRandom);
+    let identity = Identity::new_random(&unit.stack, &unit.environment, &SystemRandom);
     let terms = Terms { identity: &identity, effect: Bounds::default().effect, force: None };
     let journal = ledger_io::open_at(settings, &session.who, &unit.place, &terms).await?;
     let marks =
@@ -171,14 +176,14 @@ async fn record(session: &Session, unit: &Unit) -> Result<(), Failure> {
     let work = async {
         let ledger = journal.ledger().clone();
         if ledger.sealed.is_some()
-            && let Some(objection) = marks.objection(Some((&ledger, &journal.trail())))?
+            && let Some(objection) = marks.detect_rollback(Some((&ledger, &journal.trail())))?
         {
             return Err(objection.into());
         }
         let mut origins = ledger.origins;
         origins.extend(unit.here.origin.clone());
         journal.commit(&[Record::Origins { origins }]).await?;
-        ledger_io::remember(&marks, &journal);
+        ledger_io::advance_marks(&marks, &journal);
         Ok(())
     };
     let done = ledger_io::while_kept(&journal, Box::pin(work)).await;

@@ -35,7 +35,7 @@ use crate::config::stack::lock_file;
 use crate::config::stack::model::Confirm;
 use crate::kinds::REGISTRY;
 use crate::ledger::journal::record::Record;
-use crate::ledger::journal::recovered_facts::salvaged;
+use crate::ledger::journal::recovered_facts::records_to_replay;
 use crate::ledger::state::run_history::Origin;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
@@ -98,39 +98,39 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
         stack: None,
         with_leftovers: false,
     };
-    Box::pin(planned(session, &order)).await
+    Box::pin(plan_and_apply(session, &order)).await
 }
 
 /// Plans, asks and runs.
 ///
 /// # Errors
 /// As `run`.
-pub(in crate::cli) async fn planned(session: &Session, order: &Order<'_>) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn plan_and_apply(session: &Session, order: &Order<'_>) -> Result<Exit, Failure> {
     if order.yes.is_none() && !session.ui.interactive {
         let failure = Failure::new(Exit::Usage, "nobody is there to say yes");
         return Err(if order.destroy {
-            failure.help(beforehand(session, &session.open()?))
+            failure.help(approval_hint(session, &session.open()?))
         } else {
             failure
-                .help(format!("Say it beforehand: {}", session.line("apply --yes")))
+                .help(format!("Say it beforehand: {}", session.command_line("apply --yes")))
                 .help("--yes=create,update, --expect FINGERPRINT or a saved plan as FILE agree to less.")
         });
     }
-    let project = report_files::opened(session, &order.running.reports.wanted)?;
-    confirmed(session, order, &project)?;
-    order.overriding.check(&project)?;
+    let project = report_files::open_or_report(session, &order.running.reports.wanted)?;
+    check_confirmation(session, order, &project)?;
+    order.overriding.reject_unknown_policies(&project)?;
     let connection = session.connect(&project)?;
-    let journal = opened(session, &project, &connection, order.running).await?;
+    let journal = open_ledger(session, &project, &connection, order.running).await?;
     let overwrite = order.scope.overwrite_secrets.iter().cloned().collect();
     let apply = Apply::new(session, &project, &connection, &journal, order.running, &overwrite);
-    let done = Apply { overriding: Some(&order.overriding), ..apply }.planned(order).await;
+    let done = Apply { overriding: Some(&order.overriding), ..apply }.run_new_plan(order).await;
     ledger_io::close_after(journal, done).await
 }
 
 async fn saved_plan(session: &Session, file: &Path, args: &Args) -> Result<Exit, Failure> {
-    let vouched = plan_file::read(session, file, args.verify_key.as_deref())?;
+    let vouched = plan_file::read_verified(session, file, args.verify_key.as_deref())?;
     if vouched.is_signed() {
-        session.ui.hint(&format!("The plan is {}.", vouched.told()));
+        session.ui.hint(&format!("The plan is {}.", vouched.describe_signer()));
     }
     let saved = &vouched.saved;
     saved.check_time(SystemClock.now(), plan_file::STEAD_VERSION).map_err(|stale| plan_again(&stale))?;
@@ -140,19 +140,19 @@ async fn saved_plan(session: &Session, file: &Path, args: &Args) -> Result<Exit,
         return Err(Failure::new(Exit::OutOfDate, what)
             .help("Nothing was sent. Take the file of the plan that was reviewed, or review this one."));
     }
-    let project = report_files::opened(session, &args.running.reports.wanted)?;
+    let project = report_files::open_or_report(session, &args.running.reports.wanted)?;
     let overriding = Overriding { policies: args.overrides.clone(), reason: args.reason.clone() };
-    overriding.check(&project)?;
+    overriding.reject_unknown_policies(&project)?;
     let connection = session.connect(&project)?;
-    let journal = opened(session, &project, &connection, &args.running).await?;
+    let journal = open_ledger(session, &project, &connection, &args.running).await?;
     let overwrite = args.scope.overwrite_secrets.iter().cloned().collect();
     let apply = Apply::new(session, &project, &connection, &journal, &args.running, &overwrite);
-    let done = Apply { overriding: Some(&overriding), ..apply }.saved(saved).await;
+    let done = Apply { overriding: Some(&overriding), ..apply }.run_saved_plan(saved).await;
     ledger_io::close_after(journal, done).await
 }
 
 /// Opens the ledger; one that is older than the last one seen here only if the user accepts that.
-async fn opened(
+async fn open_ledger(
     session: &Session,
     project: &Project,
     connection: &Connection,
@@ -163,19 +163,19 @@ async fn opened(
 }
 
 /// Says how a destruction is agreed to without a question.
-fn beforehand(session: &Session, project: &Project) -> String {
+fn approval_hint(session: &Session, project: &Project) -> String {
     let stack = &project.stack.name;
-    format!("Say it beforehand: {}", session.line(&format!("destroy --yes --confirm {stack}")))
+    format!("Say it beforehand: {}", session.command_line(&format!("destroy --yes --confirm {stack}")))
 }
 
-fn confirmed(session: &Session, order: &Order<'_>, project: &Project) -> Result<(), Failure> {
+fn check_confirmation(session: &Session, order: &Order<'_>, project: &Project) -> Result<(), Failure> {
     let stack = &project.stack.name;
     match order.stack {
         None if order.destroy && order.yes.is_some() => Err(Failure::new(
             Exit::Usage,
             "--yes alone destroys nothing: the stack's name has to be said, too",
         )
-        .help(beforehand(session, project))),
+        .help(approval_hint(session, project))),
         Some(named) if named != stack => {
             Err(Failure::new(Exit::Usage, format!("--confirm says {named}; this stack is {stack}"))
                 .help("Check -C and -e: nothing was removed."))
@@ -188,7 +188,7 @@ fn plan_again(stale: &Stale) -> Failure {
     Failure::new(Exit::OutOfDate, stale.to_string()).help("Make a new plan, and review it.")
 }
 
-fn expected(expected: Option<&Name>, plan: &Plan) -> Result<(), Failure> {
+fn check_fingerprint(expected: Option<&Name>, plan: &Plan) -> Result<(), Failure> {
     match expected {
         Some(expected) if *expected != plan.fingerprint && plan.changes.is_empty() => Err(Failure::new(
             Exit::OutOfDate,
@@ -209,16 +209,17 @@ fn expected(expected: Option<&Name>, plan: &Plan) -> Result<(), Failure> {
 }
 
 /// Asks for consent, or checks the consent that was given.
-async fn agreed(
+async fn ask_approval(
     session: &Session,
     project: &Project,
     plan: &Plan,
     order: &Order<'_>,
 ) -> Result<bool, Failure> {
     if let Some(yes) = &order.yes {
-        let outside = approval::outside(yes, plan);
+        let outside = approval::uncovered_changes(yes, plan);
         let Some(first) = outside.first() else { return Ok(true) };
-        let (action, does) = (approval::word(first.action), phrases::action(first.action));
+        let (action, does) =
+            (approval::approval_keyword(first.action), phrases::action_keyword(first.action));
         return Err(Failure::new(
             Exit::Blocked,
             format!("--yes does not cover the {does} of {}; nothing was applied", first.address),
@@ -231,9 +232,9 @@ async fn agreed(
         (false, Confirm::Typed) => Some(stack.environment.name.as_str()),
         (false, Confirm::Ask) => None,
     };
-    data_consent::warn(session, plan);
+    data_consent::warn_data_loss(session, plan);
     let question = if order.destroy { "Destroy all of this?" } else { "Apply this plan?" };
-    session.ui.agrees(question, typed).await
+    session.ui.ask_approval(question, typed).await
 }
 
 /// Everything that an apply works with.
@@ -267,66 +268,71 @@ impl<'a> Apply<'a> {
     }
 
     /// Plans, shows, asks and runs, under the open ledger.
-    async fn planned(&self, order: &Order<'_>) -> Result<Exit, Failure> {
+    async fn run_new_plan(&self, order: &Order<'_>) -> Result<Exit, Failure> {
         let Self { session, project, connection, journal, .. } = self;
-        self.recover().await?;
+        self.resolve_open_intents().await?;
         let mut options = session.options(order.scope, order.destroy);
-        options.overrides = order.overriding.names();
+        options.overrides = order.overriding.policy_names();
         options.with_leftovers = order.with_leftovers;
-        let pinned = refresh::pinned(&connection.lock_file)?;
+        let pinned = refresh::read_pinned_names(&connection.lock_file)?;
         let clock = connection.client.clock();
         let start = clock.elapsed();
         let ledger = journal.ledger().clone().for_plans();
-        let reading = refresh::plan(connection, project, &ledger, &options, pinned.as_ref());
+        let reading = refresh::read_and_plan(connection, project, &ledger, &options, pinned.as_ref());
         let (mut plan, mut world) = ledger_io::while_kept(journal, reading).await?;
         if order.yes.is_none()
-            && let asking = data_consent::ask(session, &plan, &options.overrides)
+            && let asking = data_consent::confirm_data_loss(session, &plan, &options.overrides)
             && let Some(agreed) = ledger_io::while_kept(journal, asking).await?
         {
             options.delete_data.extend(agreed);
-            let reading = refresh::plan(connection, project, &ledger, &options, pinned.as_ref());
+            let reading = refresh::read_and_plan(connection, project, &ledger, &options, pinned.as_ref());
             (plan, world) = ledger_io::while_kept(journal, reading).await?;
         }
-        let used = lock_file::pinned(REGISTRY, &project.stack, &world.catalog).catalog;
+        let used = lock_file::build_lock(REGISTRY, &project.stack, &world.catalog).catalog;
         let terms = (order.scope.locked, !ledger.entries.is_empty());
         ledger_io::check_lock(session, connection, &used, pinned.as_ref(), terms)?;
-        let facts = planning::facts(&ledger, clock, start, &world);
+        let facts = planning::plan_details(&ledger, clock, start, &world);
         let blocked = plan.is_blocked(&options.overrides);
-        report_files::plan(session, &self.running.reports.wanted, &plan, About::stack(&project.stack))?;
+        report_files::write_plan_reports(
+            session,
+            &self.running.reports.wanted,
+            &plan,
+            About::from_stack(&project.stack),
+        )?;
         if blocked || !(session.ui.json || session.ui.ndjson) {
-            planning::show(session, &plan, &facts, Exit::Blocked);
+            planning::show_plan(session, &plan, &facts, Exit::Blocked);
         }
         planning::warn_of_contest(session, &plan, &ledger);
         if blocked {
             return Ok(Exit::Blocked);
         }
-        expected(order.expected.as_ref(), &plan)?;
+        check_fingerprint(order.expected.as_ref(), &plan)?;
         if order.expected.is_some() && ledger.identity.key.is_none() {
             session.ui.hint(UNBORN);
         }
-        let asking = agreed(session, project, &plan, order);
+        let asking = ask_approval(session, project, &plan, order);
         let pins = plan.bookkeeping.iter().any(|one| matches!(one, Bookkeeping::PinRecipients(_)));
         if (pins || !plan.changes.is_empty()) && !ledger_io::while_kept(journal, asking).await? {
             let text = if order.destroy { "Nothing was removed." } else { "Nothing was applied." };
             if session.ui.json || session.ui.ndjson {
                 return Err(Failure::new(Exit::Failed, "the answer was no").help(text));
             }
-            session.ui.say(text);
+            session.ui.write_message(text);
             return Ok(Exit::Failed);
         }
         self.remember_origin().await?;
         let exit = self.run_whole(&plan, world.known).await?;
-        ledger_io::pin(project, connection, &world.catalog, pinned.as_ref())?;
+        ledger_io::pin_catalog_names(project, connection, &world.catalog, pinned.as_ref())?;
         Ok(exit)
     }
 
     /// Computes a saved plan again and runs it if nothing differs, under the open ledger. What runs is what was
     /// computed: the file is only what it has to be equal to.
-    async fn saved(&self, saved: &SavedPlan) -> Result<Exit, Failure> {
+    async fn run_saved_plan(&self, saved: &SavedPlan) -> Result<Exit, Failure> {
         let Self { session, project, connection, journal, .. } = self;
         let stack = &project.stack;
         let ledger = journal.ledger().clone().for_plans();
-        let recipients = planning::recipients(stack);
+        let recipients = planning::secret_recipients(stack);
         let origin = PlanOrigin {
             stack: &stack.name,
             environment: &stack.environment.name,
@@ -335,13 +341,13 @@ impl<'a> Apply<'a> {
             recipients: &recipients,
         };
         saved.check_origin(&origin).map_err(|stale| plan_again(&stale))?;
-        self.recover().await?;
+        self.resolve_open_intents().await?;
         let ledger = journal.ledger().clone().for_plans();
-        let mut options = saved.binding.options(saved.plan.base.destroy);
+        let mut options = saved.binding.to_options(saved.plan.base.destroy);
         options.project = session.settings.project.clone().or(options.project);
         options.overwrite_secrets.clone_from(self.overwrite);
-        let pinned = refresh::pinned(&connection.lock_file)?;
-        let reading = refresh::plan(connection, project, &ledger, &options, pinned.as_ref());
+        let pinned = refresh::read_pinned_names(&connection.lock_file)?;
+        let reading = refresh::read_and_plan(connection, project, &ledger, &options, pinned.as_ref());
         let (mut plan, world) = ledger_io::while_kept(journal, reading).await?;
         let facts = Facts {
             registry: REGISTRY,
@@ -354,11 +360,17 @@ impl<'a> Apply<'a> {
             return Err(Failure::new(Exit::Blocked, format!("{} Nothing was applied.", block.text))
                 .help(block.help.clone()));
         }
-        let checked = saved.check(&facts).and_then(|()| recheck::check_recomputed(&saved.plan, &plan));
+        let checked =
+            saved.check_unchanged(&facts).and_then(|()| recheck::check_recomputed(&saved.plan, &plan));
         checked.and_then(|()| saved.check_secrets(world.secrets.as_deref())).map_err(|s| plan_again(&s))?;
         plan.base.nonce = saved.plan.base.nonce;
-        report_files::plan(session, &self.running.reports.wanted, &plan, About::stack(stack))?;
-        let overrides = self.overriding.map(Overriding::names).unwrap_or_default();
+        report_files::write_plan_reports(
+            session,
+            &self.running.reports.wanted,
+            &plan,
+            About::from_stack(stack),
+        )?;
+        let overrides = self.overriding.map(Overriding::policy_names).unwrap_or_default();
         if plan.is_blocked(&overrides) {
             return Err(Failure::new(Exit::Blocked, "the saved plan is blocked: nothing was applied")
                 .help("stead show FILE tells what blocks it."));
@@ -377,7 +389,7 @@ impl<'a> Apply<'a> {
             kept_secrets::warn_unauthenticated(&self.session.settings, &self.journal.ledger());
         }
         let sinks = Sinks { project: self.project, journal: self.journal, overwrite: self.overwrite };
-        let whole = deferred_secrets::complete(sinks, plan, known, random).await?;
+        let whole = deferred_secrets::complete_secrets(sinks, plan, known, random).await?;
         match &whole {
             Some(project) => Apply { project, rescue: self.rescue.clone(), ..*self }.run(plan).await,
             None => self.run(plan).await,
@@ -387,7 +399,7 @@ impl<'a> Apply<'a> {
     /// Records where the stack is applied from, where others share the backend.
     async fn remember_origin(&self) -> Result<(), Failure> {
         let ledger = self.journal.ledger().clone();
-        let Some(here) = stack_origin::here(self.project, &ledger)? else { return Ok(()) };
+        let Some(here) = stack_origin::current_origin(self.project, &ledger)? else { return Ok(()) };
         if let Some(origins) = here.after_apply(&ledger.origins, ledger.owns_nothing()) {
             self.journal.commit(&[Record::Origins { origins }]).await?;
         }
@@ -395,29 +407,31 @@ impl<'a> Apply<'a> {
     }
 
     /// Settles what an earlier run left open.
-    async fn recover(&self) -> Result<(), Failure> {
+    async fn resolve_open_intents(&self) -> Result<(), Failure> {
         self.put_in_what_was_kept().await?;
-        ambiguous_intents::remind(self.session, &self.journal.ledger());
+        ambiguous_intents::warn_ambiguous_intents(self.session, &self.journal.ledger());
         if self.journal.ledger().intents.is_empty() {
             return Ok(());
         }
-        let telling = self.session.telling(self.connection, None);
+        let telling = self.session.progress_reporter(self.connection, None);
         match self
-            .watched(&telling, &Origin::default(), async |context| Box::pin(run::recover(context)).await)
+            .run_until_stopped(&telling, &Origin::default(), async |context| {
+                Box::pin(run::resolve_open_intents(context)).await
+            })
             .await?
         {
             Ended::Finished(result) => result.map_err(Failure::from),
-            Ended::Abandoned => Err(self.leave().await),
+            Ended::Abandoned => Err(self.release_ledger().await),
         }
     }
 
     /// Puts in what an earlier run could not record.
     async fn put_in_what_was_kept(&self) -> Result<(), Failure> {
-        let kept = self.rescue.kept()?;
-        let records = salvaged(&self.journal.ledger(), &kept);
+        let kept = self.rescue.saved_records()?;
+        let records = records_to_replay(&self.journal.ledger(), &kept);
         if !records.is_empty() {
             self.journal.commit(&records).await?;
-            self.session.ui.say("What the ledger did not take in an earlier run is in it now.");
+            self.session.ui.write_message("What the ledger did not take in an earlier run is in it now.");
         }
         if !kept.is_empty() {
             self.rescue.clear();
@@ -426,17 +440,18 @@ impl<'a> Apply<'a> {
     }
 
     /// Keeps elsewhere what the ledger does not take.
-    fn keep(&self, records: &[Record]) {
+    fn save_recovery_records(&self, records: &[Record]) {
         let ledger = self.journal.ledger();
-        self.rescue.keep(records, |op| ledger.intents.get(&op).map(|intent| intent.address.clone()));
+        self.rescue
+            .save_records(records, |op| ledger.intents.get(&op).map(|intent| intent.address.clone()));
     }
 
     /// Gives the ledger back as far as that goes at once: someone wants this process to end.
-    async fn leave(&self) -> Failure {
+    async fn release_ledger(&self) -> Failure {
         let released = self.journal.abandon();
         let time = self.connection.client.clock().sleep(LEAVES_WITHIN);
         futures_util::future::select(std::pin::pin!(released), std::pin::pin!(time)).await;
-        let again = format!("Go on with: {}", self.session.line("apply"));
+        let again = format!("Go on with: {}", self.session.command_line("apply"));
         Failure::new(Exit::Interrupted, "stopped at once")
             .help("What was under way stands in the ledger: the next run finds out what came of it.")
             .help(again)
@@ -444,23 +459,24 @@ impl<'a> Apply<'a> {
 
     /// Runs a plan and tells how it ended.
     async fn run(&self, plan: &Plan) -> Result<Exit, Failure> {
-        let telling = self.session.telling(self.connection, Some(plan));
-        let mut origin = git_origin::of(plan, &self.project.directory, self.session.commit.as_ref());
+        let telling = self.session.progress_reporter(self.connection, Some(plan));
+        let mut origin =
+            git_origin::plan_origin(plan, &self.project.directory, self.session.commit.as_ref());
         if let Some(overriding) = self.overriding {
             // What was overridden without need is nothing to remember.
-            origin.overridden = plan.denied().into_iter().cloned().collect();
+            origin.overridden = plan.denying_policies().into_iter().cloned().collect();
             origin.reason = overriding.reason.clone().filter(|_| !origin.overridden.is_empty());
         }
         let ended = self
-            .watched(&telling, &origin, async |context| Box::pin(run::run(context, plan)).await)
+            .run_until_stopped(&telling, &origin, async |context| Box::pin(run::run(context, plan)).await)
             .await?;
         let now = telling.finish();
-        let took = telling.since();
+        let took = telling.elapsed_time();
         let Ended::Finished(mut outcome) = ended else {
-            let failure = self.leave().await;
-            let heard = telling.heard();
+            let failure = self.release_ledger().await;
+            let heard = telling.steps_so_far();
             let outcome = heard.cut_off(plan);
-            self.report(plan, &Ran::new(&outcome, &heard, (now, took), failure.exit.code()));
+            self.rewrite_reports(plan, &Ran::new(&outcome, &heard, (now, took), failure.exit.code()));
             return Err(failure);
         };
         let exit = Exit::of_outcome(&outcome);
@@ -473,45 +489,47 @@ impl<'a> Apply<'a> {
             let without = plan.changes.iter().filter(|change| change.steps.is_empty());
             outcome.done.extend(without.map(|change| change.address.clone()));
         }
-        let heard = telling.heard();
-        self.report(plan, &Ran::new(&outcome, &heard, (now, took), exit.code()));
+        let heard = telling.steps_so_far();
+        self.rewrite_reports(plan, &Ran::new(&outcome, &heard, (now, took), exit.code()));
         let ui = &self.session.ui;
         if ui.ndjson || ui.json {
-            ui.out(&(apply_events::outcome(now, &outcome, exit.code()) + "\n"));
+            ui.write_result(&(apply_events::outcome_line(now, &outcome, exit.code()) + "\n"));
         } else if !plan.changes.is_empty() || exit != Exit::Done {
-            let took = phrases::took(took);
+            let took = phrases::format_duration(took);
             let destroys = plan.base.destroy;
-            let stead = self.session.line("");
+            let stead = self.session.command_line("");
             let ending = Ending { took: Some(&took), destroys, stead: &stead, quiet: ui.quiet };
             outcome.questions.iter_mut().for_each(|asked| *asked = self.session.to_copy(asked));
-            ui.out(&apply_outcome::page(&outcome, ending, ui.style));
-            data_consent::tell(self.session, plan, &outcome);
+            ui.write_result(&apply_outcome::outcome_page(&outcome, ending, ui.style));
+            data_consent::report_data_loss(self.session, plan, &outcome);
         }
         Ok(exit)
     }
 
     /// Writes the reports once more: of what the apply did. What was done stays done, whatever becomes of them.
-    fn report(&self, plan: &Plan, ran: &Ran<'_>) {
-        let about = About { told: Told::Run(ran), ..About::stack(&self.project.stack) };
-        if let Err(failure) = report_files::again(self.session, &self.running.reports.wanted, plan, about) {
+    fn rewrite_reports(&self, plan: &Plan, ran: &Ran<'_>) {
+        let about = About { told: Told::Run(ran), ..About::from_stack(&self.project.stack) };
+        if let Err(failure) =
+            report_files::rewrite_plan_reports(self.session, &self.running.reports.wanted, plan, about)
+        {
             self.session
                 .ui
-                .say(&format!("warning: the reports tell of the plan only: {}", failure.message));
+                .write_message(&format!("warning: the reports tell of the plan only: {}", failure.message));
         }
     }
 
     fn remember_waterline(&self) {
-        match ledger_io::marks(self.project, &self.connection.place) {
-            Ok(marks) => ledger_io::remember(&marks, self.journal),
+        match ledger_io::high_water_marks(self.project, &self.connection.place) {
+            Ok(marks) => ledger_io::advance_marks(&marks, self.journal),
             Err(failure) => self
                 .session
                 .ui
-                .say(&format!("An older ledger would not be noticed here: {}", failure.message)),
+                .write_message(&format!("An older ledger would not be noticed here: {}", failure.message)),
         }
     }
 
     /// Does a part of the work under the stop signals.
-    async fn watched<T>(
+    async fn run_until_stopped<T>(
         &self,
         telling: &Telling<'_, Time>,
         origin: &Origin,
@@ -524,8 +542,8 @@ impl<'a> Apply<'a> {
         };
         let sinks = Sinks { project: self.project, journal: self.journal, overwrite: self.overwrite };
         let deliver = secret_sinks::to_sinks(sinks, &self.rescue);
-        let delivers = secret_sinks::records(self.project, self.connection.client.random());
-        let rescued = secret_sinks::kept(self.project, &self.rescue);
+        let delivers = secret_sinks::delivery_recorder(self.project, self.connection.client.random());
+        let rescued = secret_sinks::undelivered_secrets(self.project, &self.rescue);
         let keyring = Keyring::new(&self.session.settings);
         let kept = |address: &Address, id: &str| {
             let in_ledger = || kept_secrets::of_object(&keyring, &self.journal.ledger(), address, id);
@@ -533,11 +551,13 @@ impl<'a> Apply<'a> {
         };
         // What cannot be encrypted is delivered as if the ledger kept nothing.
         let keep = |address: &Address, id: &str, secret: &Secret| {
-            kept_secrets::record(&self.journal.ledger(), address.as_str(), Some(id), secret).ok().flatten()
+            kept_secrets::kept_secret_record(&self.journal.ledger(), address.as_str(), Some(id), secret)
+                .ok()
+                .flatten()
         };
-        let waits = Waits::of(&self.connection.client);
-        let told = || waits.heard().iter().for_each(|wait| telling.tell(wait));
-        let sources = Sources::of(self.project);
+        let waits = Waits::from_client(&self.connection.client);
+        let told = || waits.take_events().iter().for_each(|wait| telling.report_event(wait));
+        let sources = Sources::from_project(self.project);
         let context = Context {
             client: &self.connection.client,
             journal: self.journal,
@@ -551,10 +571,10 @@ impl<'a> Apply<'a> {
             wants_secret: &|address| secret_sinks::is_wanted(self.project, address),
             kept: &kept,
             keep: &keep,
-            rescue: &|records| self.keep(records),
+            rescue: &|records| self.save_recovery_records(records),
             tell: &|event: Event| {
                 told();
-                telling.tell(&event);
+                telling.report_event(&event);
             },
             stop: &stop,
             parallel: self.running.parallel,
@@ -568,7 +588,7 @@ impl<'a> Apply<'a> {
             told();
             telling.tick();
         };
-        let watched = signals::watch(work(&context), &stop, || telling.stopping(), tick);
+        let watched = signals::watch_stop_signals(work(&context), &stop, || telling.announce_stop(), tick);
         watched.await.map_err(|error| anyhow::Error::from(error).into())
     }
 }

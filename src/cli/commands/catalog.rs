@@ -19,7 +19,7 @@ use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::catalog::Catalog as Records;
-use crate::model::diagnostic::nearest;
+use crate::model::diagnostic::nearest_name;
 use crate::model::schema::CatalogTable;
 use crate::plan::pipeline;
 use crate::report::json;
@@ -33,55 +33,55 @@ use crate::report::views::catalog::{self, Offers, Wish};
 /// When there is no such table, or the service cannot be read.
 pub(in crate::cli) async fn run(session: &Session, args: &Catalog) -> Result<Exit, Failure> {
     if let Some(CatalogAction::Update(args)) = &args.action {
-        return update(session, args).await;
+        return update_pins(session, args).await;
     }
     let Some(asked) = &args.table else {
-        let table = tables();
-        session.ui.out(&if session.ui.json {
-            json::list("tables", &table)
+        let table = table_list();
+        session.ui.write_result(&if session.ui.json {
+            json::list_document("tables", &table)
         } else {
-            table.text("", session.ui.style)
+            table.to_text("", session.ui.style)
         });
         return Ok(Exit::Done);
     };
-    let table = find(asked)?;
+    let table = find_table(asked)?;
     let link = Link::open(&session.settings, &session.settings.dir, is_public(table.path))?;
     let read = link.client.catalog(&BTreeSet::from([table.name])).await?;
-    catalog_cache::keep(link.catalogs.as_deref(), &read);
+    catalog_cache::save_tables(link.catalogs.as_deref(), &read);
     let records = read.tables.get(table.name).map_or(&[][..], Vec::as_slice);
-    let offers = Offers::new(records, &wish(args)).map_err(|error| {
-        let near = nearest(&error.field, error.known.iter().map(String::as_str));
+    let offers = Offers::new(records, &listing_filter(args)).map_err(|error| {
+        let near = nearest_name(&error.field, error.known.iter().map(String::as_str));
         let failure = Failure::new(Exit::Usage, format!("{}: {error}", table.name));
         match near {
             Some(near) => failure.help(format!("Did you mean {near}?")),
             None => failure.help(format!("It has: {}", error.known.join(", "))),
         }
     })?;
-    let table = offers.table();
-    session.ui.out(&if session.ui.json {
-        json::list("offers", &table)
+    let table = offers.to_table();
+    session.ui.write_result(&if session.ui.json {
+        json::list_document("offers", &table)
     } else {
-        table.text("Nothing in the catalog fits.", session.ui.style)
+        table.to_text("Nothing in the catalog fits.", session.ui.style)
     });
     Ok(Exit::Done)
 }
 
 /// Returns a table by its name, its plural, or the beginning of its name.
-fn find(asked: &str) -> Result<&'static CatalogTable, Failure> {
+fn find_table(asked: &str) -> Result<&'static CatalogTable, Failure> {
     let singular = asked.strip_suffix('s').unwrap_or(asked);
     let exact = |table: &&CatalogTable| table.name == asked || table.name == singular;
     let begins = |table: &&CatalogTable| table.name.split('_').next() == Some(singular);
     let tables = || REGISTRY.catalogs.iter();
     tables().find(exact).or_else(|| tables().find(begins)).ok_or_else(|| {
         let failure = Failure::new(Exit::Usage, format!("there is no table {asked}"));
-        match nearest(asked, tables().map(|table| table.name)) {
+        match nearest_name(asked, tables().map(|table| table.name)) {
             Some(near) => failure.help(format!("Did you mean {near}?")),
             None => failure.help("stead catalog lists them."),
         }
     })
 }
 
-fn wish(args: &Catalog) -> Wish {
+fn listing_filter(args: &Catalog) -> Wish {
     let some = |field: &'static str, value: Option<Decimal>| value.map(|value| (field, value));
     let least = [some("cpu", args.min_cpu), some("ram", args.min_ram), some("storage", args.min_storage)];
     let engine = args.engine.iter().map(|engine| ("engine".to_owned(), engine.clone()));
@@ -98,7 +98,7 @@ fn wish(args: &Catalog) -> Wish {
 }
 
 /// Returns the tables that there are.
-fn tables() -> Table {
+fn table_list() -> Table {
     let row = |table: &CatalogTable| {
         let key = if is_public(table.path) { "no" } else { "yes" };
         vec![Cell::Text(table.name.to_owned()), Cell::Text(key.to_owned())]
@@ -111,20 +111,21 @@ fn tables() -> Table {
 
 /// Pins today's records of the names that the stack uses. A name that the service does not have any more
 /// stays as it is: objects that use it may live.
-async fn update(session: &Session, args: &CatalogUpdate) -> Result<Exit, Failure> {
+async fn update_pins(session: &Session, args: &CatalogUpdate) -> Result<Exit, Failure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
     let ledger = ledger_io::read_ledger(&project, &connection).await?;
-    let old = refresh::pinned(&connection.lock_file)?.unwrap_or_default();
-    let (_, tables) = pipeline::wanted(REGISTRY, &project.stack, &ledger, &session.looking());
+    let old = refresh::read_pinned_names(&connection.lock_file)?.unwrap_or_default();
+    let (_, tables) =
+        pipeline::refresh_request(REGISTRY, &project.stack, &ledger, &session.read_only_options());
     let live = connection.client.catalog(&tables).await?;
-    let Renewal { lock, lines, lost } = renewal(&project.stack, &old, &live);
+    let Renewal { lock, lines, lost } = compare_pins(&project.stack, &old, &live);
     for name in lost {
-        session.ui.say(&format!("note: {name} is not in the catalog any more; its pin is kept."));
+        session.ui.write_message(&format!("note: {name} is not in the catalog any more; its pin is kept."));
     }
     let text = if session.ui.json {
-        let path = stack_files::shown(&connection.lock_file);
-        json::pretty(&serde_json::json!({
+        let path = stack_files::display_path(&connection.lock_file);
+        json::to_pretty(&serde_json::json!({
             "schema_version": json::SCHEMA_VERSION, "file": path, "changes": lines, "written": !args.check && !lines.is_empty(),
         }))
     } else if lines.is_empty() {
@@ -132,17 +133,17 @@ async fn update(session: &Session, args: &CatalogUpdate) -> Result<Exit, Failure
     } else {
         laid_out(&(lines.join("\n") + "\n"))
     };
-    session.ui.out(&text);
+    session.ui.write_result(&text);
     if lines.is_empty() {
         return Ok(Exit::Done);
     }
     if args.check {
         return Ok(Exit::Changes);
     }
-    let text =
-        lock_file::write(&lock).map_err(|problem| Failure::new(Exit::Failed, problem.summary.clone()))?;
+    let text = lock_file::render_lock(&lock)
+        .map_err(|problem| Failure::new(Exit::Failed, problem.summary.clone()))?;
     stack_files::write_public(&connection.lock_file, text.as_bytes())?;
-    session.ui.say(&format!("Written to {}.", stack_files::shown(&connection.lock_file)));
+    session.ui.write_message(&format!("Written to {}.", stack_files::display_path(&connection.lock_file)));
     Ok(Exit::Done)
 }
 
@@ -157,14 +158,14 @@ pub(super) struct Renewal {
 }
 
 /// Compares pinned names with today's catalog.
-pub(super) fn renewal(stack: &Stack, old: &Records, live: &Records) -> Renewal {
-    let mut lock = lock_file::pinned(REGISTRY, stack, live);
+pub(super) fn compare_pins(stack: &Stack, old: &Records, live: &Records) -> Renewal {
+    let mut lock = lock_file::build_lock(REGISTRY, stack, live);
     let lost = keep_lost(old, live, &mut lock.catalog);
     let mut lines = Vec::new();
     let names: BTreeSet<&Name> = old.tables.keys().chain(lock.catalog.tables.keys()).collect();
     for name in names {
         let of = |catalog: &Records| catalog.tables.get(name).cloned().unwrap_or_default();
-        lines.extend(catalog::changes(name, &of(old), &of(&lock.catalog)));
+        lines.extend(catalog::catalog_changes(name, &of(old), &of(&lock.catalog)));
     }
     Renewal { lock, lines, lost }
 }

@@ -32,10 +32,10 @@ use crate::report::{json, review};
 /// When a file cannot be read or written, or the forge says no.
 pub(in crate::cli) async fn run(session: &Session, args: &Ci) -> Result<Exit, Failure> {
     match &args.action {
-        CiAction::Init(args) => init(session, args),
-        CiAction::Comment(args) => comment(session, args).await,
-        CiAction::Reviewed(args) => reviewed(session, args).await,
-        CiAction::Hook(args) => hook(session, args),
+        CiAction::Init(args) => write_pipeline(session, args),
+        CiAction::Comment(args) => write_comment(session, args).await,
+        CiAction::Reviewed(args) => print_reviewed_fingerprint(session, args).await,
+        CiAction::Hook(args) => write_hook(session, args),
     }
 }
 
@@ -43,36 +43,37 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ci) -> Result<Exit, Fa
 ///
 /// # Errors
 /// When this is no job of a forge, or the forge says no.
-pub(in crate::cli) async fn issue(title: &str, report: &str, open: bool) -> Result<Written, Failure> {
-    let body = format!("<!-- stead-drift:{} -->\n{report}", review::marked(title));
+pub(in crate::cli) async fn write_issue(title: &str, report: &str, open: bool) -> Result<Written, Failure> {
+    let body = format!("<!-- stead-drift:{} -->\n{report}", review::comment_marker(title));
     let title = format!("stead drift: {title}");
-    let desk = desk(None)?;
-    desk.put(Thread::Issues, Text { title: &title, body: &body, open }).await
+    let desk = comment_writer(None)?;
+    desk.write_note(Thread::Issues, Text { title: &title, body: &body, open }).await
 }
 
-fn desk(author: Option<u64>) -> Result<Desk, Failure> {
+fn comment_writer(author: Option<u64>) -> Result<Desk, Failure> {
     let no_job = |why: NoJob| Failure::new(Exit::Usage, why.to_string()).help(why.help());
-    Desk::new(Job::of(&Terminal::look().variables).map_err(no_job)?, author)
+    Desk::new(Job::from_env(&Terminal::from_process().variables).map_err(no_job)?, author)
 }
 
-async fn comment(session: &Session, args: &CiComment) -> Result<Exit, Failure> {
+async fn write_comment(session: &Session, args: &CiComment) -> Result<Exit, Failure> {
     let text = match &args.file {
-        Some(path) => report(path)?,
-        None => review::plan_failed(&title(&session.settings)?),
+        Some(path) => read_report(path)?,
+        None => review::plan_failed(&report_title(&session.settings)?),
     };
-    let desk = desk(args.number.author)?;
-    let number = numbered(&desk, &args.number).await?;
-    let body = review::with_head(&text, desk.head(number).await?.as_deref());
-    let written = desk.put(Thread::Review(number), Text { title: "", body: &body, open: true }).await?;
-    told(session, "comment", &written);
+    let desk = comment_writer(args.number.author)?;
+    let number = request_number(&desk, &args.number).await?;
+    let body = review::with_head(&text, desk.head_commit(number).await?.as_deref());
+    let written =
+        desk.write_note(Thread::Review(number), Text { title: "", body: &body, open: true }).await?;
+    print_written(session, "comment", &written);
     Ok(Exit::Done)
 }
 
 /// Reads the report that is to be a comment.
-fn report(path: &Path) -> Result<String, Failure> {
+fn read_report(path: &Path) -> Result<String, Failure> {
     let text = String::from_utf8(stack_files::read_output(path)?).unwrap_or_default();
     if review::marker_of(&text).is_none() {
-        let name = stack_files::shown(path);
+        let name = stack_files::display_path(path);
         return Err(Failure::new(Exit::Usage, format!("{name} is no Markdown report of stead's"))
             .help("stead plan --report md=FILE writes one."));
     }
@@ -80,8 +81,8 @@ fn report(path: &Path) -> Result<String, Failure> {
 }
 
 /// Returns what a report of the stack is called: its name, and the chosen environment's.
-fn title(settings: &Settings) -> Result<String, Failure> {
-    let (name, environments) = names(settings)?;
+fn report_title(settings: &Settings) -> Result<String, Failure> {
+    let (name, environments) = stack_and_environments(settings)?;
     let environment = match (&settings.env, environments.as_slice()) {
         (Some(environment), _) => environment.clone(),
         (None, [only]) => only.clone(),
@@ -91,17 +92,17 @@ fn title(settings: &Settings) -> Result<String, Failure> {
     Ok(if environment.is_empty() { name.to_string() } else { format!("{name}/{environment}") })
 }
 
-async fn reviewed(session: &Session, args: &CiNumber) -> Result<Exit, Failure> {
-    let title = title(&session.settings)?;
-    let desk = desk(args.author)?;
-    let number = numbered(&desk, args).await?;
-    let request = desk.request(number).await?;
+async fn print_reviewed_fingerprint(session: &Session, args: &CiNumber) -> Result<Exit, Failure> {
+    let title = report_title(&session.settings)?;
+    let desk = comment_writer(args.author)?;
+    let number = request_number(&desk, args).await?;
+    let request = desk.read_request(number).await?;
     if !request.is_merged {
         return Err(Failure::new(Exit::Failed, format!("request {number} is not merged"))
             .help("What is not merged can still change: its plan is not the one that was agreed to."));
     }
-    let marker = format!("<!-- stead:{} -->", review::marked(&title));
-    let found = desk.find(Thread::Review(number), &marker).await?;
+    let marker = format!("<!-- stead:{} -->", review::comment_marker(&title));
+    let found = desk.find_note(Thread::Review(number), &marker).await?;
     let planned = found.as_ref().and_then(|note| review::head_of(&note.body));
     let fingerprint = found.as_ref().and_then(|note| review::fingerprint_of(&note.body));
     let Some(fingerprint) = fingerprint else {
@@ -119,57 +120,58 @@ async fn reviewed(session: &Session, args: &CiNumber) -> Result<Exit, Failure> {
         .help("Make the pipeline of its last commit write its plan, or plan again and review that."));
     }
     if session.ui.json {
-        session.ui.out(&json::pretty(&json!({
+        session.ui.write_result(&json::to_pretty(&json!({
             "schema_version": json::SCHEMA_VERSION, "number": number, "fingerprint": fingerprint,
         })));
     } else {
-        session.ui.out(&format!("{fingerprint}\n"));
+        session.ui.write_result(&format!("{fingerprint}\n"));
     }
     Ok(Exit::Done)
 }
 
-async fn numbered(desk: &Desk, args: &CiNumber) -> Result<u64, Failure> {
+async fn request_number(desk: &Desk, args: &CiNumber) -> Result<u64, Failure> {
     match args.number {
         Some(number) => Ok(number),
-        None => desk.review().await,
+        None => desk.review_number().await,
     }
 }
 
-fn told(session: &Session, what: &str, written: &Written) {
-    let how = written.how.word();
+fn print_written(session: &Session, what: &str, written: &Written) {
+    let how = written.how.outcome_keyword();
     if session.ui.json {
-        session.ui.out(&json::pretty(&json!({
+        session.ui.write_result(&json::to_pretty(&json!({
             "schema_version": json::SCHEMA_VERSION, "outcome": how, "url": written.url,
         })));
         return;
     }
-    let url = written.url.as_deref().map(|url| format!(": {}", escape::line(url))).unwrap_or_default();
-    session.ui.out(&format!("{what} {how}{url}\n"));
+    let url =
+        written.url.as_deref().map(|url| format!(": {}", escape::escape_line(url))).unwrap_or_default();
+    session.ui.write_result(&format!("{what} {how}{url}\n"));
 }
 
-fn init(session: &Session, args: &CiInit) -> Result<Exit, Failure> {
-    let (stack, environments) = names(&session.settings)?;
-    let confirmed = header(&session.settings)?.confirmed.into_iter().collect();
-    let shared = Shared::of(&session.settings.dir, false);
+fn write_pipeline(session: &Session, args: &CiInit) -> Result<Exit, Failure> {
+    let (stack, environments) = stack_and_environments(&session.settings)?;
+    let confirmed = read_stack_header(&session.settings)?.confirmed.into_iter().collect();
+    let shared = Shared::find_root(&session.settings.dir, false);
     let (secrets, files) = looked_at(&session.settings);
-    let own = directory(&shared.place);
+    let own = join_segments(&shared.place);
     let facts = Facts {
         stack,
         environments,
         confirmed,
         secrets,
-        folders: folders(&own, &files),
+        folders: additional_directories(&own, &files),
         directory: own,
         branch: args.branch.clone(),
         install: args.install.clone(),
         image: args.image.clone(),
     };
-    if let Some(why) = ci_templates::refused(&facts) {
+    if let Some(why) = ci_templates::pipeline_refusal(&facts) {
         return Err(Failure::new(Exit::Usage, format!("no pipeline is written: {why}"))
             .help("Give it a name of letters, digits, `-`, `_` and `.`."));
     }
-    let (file, text) = ci_templates::pipeline(args.system, &facts);
-    write(session, &shared.root.join(&file), &text, (args.force, false))?;
+    let (file, text) = ci_templates::render_pipeline(args.system, &facts);
+    write_new_file(session, &shared.root.join(&file), &text, (args.force, false))?;
     if args.install.is_none() && args.image.is_none() {
         session.ui.hint(
             "note: the pipeline looks for stead on the runner's PATH; --install or --image puts it there",
@@ -178,47 +180,52 @@ fn init(session: &Session, args: &CiInit) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn hook(session: &Session, args: &CiHook) -> Result<Exit, Failure> {
-    names(&session.settings)?;
-    let git = git_origin::hooks(&session.settings.dir).ok_or_else(|| {
+fn write_hook(session: &Session, args: &CiHook) -> Result<Exit, Failure> {
+    stack_and_environments(&session.settings)?;
+    let git = git_origin::hooks_directory(&session.settings.dir).ok_or_else(|| {
         Failure::new(Exit::Failed, "git looks for no hooks where the stack is")
             .help("There is no repository (git init makes one), or its core.hooksPath leads to a program that keeps hooks: have that run `stead fmt --check` and `stead validate`.")
     })?;
-    let text = ci_templates::hook(&directory(&Shared::of(&session.settings.dir, false).place));
-    write(session, &git.join("pre-commit"), &text, (args.force, true))?;
+    let text =
+        ci_templates::git_hook(&join_segments(&Shared::find_root(&session.settings.dir, false).place));
+    write_new_file(session, &git.join("pre-commit"), &text, (args.force, true))?;
     Ok(Exit::Done)
 }
 
-fn write(
+fn write_new_file(
     session: &Session,
     path: &Path,
     text: &str,
     (force, program): (bool, bool),
 ) -> Result<(), Failure> {
-    let shown = shown(path);
-    if stack_files::exists(path) && !force {
-        return Err(Failure::occupied(&shown).help("Overwrite it with --force."));
+    let shown = display_relative_path(path);
+    if stack_files::path_exists(path) && !force {
+        return Err(Failure::existing_file(&shown).help("Overwrite it with --force."));
     }
     if program {
         stack_files::write_program(path, text.as_bytes())?;
     } else {
         stack_files::write_public(path, text.as_bytes())?;
     }
-    let said = if session.ui.json { json::formatted(&[&shown], true) } else { format!("wrote {shown}\n") };
-    session.ui.out(&said);
+    let said = if session.ui.json {
+        json::formatted_document(&[&shown], true)
+    } else {
+        format!("wrote {shown}\n")
+    };
+    session.ui.write_result(&said);
     Ok(())
 }
 
 /// Returns a path as people write it from where they are.
-fn shown(path: &Path) -> String {
+fn display_relative_path(path: &Path) -> String {
     let here = std::path::absolute(".").and_then(|here| here.canonicalize());
     let below = here.ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
-    stack_files::shown(below.as_deref().unwrap_or(path))
+    stack_files::display_path(below.as_deref().unwrap_or(path))
 }
 
 /// Returns the stack's name and its environments, the one that comes by itself first.
-fn names(settings: &Settings) -> Result<(Name, Vec<Name>), Failure> {
-    let peek = header(settings)?;
+fn stack_and_environments(settings: &Settings) -> Result<(Name, Vec<Name>), Failure> {
+    let peek = read_stack_header(settings)?;
     let mut environments: Vec<Name> = peek.environments.into_iter().collect();
     environments.sort_by_key(|name| *name != peek.default);
     if environments.is_empty() {
@@ -228,15 +235,15 @@ fn names(settings: &Settings) -> Result<(Name, Vec<Name>), Failure> {
 }
 
 /// Reads what the stack says of itself, also where it does not hold together.
-fn header(settings: &Settings) -> Result<Peek, Failure> {
+fn read_stack_header(settings: &Settings) -> Result<Peek, Failure> {
     let files = stack_files::read_stack(&settings.dir)?;
-    let below = project::below(&settings.dir, stack_files::Trust::Full, settings.allow_outside);
+    let below = project::confined_files(&settings.dir, stack_files::Trust::Full, settings.allow_outside);
     let none = || {
-        let place = stack_files::shown(&settings.dir);
+        let place = stack_files::display_path(&settings.dir);
         Failure::new(Exit::Failed, format!("there is no stack in {place} whose name can be read"))
             .help("stead validate says what is wrong; stead init begins one.")
     };
-    load::peek(REGISTRY, &files.sources, &below).ok_or_else(none)
+    load::read_header(REGISTRY, &files.sources, &below).ok_or_else(none)
 }
 
 /// Returns the secret variables that somebody must give, and the stack's files: valid or not, both can be told.
@@ -254,9 +261,9 @@ fn looked_at(settings: &Settings) -> (Vec<Name>, Vec<String>) {
 }
 
 /// Returns the directories besides the stack's own that files of it are in, from the repository's root.
-fn folders(own: &str, files: &[String]) -> Vec<String> {
-    let root = report_files::root();
-    let folder = |file: &String| Some(root.path(file).rsplit_once('/')?.0.to_owned());
+fn additional_directories(own: &str, files: &[String]) -> Vec<String> {
+    let root = report_files::repository_root();
+    let folder = |file: &String| Some(root.repository_path(file).rsplit_once('/')?.0.to_owned());
     let is_own =
         |folder: &String| folder == own || own.is_empty() || folder.starts_with(&format!("{own}/"));
     let found: BTreeSet<String> =
@@ -265,6 +272,6 @@ fn folders(own: &str, files: &[String]) -> Vec<String> {
 }
 
 /// Returns a way from the repository's root as a path.
-fn directory(way: &[Name]) -> String {
+fn join_segments(way: &[Name]) -> String {
     way.join("/")
 }

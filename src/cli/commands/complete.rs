@@ -27,52 +27,61 @@ const FILES: &str = ":files";
 pub(in crate::cli) fn run(session: &Session, args: &Complete) -> Exit {
     let mut command = Cli::command();
     command.build();
-    let place = completion_candidates::place(&command, &args.words, args.at);
+    let place = completion_candidates::completion_context(&command, &args.words, args.at);
     // Some shells make words of their own of `=`.
     let typed = args.words.get(args.at).map_or("", |word| if word == "=" { "" } else { word });
     let mut rows = place.words.clone();
-    rows.extend(told(&session.settings, &place));
+    rows.extend(stack_candidates(&session.settings, &place));
     let mut lines: Vec<String> = rows
         .into_iter()
-        .filter(|(word, _)| word.starts_with(typed) && escape::line(word) == word.as_str())
-        .map(|(word, about)| format!("{word}\t{}\n", escape::line(&about)))
+        .filter(|(word, _)| word.starts_with(typed) && escape::escape_line(word) == word.as_str())
+        .map(|(word, about)| format!("{word}\t{}\n", escape::escape_line(&about)))
         .collect();
     if place.wants == Wants::File {
         lines.push(format!("{FILES}\n"));
     }
-    session.ui.out(&lines.concat());
+    session.ui.write_result(&lines.concat());
     Exit::Done
 }
 
 /// Returns what the stack and the tables have for a place.
-fn told(settings: &Settings, place: &Place) -> Vec<(String, String)> {
+fn stack_candidates(settings: &Settings, place: &Place) -> Vec<(String, String)> {
     match place.wants {
         Wants::Nothing | Wants::File => Vec::new(),
-        Wants::Kind => pairs(REGISTRY.kinds.iter().map(|kind| (kind.name, kind.summary))),
+        Wants::Kind => described_candidates(REGISTRY.kinds.iter().map(|kind| (kind.name, kind.summary))),
         Wants::Table => {
             REGISTRY.catalogs.iter().map(|table| (table.name.to_owned(), String::new())).collect()
         }
         Wants::Subject => {
-            let index = explain::index(&REGISTRY);
+            let index = explain::build_index(&REGISTRY);
             let all = index.kinds.into_iter().chain(index.words).chain(index.functions).chain(index.codes);
             let inner = explain::inner_words().into_iter();
-            pairs(all).into_iter().chain(inner.map(|(way, about)| (way, about.to_owned()))).collect()
+            described_candidates(all)
+                .into_iter()
+                .chain(inner.map(|(way, about)| (way, about.to_owned())))
+                .collect()
         }
-        Wants::Environment => environments(&named(settings, place)).into_iter().map(plain).collect(),
-        Wants::Address => addresses(&named(settings, place), place).into_iter().map(plain).collect(),
+        Wants::Environment => environment_names(&settings_from_line(settings, place))
+            .into_iter()
+            .map(plain_candidate)
+            .collect(),
+        Wants::Address => address_candidates(&settings_from_line(settings, place), place)
+            .into_iter()
+            .map(plain_candidate)
+            .collect(),
     }
 }
 
-fn pairs<'a>(rows: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<(String, String)> {
+fn described_candidates<'a>(rows: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<(String, String)> {
     rows.map(|(name, about)| (name.to_owned(), about.to_owned())).collect()
 }
 
-fn plain(name: String) -> (String, String) {
+fn plain_candidate(name: String) -> (String, String) {
     (name, String::new())
 }
 
 /// Returns the settings with what the line says of the stack.
-fn named(settings: &Settings, place: &Place) -> Settings {
+fn settings_from_line(settings: &Settings, place: &Place) -> Settings {
     let given = |name: &str| place.given.iter().rev().find(|(id, _)| id == name).map(|(_, value)| value);
     let mut settings = settings.clone();
     if let Some(dir) = given("dir") {
@@ -83,7 +92,7 @@ fn named(settings: &Settings, place: &Place) -> Settings {
 }
 
 /// Returns the names below a top-level word of the stack's own files, whatever else is wrong with them.
-fn below(settings: &Settings, word: &str) -> BTreeSet<String> {
+fn names_in_block(settings: &Settings, word: &str) -> BTreeSet<String> {
     let Ok(read) = stack_files::read_stack(&settings.dir) else { return BTreeSet::new() };
     let mut found = BTreeSet::new();
     for (id, source) in read.sources.iter() {
@@ -96,17 +105,17 @@ fn below(settings: &Settings, word: &str) -> BTreeSet<String> {
     found
 }
 
-fn environments(settings: &Settings) -> BTreeSet<String> {
-    below(settings, "environments")
+fn environment_names(settings: &Settings) -> BTreeSet<String> {
+    names_in_block(settings, "environments")
 }
 
 /// Returns the stack's addresses: those of the environment that is named, else of the first that there is;
 /// of a stack that does not hold together, what its files begin with.
-fn addresses(settings: &Settings, place: &Place) -> BTreeSet<String> {
-    let fits = fitting(place);
+fn address_candidates(settings: &Settings, place: &Place) -> BTreeSet<String> {
+    let fits = kinds_with_action(place);
     let fits = |kind: &str| fits.as_ref().is_none_or(|kinds| kinds.contains(kind));
     let opened = Project::open(settings).or_else(|_| {
-        let env = settings.env.clone().or_else(|| environments(settings).first().map(Name::from));
+        let env = settings.env.clone().or_else(|| environment_names(settings).first().map(Name::from));
         Project::open(&Settings { env, ..settings.clone() })
     });
     if let Ok(project) = opened {
@@ -121,13 +130,15 @@ fn addresses(settings: &Settings, place: &Place) -> BTreeSet<String> {
     }
     let kinds = REGISTRY.top_level().filter(|kind| fits(kind.name));
     kinds
-        .flat_map(|kind| below(settings, kind.name).into_iter().map(|name| format!("{}.{name}", kind.name)))
+        .flat_map(|kind| {
+            names_in_block(settings, kind.name).into_iter().map(|name| format!("{}.{name}", kind.name))
+        })
         .collect()
 }
 
 /// Returns the kinds that an action is of; `None` for every other command.
-fn fitting(place: &Place) -> Option<BTreeSet<&'static str>> {
+fn kinds_with_action(place: &Place) -> Option<BTreeSet<&'static str>> {
     let [first, action] = place.path.as_slice() else { return None };
-    let deeds = registry::all(REGISTRY).remove(action.as_str()).filter(|_| first == "do")?;
+    let deeds = registry::actions_by_name(REGISTRY).remove(action.as_str()).filter(|_| first == "do")?;
     Some(deeds.iter().map(|deed| deed.kind.name).collect())
 }

@@ -36,14 +36,14 @@ pub(in crate::cli) enum Wants {
 }
 
 /// Returns what can stand at a word of a line. `words` begins with the program.
-pub(in crate::cli) fn place(command: &Command, words: &[String], at: usize) -> Place {
+pub(in crate::cli) fn completion_context(command: &Command, words: &[String], at: usize) -> Place {
     let mut walk =
         Walk { command, path: Vec::new(), positions: 0, awaits: None, given: Vec::new(), only: false };
     for word in words.iter().take(at).skip(1) {
-        walk.step(command, word);
+        walk.consume_word(command, word);
     }
     let typed = words.get(at).map_or("", String::as_str);
-    let (words, wants) = walk.here(command, typed);
+    let (words, wants) = walk.word_candidates(command, typed);
     Place { path: walk.path, words, wants, given: walk.given }
 }
 
@@ -60,7 +60,7 @@ struct Walk<'c> {
 }
 
 impl<'c> Walk<'c> {
-    fn step(&mut self, root: &'c Command, word: &str) {
+    fn consume_word(&mut self, root: &'c Command, word: &str) {
         // Some shells make words of their own of `=`.
         if word == "=" {
             return;
@@ -70,7 +70,7 @@ impl<'c> Walk<'c> {
         } else if word == "--" {
             self.only = true;
         } else if let Some(flag) = word.strip_prefix('-').filter(|rest| !self.only && !rest.is_empty()) {
-            self.flag(root, flag);
+            self.consume_flag(root, flag);
         } else if let Some(next) = self.command.find_subcommand(word).filter(|_| !self.only) {
             (self.command, self.positions) = (next, 0);
             self.path.push(next.get_name().to_owned());
@@ -80,15 +80,15 @@ impl<'c> Walk<'c> {
     }
 
     /// Takes a flag, as written without its first dash.
-    fn flag(&mut self, root: &'c Command, text: &str) {
+    fn consume_flag(&mut self, root: &'c Command, text: &str) {
         let (name, value) = if let Some(long) = text.strip_prefix('-') {
             let (name, value) =
                 long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-            (self.long(root, name), value)
+            (self.find_long_flag(root, name), value)
         } else {
             let mut letters = text.chars();
             let letter = letters.next();
-            let arg = self.all(root).find(|arg| letter.is_some() && arg.get_short() == letter);
+            let arg = self.all_args(root).find(|arg| letter.is_some() && arg.get_short() == letter);
             (arg, Some(letters.as_str()).filter(|rest| !rest.is_empty()))
         };
         let Some(arg) = name.filter(|arg| arg.get_action().takes_values()) else { return };
@@ -99,23 +99,23 @@ impl<'c> Walk<'c> {
         }
     }
 
-    fn long(&self, root: &'c Command, name: &str) -> Option<&'c Arg> {
-        self.all(root).find(|arg| arg.get_long() == Some(name))
+    fn find_long_flag(&self, root: &'c Command, name: &str) -> Option<&'c Arg> {
+        self.all_args(root).find(|arg| arg.get_long() == Some(name))
     }
 
     /// Returns the arguments of the command, and those of every command.
-    fn all(&self, root: &'c Command) -> impl Iterator<Item = &'c Arg> + use<'c> {
+    fn all_args(&self, root: &'c Command) -> impl Iterator<Item = &'c Arg> + use<'c> {
         let own = self.command.get_arguments();
         own.chain(root.get_arguments().filter(|arg| arg.is_global_set()))
     }
 
-    fn here(&self, root: &'c Command, typed: &str) -> (Vec<(String, String)>, Wants) {
+    fn word_candidates(&self, root: &'c Command, typed: &str) -> (Vec<(String, String)>, Wants) {
         if let Some(flag) = self.awaits {
-            return values(flag, "");
+            return value_candidates(flag, "");
         }
         if let Some((name, _)) = typed.strip_prefix("--").and_then(|long| long.split_once('=')) {
-            let Some(flag) = self.long(root, name) else { return (Vec::new(), Wants::Nothing) };
-            return values(flag, &format!("--{name}="));
+            let Some(flag) = self.find_long_flag(root, name) else { return (Vec::new(), Wants::Nothing) };
+            return value_candidates(flag, &format!("--{name}="));
         }
         if typed.starts_with('-') && !self.only {
             return (self.flags(root), Wants::Nothing);
@@ -131,13 +131,13 @@ impl<'c> Walk<'c> {
             .last()
             .filter(|arg| arg.get_num_args().is_some_and(|range| range.max_values() > 1));
         let Some(arg) = position.or(last) else { return (words, Wants::Nothing) };
-        let (more, wants) = values(arg, "");
+        let (more, wants) = value_candidates(arg, "");
         words.extend(more);
         (words, wants)
     }
 
     fn flags(&self, root: &'c Command) -> Vec<(String, String)> {
-        let shown = self.all(root).filter(|arg| !arg.is_hide_set());
+        let shown = self.all_args(root).filter(|arg| !arg.is_hide_set());
         let long =
             shown.filter_map(|arg| Some((format!("--{}", arg.get_long()?), first_line(arg.get_help()))));
         let mut found: Vec<_> = long.collect();
@@ -149,7 +149,7 @@ impl<'c> Walk<'c> {
 }
 
 /// Returns the values that an argument takes.
-fn values(arg: &Arg, before: &str) -> (Vec<(String, String)>, Wants) {
+fn value_candidates(arg: &Arg, before: &str) -> (Vec<(String, String)>, Wants) {
     let possible = arg.get_possible_values();
     if !possible.is_empty() {
         let shown = possible.iter().filter(|value| !value.is_hide_set());
@@ -188,7 +188,7 @@ mod tests {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         let mut command = Cli::command();
         command.build();
-        place(&command, &words, words.len() - 1)
+        completion_context(&command, &words, words.len() - 1)
     }
 
     fn offers(line: &str, word: &str) -> bool {

@@ -23,10 +23,10 @@ pub(in crate::cli) fn run(session: &Session, args: &Completions) -> Exit {
         shell => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "stead", &mut script);
-            session.ui.out(&String::from_utf8_lossy(&script));
+            session.ui.write_result(&String::from_utf8_lossy(&script));
             return Exit::Done;
         }
     };
-    session.ui.out(asking);
+    session.ui.write_result(asking);
     Exit::Done
 }

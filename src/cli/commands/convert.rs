@@ -25,36 +25,40 @@ pub(in crate::cli) fn run(session: &Session, args: &Convert) -> Result<Exit, Fai
     let source = if args.file == Path::new("-") {
         rewrite_files::read_standard_input("stdin.yaml")?
     } else {
-        rewrite_files::read(&args.file)?
+        rewrite_files::read_source(&args.file)?
     };
-    let origin = args.from.map(origin_of).or_else(|| guessed(session, &source));
+    let origin = args.from.map(origin_of).or_else(|| guess_tool(session, &source));
     let (text, notes) = match origin {
-        Some(origin) => foreign(args, &source, origin)?,
-        None => own(args, &source)?,
+        Some(origin) => convert_foreign_file(args, &source, origin)?,
+        None => convert_stack_file(args, &source)?,
     };
     for note in notes.iter().filter(|_| !session.ui.json) {
-        session.ui.say(&format!("note: {note}"));
+        session.ui.write_message(&format!("note: {note}"));
     }
     let told = |file: Option<String>, text: Option<&str>| {
-        json::pretty(&serde_json::json!({
+        json::to_pretty(&serde_json::json!({
             "schema_version": json::SCHEMA_VERSION, "file": file, "text": text, "notes": notes,
         }))
     };
     let Some(out) = &args.out else {
-        session.ui.out(&if session.ui.json { told(None, Some(&text)) } else { text });
+        session.ui.write_result(&if session.ui.json { told(None, Some(&text)) } else { text });
         return Ok(Exit::Done);
     };
-    if stack_files::exists(out) && !args.force {
-        return Err(Failure::occupied(&stack_files::shown(out))
+    if stack_files::path_exists(out) && !args.force {
+        return Err(Failure::existing_file(&stack_files::display_path(out))
             .help("Choose another file, or overwrite with --force."));
     }
     stack_files::write_public(out, text.as_bytes())?;
-    let shown = stack_files::shown(out);
-    session.ui.out(&if session.ui.json { told(Some(shown), None) } else { format!("wrote {shown}\n") });
+    let shown = stack_files::display_path(out);
+    session.ui.write_result(&if session.ui.json {
+        told(Some(shown), None)
+    } else {
+        format!("wrote {shown}\n")
+    });
     Ok(Exit::Done)
 }
 
-const fn syntax(format: Format) -> Syntax {
+const fn to_syntax(format: Format) -> Syntax {
     match format {
         Format::Yaml => Syntax::Yaml,
         Format::Kdl => Syntax::Kdl,
@@ -70,20 +74,20 @@ const fn origin_of(origin: Origin) -> convert::Origin {
 }
 
 /// Returns whose file it is where nobody said so, and says it.
-fn guessed(session: &Session, source: &Source) -> Option<convert::Origin> {
+fn guess_tool(session: &Session, source: &Source) -> Option<convert::Origin> {
     let is_yaml = syntax_of(&source.path) == Some(Syntax::Yaml);
-    let origin = convert::guess(source).filter(|_| is_yaml)?;
+    let origin = convert::guess_origin(source).filter(|_| is_yaml)?;
     let (what, word) = match origin {
         convert::Origin::Compose => ("a Compose file", "compose"),
         convert::Origin::Render => ("a Render blueprint", "render"),
         convert::Origin::AppSpec => ("an app spec", "app-spec"),
     };
-    session.ui.say(&format!("note: read as {what}, by what stands in it; --from {word} says so"));
+    session.ui.write_message(&format!("note: read as {what}, by what stands in it; --from {word} says so"));
     Some(origin)
 }
 
 /// Converts a stack's own file. Returns the text, and what is worth knowing.
-fn own(args: &Convert, source: &Source) -> Result<(String, Vec<String>), Failure> {
+fn convert_stack_file(args: &Convert, source: &Source) -> Result<(String, Vec<String>), Failure> {
     let Some(from) = syntax_of(&source.path) else {
         return Err(Failure::new(
             Exit::Usage,
@@ -91,25 +95,25 @@ fn own(args: &Convert, source: &Source) -> Result<(String, Vec<String>), Failure
         )
         .help("Say what it is: --from compose, render or app-spec."));
     };
-    let to = args.to.map_or(if from == Syntax::Yaml { Syntax::Kdl } else { Syntax::Yaml }, syntax);
+    let to = args.to.map_or(if from == Syntax::Yaml { Syntax::Kdl } else { Syntax::Yaml }, to_syntax);
     let file = File { source, registry: &REGISTRY };
     let (text, repeated) =
-        format::convert(&file, to).map_err(|refusal| rewrite_files::refused(source, refusal))?;
+        format::convert_file(&file, to).map_err(|refusal| rewrite_files::edit_failure(source, refusal))?;
     let note = || format!("KDL has no anchors: {repeated} aliases and merges were written out");
     Ok((text, (repeated > 0).then(note).into_iter().collect()))
 }
 
 /// Converts another tool's file. Returns the text, and what has no counterpart.
-fn foreign(
+fn convert_foreign_file(
     args: &Convert,
     source: &Source,
     origin: convert::Origin,
 ) -> Result<(String, Vec<String>), Failure> {
     let beside = args.file.parent().filter(|path| !path.as_os_str().is_empty());
     let stack = templates::stack_name(&stack_files::directory_name(beside.unwrap_or(Path::new("."))));
-    let to = syntax(args.to.unwrap_or_default());
-    let converted = convert::convert(source, origin, &stack, to, &REGISTRY)
-        .map_err(|problem| rewrite_files::rejected(source, vec![*problem]))?;
+    let to = to_syntax(args.to.unwrap_or_default());
+    let converted = convert::convert_foreign_file(source, origin, &stack, to, &REGISTRY)
+        .map_err(|problem| rewrite_files::source_failure(source, vec![*problem]))?;
     let mut notes = converted.left_out;
     if !converted.needed.is_empty() {
         notes.push(format!("before a plan, give {}", converted.needed.join(", ")));

@@ -28,53 +28,54 @@ use crate::report::views::list::Listed;
 /// When the stack has problems, the file is no plan, or the service or the ledger cannot be read.
 pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, Failure> {
     let bill = if let Some(file) = &args.file {
-        let plan = plan_file::look(file)?.plan;
+        let plan = plan_file::read_unverified(file)?.plan;
         now_and_then(&plan, &[])
     } else {
-        let (plan, owned) = planned(session, &session.settings, args.offline).await?;
+        let (plan, owned) = plan_environment(session, &session.settings, args.offline).await?;
         match &args.vs {
             None if args.offline => Bill { first: None, ..now_and_then(&plan, &[]) },
             None => now_and_then(&plan, &owned),
             Some(other) => {
                 let settings = Settings { env: Some(other.clone()), ..session.settings.clone() };
-                let (beside, theirs) = planned(session, &settings, args.offline).await?;
-                let first = then(&beside, &theirs, beside.base.environment.clone());
-                let second = then(&plan, &owned, plan.base.environment.clone());
-                Bill { first: Some(first), second, ..of(&plan) }
+                let (beside, theirs) = plan_environment(session, &settings, args.offline).await?;
+                let first = bill_after_apply(&beside, &theirs, beside.base.environment.clone());
+                let second = bill_after_apply(&plan, &owned, plan.base.environment.clone());
+                Bill { first: Some(first), second, ..bill_from_plan(&plan) }
             }
         }
     };
     let bill = Bill { built_in: args.offline, ..bill };
     let ui = &session.ui;
-    ui.out(&if ui.json { cost::document(&bill) } else { cost::page(&bill, ui.style) });
+    ui.write_result(&if ui.json { cost::cost_document(&bill) } else { cost::cost_page(&bill, ui.style) });
     if let Some(file) = args.file.as_ref().filter(|_| !ui.json) {
         ui.hint(&format!(
             "note: {} holds what changes; what stays as it is counts in the total only",
-            stack_files::shown(file)
+            stack_files::display_path(file)
         ));
     }
     Ok(Exit::Done)
 }
 
 /// Makes the plan of an environment; returns it, and what its ledger owns.
-async fn planned(
+async fn plan_environment(
     session: &Session,
     settings: &Settings,
     offline: bool,
 ) -> Result<(Plan, Vec<Listed>), Failure> {
     if offline {
-        return Ok((testing::planned(settings)?, Vec::new()));
+        return Ok((testing::plan_empty_world(settings)?, Vec::new()));
     }
     let project = session.open_with(settings)?;
     let connection = session.connect(&project)?;
     let ledger = ledger_io::read_ledger(&project, &connection).await?;
-    let pinned = refresh::pinned(&connection.lock_file)?;
+    let pinned = refresh::read_pinned_names(&connection.lock_file)?;
     let options = Options { project: settings.project.clone(), ..Options::default() };
-    let (plan, world) = refresh::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
-    Ok((plan, ls::managed(&ledger, &world)))
+    let (plan, world) =
+        refresh::read_and_plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
+    Ok((plan, ls::managed_rows(&ledger, &world)))
 }
 
-fn of(plan: &Plan) -> Bill {
+fn bill_from_plan(plan: &Plan) -> Bill {
     Bill {
         stack: plan.base.stack.clone(),
         environment: plan.base.environment.clone(),
@@ -88,17 +89,21 @@ fn of(plan: &Plan) -> Bill {
 
 /// Returns the bill now and after an apply.
 fn now_and_then(plan: &Plan, owned: &[Listed]) -> Bill {
-    let mut rows = held(owned);
+    let mut rows = owned_prices(owned);
     for change in &plan.changes {
         rows.insert(change.address.clone(), change.cost.monthly_before);
     }
     let now = Side { name: Name::new_static("now"), rows, total: plan.cost.monthly_before };
-    Bill { first: Some(now), second: then(plan, owned, Name::new_static("after")), ..of(plan) }
+    Bill {
+        first: Some(now),
+        second: bill_after_apply(plan, owned, Name::new_static("after")),
+        ..bill_from_plan(plan)
+    }
 }
 
 /// Returns the bill after an apply.
-fn then(plan: &Plan, owned: &[Listed], name: Name) -> Side {
-    let mut rows = held(owned);
+fn bill_after_apply(plan: &Plan, owned: &[Listed], name: Name) -> Side {
+    let mut rows = owned_prices(owned);
     for change in &plan.changes {
         rows.insert(change.address.clone(), change.cost.monthly_after);
     }
@@ -106,7 +111,7 @@ fn then(plan: &Plan, owned: &[Listed], name: Name) -> Side {
 }
 
 /// Returns what is owned, with its prices; older objects of a replacement count with the new one.
-fn held(owned: &[Listed]) -> BTreeMap<Address, Option<Decimal>> {
+fn owned_prices(owned: &[Listed]) -> BTreeMap<Address, Option<Decimal>> {
     let mut rows: BTreeMap<Address, Option<Decimal>> = BTreeMap::new();
     for object in owned {
         let Some(address) = &object.address else { continue };

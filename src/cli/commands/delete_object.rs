@@ -32,19 +32,19 @@ const PATIENCE: Duration = Duration::from_mins(10);
 /// # Errors
 /// When a ledger owns the object, its id was not repeated, or the service refuses.
 pub(super) async fn run(session: &Session, args: &Do) -> Result<Exit, Failure> {
-    let (kind, key) = named(args)?;
-    let shown = shown(&key);
+    let (kind, key) = parse_object(args)?;
+    let shown = display_key(&key);
     let project = session.open()?;
     let connection = session.connect(&project)?;
     let ledger = ledger_io::read_ledger(&project, &connection).await?;
     check_unowned(&ledger, &key, &shown)?;
     if matches!(connection.place, Place::Http(_)) {
-        session.ui.say(
+        session.ui.write_message(
             "note: a state server does not list its ledgers: only those that this stack knows were checked",
         );
     }
-    if let Some(owner) = ledger_io::foreign(&project, &connection.place).await?.get(&key) {
-        return Err(owned(&shown, owner));
+    if let Some(owner) = ledger_io::objects_of_other_ledgers(&project, &connection.place).await?.get(&key) {
+        return Err(managed_failure(&shown, owner));
     }
     let client = &connection.client;
     let object = client.get(&key).await?.ok_or_else(|| {
@@ -56,24 +56,24 @@ pub(super) async fn run(session: &Session, args: &Do) -> Result<Exit, Failure> {
     if let Some(why) = inventory::in_use(&alone, |start| client.cloud().opens_with(start)).remove(&key) {
         return Err(Failure::new(Exit::Blocked, format!("{shown} is not deleted. {why}")));
     }
-    let what = described(&connection, kind, &object, &shown).await?;
+    let what = describe_object(&connection, kind, &object, &shown).await?;
     if !is_confirmed(session, args, &key, &what).await? {
-        session.ui.say("Nothing was deleted.");
+        session.ui.write_message("Nothing was deleted.");
         return Ok(Exit::Failed);
     }
-    let home = home(session, &connection, kind, &object).await?;
+    let home = deletion_project(session, &connection, kind, &object).await?;
     let deleted = client.changes(&|_| Ok(())).delete(kind, &key, home.as_ref()).await;
-    ended(deleted, &shown)?;
-    client.gone(kind, &key, home.as_ref(), PATIENCE, &|_| {}).await.map_err(|error| {
+    check_deletion(deleted, &shown)?;
+    client.wait_until_gone(kind, &key, home.as_ref(), PATIENCE, &|_| {}).await.map_err(|error| {
         Failure::new(Exit::Failed, format!("the service took the deletion of {shown}, and then: {error}"))
             .help(format!("Look at it: stead ls --unmanaged --kind {}", key.kind))
     })?;
-    session.ui.done(&format!("Deleted {what}."));
+    session.ui.report_done(&format!("Deleted {what}."));
     Ok(Exit::Done)
 }
 
 /// Returns what is named, as `KIND ID` or `KIND:ID`.
-fn named(args: &Do) -> Result<(&'static Kind, ObjectKey), Failure> {
+fn parse_object(args: &Do) -> Result<(&'static Kind, ObjectKey), Failure> {
     let target = args.target.as_deref().unwrap_or_default();
     let id = args.given.get("id").and_then(|given| given.last());
     let text = id.map_or_else(|| target.to_owned(), |id| format!("{target}:{id}"));
@@ -89,7 +89,7 @@ fn named(args: &Do) -> Result<(&'static Kind, ObjectKey), Failure> {
     }
 }
 
-fn shown(key: &ObjectKey) -> String {
+fn display_key(key: &ObjectKey) -> String {
     let parent = key.parent.as_ref().map(|parent| format!("{parent}/")).unwrap_or_default();
     format!("{} {parent}{}", key.kind, key.id)
 }
@@ -98,7 +98,7 @@ fn shown(key: &ObjectKey) -> String {
 fn check_unowned(ledger: &Ledger, key: &ObjectKey, shown: &str) -> Result<(), Failure> {
     for (address, entry) in &ledger.entries {
         if entry.current.iter().chain(&entry.deposed).any(|one| one.key(&entry.kind) == *key) {
-            return Err(owned(shown, address.as_str()));
+            return Err(managed_failure(shown, address.as_str()));
         }
     }
     let asked = ledger
@@ -115,14 +115,14 @@ fn check_unowned(ledger: &Ledger, key: &ObjectKey, shown: &str) -> Result<(), Fa
     }
 }
 
-fn owned(shown: &str, owner: &str) -> Failure {
+fn managed_failure(shown: &str, owner: &str) -> Failure {
     Failure::new(Exit::Blocked, format!("{shown} is managed: it belongs to {owner}")).help(
         "Remove its block there, and apply; or let go of it first: stead rm --keep. Nothing was sent.",
     )
 }
 
 /// Returns the object with its name, age and price.
-async fn described(
+async fn describe_object(
     connection: &connection::Connection,
     kind: &'static Kind,
     object: &Object,
@@ -135,14 +135,17 @@ async fn described(
     };
     let catalog = client.catalog(&tables).await?;
     let name = object.attributes.get("name").and_then(Value::as_text).unwrap_or_default();
-    let name =
-        if name.is_empty() { String::new() } else { format!(" `{}`", escape::line(&client.redact(name))) };
+    let name = if name.is_empty() {
+        String::new()
+    } else {
+        format!(" `{}`", escape::escape_line(&client.redact(name)))
+    };
     let price = match Prices::new(&catalog).monthly(kind, &object.attributes) {
         Some(price) if price.is_zero() => String::new(),
         Some(price) => format!(", {price:.2} USD a month"),
         None => ", price not known".to_owned(),
     };
-    Ok(format!("{shown}{name} ({}{price})", byproducts::age(object, client.clock().now())))
+    Ok(format!("{shown}{name} ({}{price})", byproducts::describe_age(object, client.clock().now())))
 }
 
 /// Tells whether the id was repeated: by flag, or on a terminal.
@@ -154,11 +157,12 @@ async fn is_confirmed(session: &Session, args: &Do, key: &ObjectKey, what: &str)
                 .help("Nothing was sent."))
         }
         None if session.ui.interactive => {
-            session.ui.say(&format!("This deletes {what}."));
-            session.ui.agrees("", Some(key.id.as_str())).await
+            session.ui.write_message(&format!("This deletes {what}."));
+            session.ui.ask_approval("", Some(key.id.as_str())).await
         }
         None => {
-            let line = session.line(&format!("do delete {} --confirm {}", shown(key), key.id));
+            let line =
+                session.command_line(&format!("do delete {} --confirm {}", display_key(key), key.id));
             Err(Failure::new(
                 Exit::Blocked,
                 format!("this deletes {what}, and its id was not repeated as consent"),
@@ -170,7 +174,7 @@ async fn is_confirmed(session: &Session, args: &Do, key: &ObjectKey, what: &str)
 }
 
 /// Returns the project that the deletion is sent with.
-async fn home(
+async fn deletion_project(
     session: &Session,
     connection: &connection::Connection,
     kind: &'static Kind,
@@ -188,10 +192,10 @@ async fn home(
     if kind.scope == Scope::Account {
         return Ok(None);
     }
-    Ok(connection.client.project(session.settings.project.as_ref()).await?)
+    Ok(connection.client.resolve_named_project(session.settings.project.as_ref()).await?)
 }
 
-fn ended(mutation: Mutation, shown: &str) -> Result<(), Failure> {
+fn check_deletion(mutation: Mutation, shown: &str) -> Result<(), Failure> {
     let what = format!("delete {shown}");
     Err(match mutation {
         Mutation::Done(..) => return Ok(()),

@@ -32,5 +32,5 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
         stack: args.confirm.as_ref(),
         with_leftovers: args.leftovers.with_leftovers,
     };
-    Box::pin(apply::planned(session, &order)).await
+    Box::pin(apply::plan_and_apply(session, &order)).await
 }

@@ -26,72 +26,76 @@ pub(in crate::cli) async fn run(session: &Session, args: &Doctor) -> Result<Exit
     if args.api {
         return contract::run(session).await;
     }
-    let checks = checks(session, args.fix).await;
+    let checks = run_checks(session, args.fix).await;
     let ui = &session.ui;
-    ui.out(&if ui.json || ui.ndjson { json::doctor(&checks) } else { doctor::text(&checks, ui.style) });
+    ui.write_result(&if ui.json || ui.ndjson {
+        json::doctor_document(&checks)
+    } else {
+        doctor::render_checklist(&checks, ui.style)
+    });
     Ok(if doctor::any_failed(&checks) { Exit::Failed } else { Exit::Done })
 }
 
-async fn checks(session: &Session, fix: bool) -> Vec<Check> {
+async fn run_checks(session: &Session, fix: bool) -> Vec<Check> {
     let settings = &session.settings;
     let mut checks = vec![
-        surroundings::program(),
-        surroundings::settings(session),
-        surroundings::service(settings),
-        surroundings::proxy(settings),
+        surroundings::check_program(),
+        surroundings::check_settings_file(session),
+        surroundings::check_service(settings),
+        surroundings::check_proxy(settings),
         surroundings::key_file(settings, fix),
     ];
-    let (check, key) = key(session);
+    let (check, key) = check_key(session);
     checks.push(check);
-    let link = link(session, key.as_ref());
-    let way = link.as_ref().map_err(|failure| doing(failure).0);
-    checks.extend(account::checks(session, way.as_ref().ok().copied(), key.as_ref()).await);
-    let opened = stack::open(session);
-    checks.push(stack::parsed(&opened));
-    checks.push(stack::project(session, &opened, way.as_ref().ok().copied()).await);
-    checks.extend(stack::books(session, &opened, way.as_ref().ok().copied()).await);
-    checks.push(surroundings::learned(settings, fix));
+    let link = open_read_only_link(session, key.as_ref());
+    let way = link.as_ref().map_err(|failure| failure_and_remedy(failure).0);
+    checks.extend(account::check_account(session, way.as_ref().ok().copied(), key.as_ref()).await);
+    let opened = stack::open_stack(session);
+    checks.push(stack::check_configuration(&opened));
+    checks.push(stack::check_project(session, &opened, way.as_ref().ok().copied()).await);
+    checks.extend(stack::check_ledger_state(session, &opened, way.as_ref().ok().copied()).await);
+    checks.push(surroundings::check_capabilities(settings, fix));
     checks
 }
 
 /// Finds the key: that there is one, and where it comes from.
-fn key(session: &Session) -> (Check, Option<Secret>) {
+fn check_key(session: &Session) -> (Check, Option<Secret>) {
     const NAME: &str = "key";
     let settings = &session.settings;
     let url = match &settings.cloud {
         Cloud::At(url) => url,
-        Cloud::Local => return (Check::skipped(NAME, "The built-in cloud brings its own."), None),
-        Cloud::Unset => return (Check::skipped(NAME, "No service is named."), None),
+        Cloud::Local => return (Check::new_skipped(NAME, "The built-in cloud brings its own."), None),
+        Cloud::Unset => return (Check::new_skipped(NAME, "No service is named."), None),
     };
-    match api_key::found(settings, url) {
-        Ok((key, origin)) => (surroundings::key(settings, url, origin), Some(key)),
+    match api_key::find_with_origin(settings, url) {
+        Ok((key, origin)) => (surroundings::check_key_source(settings, url, origin), Some(key)),
         Err(failure) => {
-            let (detail, remedy) = doing(&failure);
-            (Check::failed(NAME, detail).remedy(remedy), None)
+            let (detail, remedy) = failure_and_remedy(&failure);
+            (Check::new_failed(NAME, detail).with_remedy(remedy), None)
         }
     }
 }
 
 /// Opens a way to the service on which nothing but GETs can be sent.
-fn link(session: &Session, key: Option<&Secret>) -> Result<Link, Failure> {
+fn open_read_only_link(session: &Session, key: Option<&Secret>) -> Result<Link, Failure> {
     let settings = &session.settings;
     if key.is_none() && settings.cloud != Cloud::Local {
         return Err(Failure::new(Exit::Refused, "There is no key to ask with."));
     }
-    Link::looking(settings, &settings.dir, key.cloned())
+    Link::open_read_only(settings, &settings.dir, key.cloned())
 }
 
 /// Returns what a failure says, as a sentence, and its remedy.
-fn doing(failure: &Failure) -> (String, String) {
+fn failure_and_remedy(failure: &Failure) -> (String, String) {
     let detail = match &failure.rejected {
         Some(rejected) => format!("{}: {} problems", failure.message, rejected.diagnostics.len()),
         None => failure.message.clone(),
     };
-    (sentence(&detail), failure.help.join(" "))
+    (to_sentence(&detail), failure.help.join(" "))
 }
 
 /// Returns a text that begins like a sentence and ends like one.
-fn sentence(text: &str) -> String {
+fn to_sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
     // A path or an address keeps its first letter.

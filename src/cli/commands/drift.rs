@@ -33,19 +33,19 @@ use crate::report::views::list::Listed;
 /// # Errors
 /// When the stack has problems, or the service or the ledger cannot be read.
 pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<Exit, Failure> {
-    let project = report_files::opened(session, &args.reports.wanted)?;
-    let options = session.looking();
+    let project = report_files::open_or_report(session, &args.reports.wanted)?;
+    let options = session.read_only_options();
     let connection = session.connect(&project)?;
     let ledger = ledger_io::read_ledger(&project, &connection).await?;
-    ambiguous_intents::remind(session, &ledger);
-    let pinned = refresh::pinned(&connection.lock_file)?;
+    ambiguous_intents::warn_ambiguous_intents(session, &ledger);
+    let pinned = refresh::read_pinned_names(&connection.lock_file)?;
     let (plan, mut world) =
-        refresh::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
-    if let Some(block) = lost_ledger::blocker(&ledger, &plan) {
+        refresh::read_and_plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
+    if let Some(block) = lost_ledger::lost_ledger_blocker(&ledger, &plan) {
         return Err(Failure::new(Exit::Blocked, block.text).help(block.help));
     }
     let (strangers, unread) =
-        strangers(session, (&project, &connection), (&plan, &ledger), &mut world).await?;
+        find_unmanaged(session, (&project, &connection), (&plan, &ledger), &mut world).await?;
     let looked_at = looked_at(&plan);
     let found = Found {
         stack: &project.stack.name,
@@ -57,20 +57,20 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
         memory: &Memory::default(),
         notes: &looked_at.notes,
     };
-    let diary = Diary::of(&project, &ledger);
+    let diary = Diary::from_ledger(&project, &ledger);
     let now = connection.client.clock().now();
-    let (memory, sightings) = Memory::of(diary.read(), found.seen(), now);
+    let (memory, sightings) = Memory::new_with_history(diary.read(), found.observed_items(), now);
     let found = Found { memory: &memory, ..found };
-    let about = About { told: Told::Look(&found), ..About::stack(&project.stack) };
-    report_files::plan(session, &args.reports.wanted, &looked_at, about)?;
+    let about = About { told: Told::Look(&found), ..About::from_stack(&project.stack) };
+    report_files::write_plan_reports(session, &args.reports.wanted, &looked_at, about)?;
     planning::warn_of_contest(session, &plan, &ledger);
     if let Some(path) = &args.accept {
         return accept::run(session, &project, &plan.drift, &ledger, (path, args.yes)).await;
     }
     if session.ui.json {
-        session.ui.out(&json::drift(&found));
+        session.ui.write_result(&json::drift_document(&found));
     } else {
-        session.ui.out(&drift::page(&found, session.ui.style));
+        session.ui.write_result(&drift::drift_page(&found, session.ui.style));
         if found.to_decide() > 0 {
             session.next("plan", "shows what an apply would put back");
         }
@@ -79,37 +79,41 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
     diary.write(session, &sightings);
     if args.issue {
         let title = format!("{}/{}", found.stack, found.environment);
-        let report = report_files::text(session, Format::Markdown, &looked_at, about);
-        let written = ci::issue(&title, &report, found.to_decide() > 0).await?;
+        let report = report_files::plan_report_text(session, Format::Markdown, &looked_at, about);
+        let written = ci::write_issue(&title, &report, found.to_decide() > 0).await?;
         let place = written.url.as_deref().map(|url| format!(": {url}")).unwrap_or_default();
-        session.ui.say(&format!("the issue is {}{}", written.how.word(), escape::line(&place)));
+        session.ui.write_message(&format!(
+            "the issue is {}{}",
+            written.how.outcome_keyword(),
+            escape::escape_line(&place)
+        ));
     }
     Ok(Exit::of_drift(found.to_decide(), args.exit_code))
 }
 
 /// Returns the live objects of the stack's projects that no ledger of the backend owns, of every kind, and whether it
 /// is not known, because another ledger cannot be read.
-async fn strangers(
+async fn find_unmanaged(
     session: &Session,
     (project, connection): (&Project, &Connection),
     (plan, ledger): (&Plan, &Ledger),
     world: &mut World,
 ) -> Result<(Strangers, bool), Failure> {
-    let owned_elsewhere = match ledger_io::foreign(project, &connection.place).await {
+    let owned_elsewhere = match ledger_io::objects_of_other_ledgers(project, &connection.place).await {
         Ok(owned) => owned,
         Err(failure) => {
-            let cause = escape::line(&failure.message);
-            session.ui.say(&format!(
+            let cause = escape::escape_line(&failure.message);
+            session.ui.write_message(&format!(
                 "note: what is unmanaged is not known: another ledger cannot be read: {cause}"
             ));
             return Ok((Strangers::default(), true));
         }
     };
-    let reach = Reach::of(plan, ledger);
-    ls::widen(session, connection, (Some(&reach), &[], true), world).await?;
-    ls::redact(connection, world);
-    let claimed = inventory::claimed(connection, &world.snapshot).await?;
-    let mut strangers = ls::unmanaged(ledger, world, &reach);
+    let reach = Reach::from_plan(plan, ledger);
+    ls::add_unused_kinds(session, connection, (Some(&reach), &[], true), world).await?;
+    ls::redact_secrets(connection, world);
+    let claimed = inventory::claimed_objects(connection, &world.snapshot).await?;
+    let mut strangers = ls::unmanaged_objects(ledger, world, &reach);
     strangers.leave_out_keys_in_use(connection, world);
     strangers.leave_out_owned(&owned_elsewhere);
     // What the service makes, or what runs in a managed object made: nobody is to manage it, or to wonder about it.

@@ -37,19 +37,19 @@ pub(in crate::cli) async fn run(session: &Session, args: &Emulator) -> Result<Ex
         speed: args.speed.map(f64::from).or(Some(embedded_cloud::SPEED)),
         faults: faults::Plan::new(args.fault_seed, rules),
         limited: !args.no_limiter,
-        openapi: Some(openapi::text(&REGISTRY)),
+        openapi: Some(openapi::render_document(&REGISTRY)),
         ..server::Options::default()
     };
-    let folder = args.data.clone().unwrap_or_else(|| embedded_cloud::directory(&session.settings.dir));
+    let folder = args.data.clone().unwrap_or_else(|| embedded_cloud::data_directory(&session.settings.dir));
     let state = session.settings.state.as_deref();
-    let running = embedded_cloud::start(&options, &folder, state)?;
+    let running = embedded_cloud::start_emulator(&options, &folder, state)?;
     if let Err(why) = embedded_cloud::leave_note(&folder, state, &running, options.speed) {
-        session.ui.say(&format!("note: `--cloud local` will not find this emulator: {why:#}"));
+        session.ui.write_message(&format!("note: `--cloud local` will not find this emulator: {why:#}"));
     }
-    tell(session, &running, &folder);
+    print_server_address(session, &running, &folder);
     // It ends by a signal only; the first one is enough.
     let stop = Cell::new(true);
-    let watched = signals::watch(std::future::pending::<()>(), &stop, || {}, || {}).await;
+    let watched = signals::watch_stop_signals(std::future::pending::<()>(), &stop, || {}, || {}).await;
     embedded_cloud::take_note(&folder, state);
     running.stop();
     watched.map(|_| Exit::Done).map_err(|error| anyhow::Error::from(error).into())
@@ -66,32 +66,33 @@ struct Said<'a> {
 }
 
 /// Returns where its page is: it opens on this machine only.
-fn page(running: &Running) -> Option<String> {
+fn page_url(running: &Running) -> Option<String> {
     running.address.ip().is_loopback().then(|| format!("{}/", running.base_url()))
 }
 
-fn tell(session: &Session, running: &Running, folder: &Path) {
+fn print_server_address(session: &Session, running: &Running, folder: &Path) {
     let (url, key) = (running.base_url(), &running.api_key);
     if session.ui.json || session.ui.ndjson {
         let said = Said {
             api_key: key,
-            data: stack_files::shown(folder),
-            page: page(running),
+            data: stack_files::display_path(folder),
+            page: page_url(running),
             schema_version: 1,
             url: &url,
         };
         let said = serde_json::to_string(&said).unwrap_or_default();
-        session.ui.out(&format!("{said}\n"));
+        session.ui.write_result(&format!("{said}\n"));
         return;
     }
-    let page = page(running).map(|page| format!("Look at it in a browser:  {page}\n")).unwrap_or_default();
-    session.ui.out(&format!(
+    let page =
+        page_url(running).map(|page| format!("Look at it in a browser:  {page}\n")).unwrap_or_default();
+    session.ui.write_result(&format!(
         "The cloud is at {url}, its data in {}. Ctrl-C stops it; nothing is lost.\n\n\
          export STEAD_API_URL={url}\n\
          export STEAD_API_KEY={key}\n\n\
          {page}\
          Its request log:  curl {url}/_emulator/requests\n\
          Make some drift:  curl {url}/_emulator/mutate -d '{{\"kind\": \"vm\", \"id\": \"ID\", \"set\": {{\"name\": \"x\"}}}}'\n",
-        stack_files::shown(folder)
+        stack_files::display_path(folder)
     ));
 }

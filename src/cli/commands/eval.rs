@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::render::shown;
+use super::render::display_value;
 use crate::cli::args::Eval;
 use crate::cli::command_context::Session;
 use crate::cli::process::exit_code::Exit;
@@ -29,25 +29,25 @@ struct Document<'v> {
 /// # Errors
 /// When the stack or the expression has problems.
 pub(in crate::cli) fn run(session: &Session, args: &Eval) -> Result<Exit, Failure> {
-    let expression = session.evaluated(&args.expression)?;
-    let value = shown(&expression);
+    let expression = session.evaluate_expression(&args.expression)?;
+    let value = display_value(&expression);
     let known = matches!(&expression, Expression::Value(value) if !value.is_unknown());
     let waits_for: Vec<&str> = expression.addresses().into_iter().map(Address::as_str).collect();
     let ui = &session.ui;
     if ui.json {
         let document =
             Document { schema_version: json::SCHEMA_VERSION, value: Shown(&value), known, waits_for };
-        ui.out(&json::pretty(&document));
+        ui.write_result(&json::to_pretty(&document));
         return Ok(Exit::Done);
     }
     let text = match &value {
-        Value::Text(text) => escape::line(text).into_owned(),
-        value => escape::line(&value.to_string()).into_owned(),
+        Value::Text(text) => escape::escape_line(text).into_owned(),
+        value => escape::escape_line(&value.to_string()).into_owned(),
     };
-    ui.out(&format!("{text}\n"));
+    ui.write_result(&format!("{text}\n"));
     if !known && !waits_for.is_empty() {
         let names: Vec<&str> = waits_for.iter().take(10).copied().collect();
-        ui.say(&format!("not known before it is read or made: {}", names.join(", ")));
+        ui.write_message(&format!("not known before it is read or made: {}", names.join(", ")));
     }
     Ok(Exit::Done)
 }

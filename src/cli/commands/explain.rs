@@ -30,22 +30,22 @@ struct Document<T> {
 pub(in crate::cli) fn run(session: &Session, args: &Explain) -> Result<Exit, Failure> {
     let ui = &session.ui;
     let Some(subject) = &args.subject else {
-        let index = explain::index(&REGISTRY);
-        ui.out(&if ui.json { document(&index) } else { contents(&index, ui.style) });
+        let index = explain::build_index(&REGISTRY);
+        ui.write_result(&if ui.json { page_document(&index) } else { render_index(&index, ui.style) });
         return Ok(Exit::Done);
     };
-    let page = explain::explain(&REGISTRY, subject)
+    let page = explain::explain_subject(&REGISTRY, subject)
         .map_err(|unknown| Failure::new(Exit::Usage, unknown.message).help(unknown.help))?;
-    ui.out(&if ui.json { document(&page) } else { text(&page, ui.style) });
+    ui.write_result(&if ui.json { page_document(&page) } else { render_explanation(&page, ui.style) });
     Ok(Exit::Done)
 }
 
-fn document<T: Serialize>(page: &T) -> String {
-    json::pretty(&Document { schema_version: json::SCHEMA_VERSION, page })
+fn page_document<T: Serialize>(page: &T) -> String {
+    json::to_pretty(&Document { schema_version: json::SCHEMA_VERSION, page })
 }
 
 /// Lays out a page for people.
-fn text(explanation: &Explanation, style: Style) -> String {
+fn render_explanation(explanation: &Explanation, style: Style) -> String {
     let mut page = Page::new(style);
     match explanation {
         Explanation::Kind(kind) => kind_page(&mut page, kind),
@@ -63,7 +63,7 @@ const COLUMN: usize = 18;
 /// The widest name that is not followed by a line break.
 const WIDEST: usize = 26;
 
-fn contents(index: &Index, style: Style) -> String {
+fn render_index(index: &Index, style: Style) -> String {
     let mut page = Page::new(style);
     let all = [
         ("kinds", &index.kinds),
@@ -72,178 +72,190 @@ fn contents(index: &Index, style: Style) -> String {
         ("codes", &index.codes),
     ];
     for (heading, rows) in all {
-        self::heading(&mut page, heading);
-        pairs(&mut page, rows);
+        push_heading(&mut page, heading);
+        push_pairs(&mut page, rows);
     }
     page.finish()
 }
 
-fn title(page: &mut Page, name: &str, summary: &str) {
-    page.line(Line::indent(0).put(Role::Strong, name));
-    page.line(Line::indent(2).say(summary));
+fn push_title(page: &mut Page, name: &str, summary: &str) {
+    page.add_line(Line::indent(0).push_styled(Role::Strong, name));
+    page.add_line(Line::indent(2).push_text(summary));
 }
 
-fn heading(page: &mut Page, text: &str) {
-    page.line(Line::indent(0).put(Role::Strong, text));
+fn push_heading(page: &mut Page, text: &str) {
+    page.add_line(Line::indent(0).push_styled(Role::Strong, text));
 }
 
 /// Adds `label  value`, unless there is nothing to say.
-fn fact(page: &mut Page, label: &str, value: &str) {
+fn push_fact(page: &mut Page, label: &str, value: &str) {
     if !value.is_empty() {
-        let line = Line::indent(2).put(Role::Faint, label).to_column(COLUMN).hanging(COLUMN);
-        page.line(line.say(value));
+        let line = Line::indent(2).push_styled(Role::Faint, label).to_column(COLUMN).continue_at(COLUMN);
+        page.add_line(line.push_text(value));
     }
 }
 
 /// Adds `label  value` for each value, the label once.
-fn facts(page: &mut Page, label: &str, values: impl IntoIterator<Item = impl AsRef<str>>) {
+fn push_facts(page: &mut Page, label: &str, values: impl IntoIterator<Item = impl AsRef<str>>) {
     for (at, value) in values.into_iter().enumerate() {
-        fact(page, if at == 0 { label } else { "" }, value.as_ref());
+        push_fact(page, if at == 0 { label } else { "" }, value.as_ref());
     }
 }
 
-fn pairs(page: &mut Page, rows: &[(&str, &str)]) {
+fn push_pairs(page: &mut Page, rows: &[(&str, &str)]) {
     let column = 4 + rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0).min(WIDEST);
     for (name, text) in rows {
-        page.line(Line::indent(2).put(Role::Change, name).to_column(column).hanging(column).say(text));
+        page.add_line(
+            Line::indent(2)
+                .push_styled(Role::Change, name)
+                .to_column(column)
+                .continue_at(column)
+                .push_text(text),
+        );
     }
 }
 
 fn kind_page(page: &mut Page, kind: &KindPage) {
-    title(page, kind.kind, kind.summary);
-    fact(page, "written", &kind.written);
-    fact(page, "belongs to", &kind.belongs_to);
-    facts(page, "costs a month", &kind.price);
-    fact(page, "replacement", &kind.replacement);
-    facts(page, "deletion", &kind.deletion);
+    push_title(page, kind.kind, kind.summary);
+    push_fact(page, "written", &kind.written);
+    push_fact(page, "belongs to", &kind.belongs_to);
+    push_facts(page, "costs a month", &kind.price);
+    push_fact(page, "replacement", &kind.replacement);
+    push_facts(page, "deletion", &kind.deletion);
     let [create, update, delete] = kind.seconds;
-    fact(page, "takes", &format!("about {create} s to create, {update} s to change, {delete} s to delete"));
-    attributes(page, "attributes", &kind.attributes);
+    push_fact(
+        page,
+        "takes",
+        &format!("about {create} s to create, {update} s to change, {delete} s to delete"),
+    );
+    push_attributes(page, "attributes", &kind.attributes);
     if !kind.children.is_empty() {
-        heading(page, "children");
+        push_heading(page, "children");
         let rows: Vec<_> = kind.children.iter().map(|child| (child.collection, child.summary)).collect();
-        pairs(page, &rows);
+        push_pairs(page, &rows);
     }
-    attributes(page, "set by the service", &kind.computed);
+    push_attributes(page, "set by the service", &kind.computed);
     if !kind.rules.is_empty() {
-        heading(page, "rules");
-        pairs(page, &kind.rules);
+        push_heading(page, "rules");
+        push_pairs(page, &kind.rules);
     }
-    operations(page, "actions (stead do)", &kind.actions);
-    operations(page, "requests", &kind.requests);
+    push_operations(page, "actions (stead do)", &kind.actions);
+    push_operations(page, "requests", &kind.requests);
 }
 
-fn attributes(page: &mut Page, title: &str, rows: &[AttributeRow]) {
+fn push_attributes(page: &mut Page, title: &str, rows: &[AttributeRow]) {
     if rows.is_empty() {
         return;
     }
-    heading(page, title);
+    push_heading(page, title);
     let column = 4 + rows.iter().map(|row| row.name.len()).max().unwrap_or(0).min(WIDEST);
     for row in rows {
-        let mut line = Line::indent(2).put(Role::Change, row.name).to_column(column).hanging(column);
-        line = line.say(row.summary);
+        let mut line =
+            Line::indent(2).push_styled(Role::Change, row.name).to_column(column).continue_at(column);
+        line = line.push_text(row.summary);
         let mut parts = vec![(Role::Faint, row.ty.clone())];
         parts.extend(row.required.then(|| (Role::Warn, "required".to_owned())));
         parts.extend(row.default.as_ref().map(|default| (Role::Faint, format!("default {default}"))));
         parts.extend(row.replaces.then(|| (Role::Warn, "a change replaces".to_owned())));
         let last = parts.len() - 1;
         for (at, (role, part)) in parts.into_iter().enumerate() {
-            line = line.put(role, format!(" {part}{}", if at < last { "," } else { "" }));
+            line = line.push_styled(role, format!(" {part}{}", if at < last { "," } else { "" }));
         }
-        page.line(line);
+        page.add_line(line);
     }
 }
 
-fn operations(page: &mut Page, title: &str, rows: &[Operation]) {
+fn push_operations(page: &mut Page, title: &str, rows: &[Operation]) {
     if rows.is_empty() {
         return;
     }
-    heading(page, title);
+    push_heading(page, title);
     let column = 4 + rows.iter().map(|row| row.name.len()).max().unwrap_or(0).min(WIDEST);
     for row in rows {
-        let line = Line::indent(2).put(Role::Change, row.name).to_column(column).hanging(column);
-        let line = if row.summary.is_empty() { line } else { line.say(row.summary).say(" ") };
+        let line =
+            Line::indent(2).push_styled(Role::Change, row.name).to_column(column).continue_at(column);
+        let line = if row.summary.is_empty() { line } else { line.push_text(row.summary).push_text(" ") };
         let assumed = if row.assumed { " (assumed)" } else { "" };
-        page.line(line.put(Role::Faint, format!("{}{assumed}", row.request)));
+        page.add_line(line.push_styled(Role::Faint, format!("{}{assumed}", row.request)));
     }
 }
 
 fn attribute_page(page: &mut Page, attribute: &AttributePage) {
-    title(page, &attribute.path, attribute.summary);
-    fact(page, "type", &attribute.ty);
-    fact(page, "takes", attribute.limits.as_deref().unwrap_or_default());
-    fact(page, "presence", attribute.presence);
-    fact(page, "default", attribute.default.as_deref().unwrap_or_default());
-    fact(page, "change", attribute.change.as_deref().unwrap_or_default());
-    facts(page, "calls", &attribute.calls);
-    fact(page, "API's name", attribute.wire);
-    fact(
+    push_title(page, &attribute.path, attribute.summary);
+    push_fact(page, "type", &attribute.ty);
+    push_fact(page, "takes", attribute.limits.as_deref().unwrap_or_default());
+    push_fact(page, "presence", attribute.presence);
+    push_fact(page, "default", attribute.default.as_deref().unwrap_or_default());
+    push_fact(page, "change", attribute.change.as_deref().unwrap_or_default());
+    push_facts(page, "calls", &attribute.calls);
+    push_fact(page, "API's name", attribute.wire);
+    push_fact(
         page,
         "secret",
         if attribute.secret { "yes: shown nowhere, remembered by fingerprint" } else { "" },
     );
-    facts(page, "price", &attribute.price);
-    fact(page, "names", attribute.listed_by.as_deref().unwrap_or_default());
+    push_facts(page, "price", &attribute.price);
+    push_fact(page, "names", attribute.listed_by.as_deref().unwrap_or_default());
     let said =
         if attribute.assumed { "assumed: the service's document does not say it" } else { "documented" };
-    fact(page, "known", said);
+    push_fact(page, "known", said);
     if !attribute.rules.is_empty() {
-        heading(page, "rules");
-        pairs(page, &attribute.rules);
+        push_heading(page, "rules");
+        push_pairs(page, &attribute.rules);
     }
 }
 
 fn code_page(page: &mut Page, code: &CodePage) {
-    title(page, code.code, code.meaning);
-    fact(page, "found", code.found);
-    fact(page, "kind", code.kind.unwrap_or_default());
-    fact(page, "stands in", code.place.unwrap_or_default());
+    push_title(page, code.code, code.meaning);
+    push_fact(page, "found", code.found);
+    push_fact(page, "kind", code.kind.unwrap_or_default());
+    push_fact(page, "stands in", code.place.unwrap_or_default());
     for example in &code.examples {
         if let Some(before) = example.before {
-            heading(page, "before");
-            snippet(page, before, Role::Faint);
+            push_heading(page, "before");
+            push_snippet(page, before, Role::Faint);
         }
-        heading(page, "wrong");
-        snippet(page, example.wrong, Role::Danger);
-        heading(page, "right");
-        snippet(page, example.right, Role::Good);
+        push_heading(page, "wrong");
+        push_snippet(page, example.wrong, Role::Danger);
+        push_heading(page, "right");
+        push_snippet(page, example.right, Role::Good);
     }
 }
 
 fn word_page(page: &mut Page, word: &WordPage) {
-    title(page, &word.word, &word.summary);
+    push_title(page, &word.word, &word.summary);
     if !word.words.is_empty() {
-        heading(page, "words in it");
-        pairs(page, &word.words);
+        push_heading(page, "words in it");
+        push_pairs(page, &word.words);
     }
     if !word.places.is_empty() {
         let rows: Vec<_> = word.places.iter().map(|(way, text)| (way.as_str(), *text)).collect();
-        return pairs(page, &rows);
+        return push_pairs(page, &rows);
     }
-    heading(page, "example");
-    snippet(page, &word.example, Role::Good);
+    push_heading(page, "example");
+    push_snippet(page, &word.example, Role::Good);
 }
 
 fn function_page(page: &mut Page, function: &FunctionPage) {
-    title(page, function.function, function.summary);
-    fact(page, "written", function.usage);
-    heading(page, "example");
-    snippet(page, &function.example, Role::Good);
+    push_title(page, function.function, function.summary);
+    push_fact(page, "written", function.usage);
+    push_heading(page, "example");
+    push_snippet(page, &function.example, Role::Good);
     if !function.gives.is_empty() {
-        fact(page, "gives", function.gives);
+        push_fact(page, "gives", function.gives);
     }
 }
 
 fn plan_code_page(page: &mut Page, code: &PlanCodePage) {
-    title(page, &code.code, &code.meaning);
-    fact(page, "stands in", code.stands);
-    fact(page, "what to do", code.remedy);
+    push_title(page, &code.code, &code.meaning);
+    push_fact(page, "stands in", code.stands);
+    push_fact(page, "what to do", code.remedy);
 }
 
-fn snippet(page: &mut Page, text: &str, role: Role) {
+fn push_snippet(page: &mut Page, text: &str, role: Role) {
     for line in text.lines() {
         let blanks = line.len() - line.trim_start().len();
-        page.line(Line::indent(2 + blanks).put(role, line.trim_start()));
+        page.add_line(Line::indent(2 + blanks).push_styled(role, line.trim_start()));
     }
 }
 
@@ -252,7 +264,7 @@ mod tests {
     use super::*;
 
     fn shown(subject: &str) -> String {
-        text(&explain::explain(&REGISTRY, subject).unwrap(), Style::plain(90))
+        render_explanation(&explain::explain_subject(&REGISTRY, subject).unwrap(), Style::plain(90))
     }
 
     #[test]
@@ -346,7 +358,7 @@ mod tests {
 
     #[test]
     fn every_page_keeps_its_width() {
-        let index = explain::index(&REGISTRY);
+        let index = explain::build_index(&REGISTRY);
         let subjects = index.kinds.iter().chain(&index.words).chain(&index.codes).map(|(name, _)| *name);
         for subject in subjects {
             let page = shown(subject);

@@ -24,11 +24,11 @@ pub(in crate::cli) async fn run(session: &Session, args: &Fmt) -> Result<Exit, F
     if let [path] = args.files.as_slice()
         && path == Path::new("-")
     {
-        return piped(session, args);
+        return format_stdin(session, args);
     }
     let mut changed: Vec<(PathBuf, Source, String)> = Vec::new();
-    for (path, before, source) in sources(session, args).await? {
-        let text = formatted(&source)?;
+    for (path, before, source) in read_and_format(session, args).await? {
+        let text = format_source(&source)?;
         if text != *before.text {
             changed.push((path, before, text));
         }
@@ -36,62 +36,63 @@ pub(in crate::cli) async fn run(session: &Session, args: &Fmt) -> Result<Exit, F
     let shown = args.diff || args.prune;
     if shown && !session.ui.json {
         for (_, source, text) in &changed {
-            session.ui.out(&edits::file(&source.path, &source.text, text, session.ui.style));
+            session.ui.write_result(&edits::edit_page(&source.path, &source.text, text, session.ui.style));
         }
     }
     if !args.check {
         for (path, _, text) in &changed {
-            stack_files::rewrite(path, text.as_bytes())?;
+            stack_files::rewrite_file(path, text.as_bytes())?;
         }
     }
     let names: Vec<&str> = changed.iter().map(|(_, source, _)| source.path.as_str()).collect();
     if session.ui.json {
-        session.ui.out(&json::formatted(&names, !args.check));
+        session.ui.write_result(&json::formatted_document(&names, !args.check));
     } else if !shown {
-        session.ui.out(&names.iter().map(|name| format!("{name}\n")).collect::<Vec<_>>().concat());
+        session.ui.write_result(&names.iter().map(|name| format!("{name}\n")).collect::<Vec<_>>().concat());
     }
     Ok(if args.check && !changed.is_empty() { Exit::Failed } else { Exit::Done })
 }
 
 /// Returns the files as they are, and as they are to be formatted.
-async fn sources(session: &Session, args: &Fmt) -> Result<Vec<(PathBuf, Source, Source)>, Failure> {
+async fn read_and_format(session: &Session, args: &Fmt) -> Result<Vec<(PathBuf, Source, Source)>, Failure> {
     if !args.prune {
-        let read = |path: PathBuf| rewrite_files::read(&path).map(|source| (path, source.clone(), source));
-        return paths(session, args)?.into_iter().map(read).collect();
+        let read =
+            |path: PathBuf| rewrite_files::read_source(&path).map(|source| (path, source.clone(), source));
+        return source_paths(session, args)?.into_iter().map(read).collect();
     }
-    let pruned = prune::prune(&session.settings).await?;
+    let pruned = prune::prune_declarations(&session.settings).await?;
     for text in &pruned.dropped {
-        session.ui.say(&format!("{text} is done: dropped"));
+        session.ui.write_message(&format!("{text} is done: dropped"));
     }
     for text in &pruned.kept {
-        session.ui.say(&format!("{text}, is done; other stacks may need it: left alone"));
+        session.ui.write_message(&format!("{text}, is done; other stacks may need it: left alone"));
     }
     if pruned.dropped.is_empty() && pruned.kept.is_empty() {
-        session.ui.say("No declaration is done in every environment.");
+        session.ui.write_message("No declaration is done in every environment.");
     }
     let named = |(before, after): (Source, Source)| (PathBuf::from(&before.path), before, after);
     Ok(pruned.files.into_iter().map(named).collect())
 }
 
 /// Formats standard input.
-fn piped(session: &Session, args: &Fmt) -> Result<Exit, Failure> {
+fn format_stdin(session: &Session, args: &Fmt) -> Result<Exit, Failure> {
     let name = match args.format {
         Format::Yaml => "stdin.yaml",
         Format::Kdl => "stdin.kdl",
     };
     let source = rewrite_files::read_standard_input(name)?;
-    let text = formatted(&source)?;
+    let text = format_source(&source)?;
     let same = text == *source.text;
     if session.ui.json {
         let names: &[&str] = if same { &[] } else { &["-"] };
-        session.ui.out(&json::formatted(names, false));
+        session.ui.write_result(&json::formatted_document(names, false));
     } else if !args.check {
-        session.ui.out(&text);
+        session.ui.write_result(&text);
     }
     Ok(if args.check && !same { Exit::Failed } else { Exit::Done })
 }
 
-fn paths(session: &Session, args: &Fmt) -> Result<Vec<PathBuf>, Failure> {
+fn source_paths(session: &Session, args: &Fmt) -> Result<Vec<PathBuf>, Failure> {
     if !args.files.is_empty() {
         return Ok(args.files.clone());
     }
@@ -102,14 +103,14 @@ fn paths(session: &Session, args: &Fmt) -> Result<Vec<PathBuf>, Failure> {
     if paths.is_empty() {
         return Err(Failure::new(
             Exit::Failed,
-            format!("there is no stack in {}", stack_files::shown(directory)),
+            format!("there is no stack in {}", stack_files::display_path(directory)),
         )
         .help("Name the files to format, or a directory with -C."));
     }
     Ok(paths)
 }
 
-fn formatted(source: &Source) -> Result<String, Failure> {
+fn format_source(source: &Source) -> Result<String, Failure> {
     let file = File { source, registry: &REGISTRY };
-    format::format(&file).map_err(|refusal| rewrite_files::refused(source, refusal))
+    format::format_file(&file).map_err(|refusal| rewrite_files::edit_failure(source, refusal))
 }

@@ -7,8 +7,8 @@ use crate::cli::commands::ls;
 use crate::cli::planning::refresh;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
-use crate::cli::secrets::redaction::shielded;
-use crate::model::value::redacted;
+use crate::cli::secrets::redaction::redact_applied_and_live;
+use crate::model::value::redact_attributes;
 use crate::plan::join::prices::Prices;
 use crate::report::json;
 use crate::report::views::list;
@@ -24,7 +24,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Get) -> Result<Exit, F
             .help(format!("Name a resource, {0}.NAME, or an object by id, {0}:ID.", kind.name)));
     }
     let ground = Ground::open(session, matches!(named, Named::Resource(_))).await?;
-    let target = ground.target(&named)?;
+    let target = ground.resolve_target(&named)?;
     let object = match &target.key {
         Some(key) => ground.client().get(key).await?,
         None => None,
@@ -33,7 +33,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Get) -> Result<Exit, F
         return Err(match &target.address {
             Some(address) => Failure::new(Exit::Failed, format!("the object of {address} is gone"))
                 .help("stead plan shows what an apply would do about it."),
-            None => Failure::new(Exit::Failed, format!("there is no {}", target.shown()))
+            None => Failure::new(Exit::Failed, format!("there is no {}", target.display_name()))
                 .help("stead ls --unmanaged lists what nobody manages."),
         });
     };
@@ -41,17 +41,17 @@ pub(in crate::cli) async fn run(session: &Session, args: &Get) -> Result<Exit, F
         Ground::Stack(stack) => (&stack.connection.lock_file, Some(&stack.ledger)),
         Ground::Bare(link) => (&link.lock_file, None),
     };
-    let (applied, live) = shielded(ledger, &object);
+    let (applied, live) = redact_applied_and_live(ledger, &object);
     let redact = |text: &str| ground.client().redact(text);
-    let (object, live) = (object.redacted(&redact), redacted(&live, &redact));
-    let catalog = refresh::pinned(lock_file)?.unwrap_or_default();
-    let row = ls::row(target.address.as_ref(), &object, &Prices::new(&catalog));
-    session.ui.out(&if session.ui.json {
-        json::object(&row, &applied, &live)
+    let (object, live) = (object.to_redacted(&redact), redact_attributes(&live, &redact));
+    let catalog = refresh::read_pinned_names(lock_file)?.unwrap_or_default();
+    let row = ls::object_row(target.address.as_ref(), &object, &Prices::new(&catalog));
+    session.ui.write_result(&if session.ui.json {
+        json::object_document(&row, &applied, &live)
     } else {
         let name = target.address.as_ref().map(|address| format!("{address} · ")).unwrap_or_default();
         let head = format!("{name}{} {}\n", object.kind, object.id);
-        head + &list::attributes(&applied, &live).text("", session.ui.style)
+        head + &list::attributes_table(&applied, &live).to_text("", session.ui.style)
     });
     Ok(Exit::Done)
 }

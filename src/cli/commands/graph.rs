@@ -33,10 +33,10 @@ struct Edge<'g> {
 /// When the stack has problems, or has nothing at the focus.
 pub(in crate::cli) fn run(session: &Session, args: &Args) -> Result<Exit, Failure> {
     let project = session.open()?;
-    let whole = Graph::of(&project.stack);
-    let focus = args.focus.as_deref().map(|address| at(&whole, address)).transpose()?;
+    let whole = Graph::from_stack(&project.stack);
+    let focus = args.focus.as_deref().map(|address| nodes_at(&whole, address)).transpose()?;
     let depth = args.depth.unwrap_or(usize::MAX);
-    let graph = focus.map_or_else(|| whole.clone(), |focus| whole.around(&focus, depth));
+    let graph = focus.map_or_else(|| whole.clone(), |focus| whole.subgraph_around(&focus, depth));
     let ui = &session.ui;
     if ui.json && args.format.is_some_and(|format| format != Drawing::Tree) {
         return Err(Failure::new(
@@ -45,14 +45,14 @@ pub(in crate::cli) fn run(session: &Session, args: &Args) -> Result<Exit, Failur
         )
         .help("Leave one of them out: --output json gives nodes and edges."));
     }
-    ui.out(&if ui.json {
-        document(&graph)
+    ui.write_result(&if ui.json {
+        graph_document(&graph)
     } else {
         match args.format.unwrap_or(Drawing::Tree) {
-            Drawing::Tree => trees(&graph, args.focus.as_deref(), ui.style.unicode),
-            Drawing::Mermaid => graph::mermaid(&graph),
-            Drawing::Dot => graph::dot(&graph),
-            Drawing::Svg => graph::svg(&graph),
+            Drawing::Tree => render_trees(&graph, args.focus.as_deref(), ui.style.unicode),
+            Drawing::Mermaid => graph::render_mermaid(&graph),
+            Drawing::Dot => graph::render_dot(&graph),
+            Drawing::Svg => graph::render_svg(&graph),
         }
     });
     Ok(Exit::Done)
@@ -62,23 +62,23 @@ pub(in crate::cli) fn run(session: &Session, args: &Args) -> Result<Exit, Failur
 ///
 /// # Errors
 /// When nothing does.
-pub(super) fn at(graph: &Graph, address: &str) -> Result<Vec<usize>, Failure> {
+pub(super) fn nodes_at(graph: &Graph, address: &str) -> Result<Vec<usize>, Failure> {
     let address = address.trim_start_matches('$');
-    let found = graph.at(address);
+    let found = graph.nodes_at(address);
     if !found.is_empty() {
         return Ok(found);
     }
-    Err(unknown_addresses::unknown(address, graph.nodes.iter().map(|node| node.address.as_str())))
+    Err(unknown_addresses::unknown_address(address, graph.nodes.iter().map(|node| node.address.as_str())))
 }
 
-fn document(graph: &Graph) -> String {
+fn graph_document(graph: &Graph) -> String {
     let address = |n: usize| &graph.nodes[n].address;
     let edges = graph.edges.iter().map(|edge| Edge {
         from: address(edge.from),
         to: address(edge.to),
         ties: &edge.ties,
     });
-    json::pretty(&Document {
+    json::to_pretty(&Document {
         schema_version: json::SCHEMA_VERSION,
         nodes: &graph.nodes,
         edges: edges.collect(),
@@ -86,13 +86,13 @@ fn document(graph: &Graph) -> String {
 }
 
 /// Returns the whole as a tree; with a focus, one tree each way.
-fn trees(graph: &Graph, focus: Option<&str>, unicode: bool) -> String {
+fn render_trees(graph: &Graph, focus: Option<&str>, unicode: bool) -> String {
     let Some(focus) = focus else {
-        let text = graph::tree(graph, None, Way::Needs, unicode);
+        let text = graph::render_tree(graph, None, Way::Needs, unicode);
         return if text.is_empty() { "The stack is empty.\n".to_owned() } else { text };
     };
-    let roots = graph.at(focus.trim_start_matches('$'));
-    let needs = graph::tree(graph, Some(&roots), Way::Needs, unicode);
-    let needed_by = graph::tree(graph, Some(&roots), Way::NeededBy, unicode);
+    let roots = graph.nodes_at(focus.trim_start_matches('$'));
+    let needs = graph::render_tree(graph, Some(&roots), Way::Needs, unicode);
+    let needed_by = graph::render_tree(graph, Some(&roots), Way::NeededBy, unicode);
     format!("waits for\n{needs}\nwaited for by\n{needed_by}")
 }

@@ -16,10 +16,11 @@ use crate::report::views::history::{self, Ending, Happened, Past};
 /// When the stack has problems, the ledger cannot be read, or there is no such apply.
 pub(in crate::cli) async fn run(session: &Session, args: &History) -> Result<Exit, Failure> {
     let project = session.open()?;
-    let ledger = ledger_io::find_ledger(&project, &session.place(&project)?).await?;
+    let ledger = ledger_io::find_ledger(&project, &session.ledger_location(&project)?).await?;
     let (runs, incidents) = ledger.map(|ledger| (ledger.history, ledger.incidents)).unwrap_or_default();
-    let mut runs: Vec<Past> = runs.iter().rev().zip(1..).map(|(run, number)| past(run, number)).collect();
-    let mut incidents: Vec<Happened> = incidents.iter().rev().map(happened).collect();
+    let mut runs: Vec<Past> =
+        runs.iter().rev().zip(1..).map(|(run, number)| run_record(run, number)).collect();
+    let mut incidents: Vec<Happened> = incidents.iter().rev().map(incident_record).collect();
     if let Some(HistoryShow::Show { number }) = &args.show {
         let known = runs.len();
         runs.retain(|past| past.number == number.get());
@@ -33,22 +34,22 @@ pub(in crate::cli) async fn run(session: &Session, args: &History) -> Result<Exi
         incidents.clear();
     }
     let (stack, style) = (&project.stack, session.ui.style);
-    session.ui.out(&if session.ui.json {
-        json::history(&stack.name, &stack.environment.name, &runs, &incidents)
+    session.ui.write_result(&if session.ui.json {
+        json::history_document(&stack.name, &stack.environment.name, &runs, &incidents)
     } else if args.show.is_some() {
-        runs.iter().map(|past| history::run(past, style)).collect()
+        runs.iter().map(|past| history::run_page(past, style)).collect()
     } else {
-        let mut page = history::runs(&runs).text("Nothing was applied yet.", style);
+        let mut page = history::runs_table(&runs).to_text("Nothing was applied yet.", style);
         if !incidents.is_empty() {
             page.push('\n');
-            page.push_str(&history::incidents(&incidents).text("", style));
+            page.push_str(&history::incidents_table(&incidents).to_text("", style));
         }
         page
     });
     Ok(Exit::Done)
 }
 
-fn past(run: &Run, number: usize) -> Past {
+fn run_record(run: &Run, number: usize) -> Past {
     let text = |name: &Option<Name>| name.as_ref().map(ToString::to_string);
     let Tally { done, failed, skipped, questions } =
         run.end.as_ref().map(|end| end.tally).unwrap_or_default();
@@ -74,7 +75,7 @@ fn past(run: &Run, number: usize) -> Past {
     }
 }
 
-fn happened(incident: &Incident) -> Happened {
+fn incident_record(incident: &Incident) -> Happened {
     let what = match &incident.what {
         Happening::Broken { from: Some(from) } => format!("the lock of {from} was broken"),
         Happening::Broken { from: None } => "the lock was broken".to_owned(),
@@ -82,7 +83,7 @@ fn happened(incident: &Incident) -> Happened {
         Happening::Recovered { objects } => format!("it was rebuilt from {objects} live objects"),
         Happening::Pushed { serial } => format!("a copy at record {serial} took its place"),
         Happening::Sealed { key } => format!("MACs of the key {key} were asked for"),
-        Happening::Acted { action, on, end, .. } => format!("{action} {on}: {}", end.word()),
+        Happening::Acted { action, on, end, .. } => format!("{action} {on}: {}", end.as_str()),
     };
     Happened { at: incident.at, who: incident.who.clone(), what, reason: incident.reason.clone() }
 }

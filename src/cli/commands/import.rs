@@ -6,7 +6,7 @@ mod secrets;
 use std::collections::BTreeMap;
 
 use self::secrets::Secrets;
-use super::recover::look;
+use super::recover::read_and_match;
 use crate::cli::args::{Format, Import};
 use crate::cli::artifacts::templates;
 use crate::cli::command_context::Session;
@@ -33,7 +33,7 @@ use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::source::{SourceId, Sources};
-use crate::plan::import::{Accepted, Order, Refused, accept, accept_child};
+use crate::plan::import::{Accepted, Order, Refused, accept_child, accept_order};
 use crate::plan::inputs::{Inputs, Options};
 use crate::plan::model::step::Bookkeeping;
 use crate::report::json;
@@ -53,12 +53,13 @@ type Adoptions = Vec<(Address, Box<Entry>)>;
 /// would change something.
 pub(in crate::cli) async fn run(session: &Session, args: &Import) -> Result<Exit, Failure> {
     let name = templates::stack_name(&stack_files::directory_name(&session.settings.dir));
-    let begun = prompt::opened(session, |settings| Project::open_or_begin(settings, &name))?;
+    let begun =
+        prompt::prompt_missing_secrets(session, |settings| Project::open_or_begin(settings, &name))?;
     let connection = session.connect(&begun.project)?;
     if args.observe {
         let stack = &begun.project.stack;
         let found = ledger_io::find_ledger(&begun.project, &connection.place).await?;
-        let ledger = found.unwrap_or_else(|| Ledger::new(ledger_io::fresh(&begun.project)));
+        let ledger = found.unwrap_or_else(|| Ledger::new(ledger_io::new_identity(&begun.project)));
         session
             .ui
             .hint(&format!("Looking only: {}/{} stays as it is.", stack.name, stack.environment.name));
@@ -99,15 +100,15 @@ impl Importing<'_> {
     async fn run(&self, args: &Import) -> Result<Exit, Failure> {
         match (&args.address, &args.id) {
             (Some(address), Some(id)) if self.begun.project.stack.resources.contains_key(address) => {
-                self.declared(args, address, id).await
+                self.import_declared(args, address, id).await
             }
-            (Some(address), Some(id)) => self.one(args, address, id).await,
-            _ if args.match_names => self.matching(args).await,
-            _ => self.everything(args).await,
+            (Some(address), Some(id)) => self.import_one(args, address, id).await,
+            _ if args.match_names => self.import_matching(args).await,
+            _ => self.import_all(args).await,
         }
     }
 
-    fn order<'o>(&'o self, options: &'o Options, world: &'o World) -> Inputs<'o> {
+    fn plan_inputs<'o>(&'o self, options: &'o Options, world: &'o World) -> Inputs<'o> {
         Inputs {
             registry: REGISTRY,
             stack: &self.begun.project.stack,
@@ -122,17 +123,18 @@ impl Importing<'_> {
     }
 
     /// Takes over everything.
-    async fn everything(&self, args: &Import) -> Result<Exit, Failure> {
-        let mut world =
-            inventory::read(self.session, self.connection, &self.begun.project, &self.ledger).await?;
+    async fn import_all(&self, args: &Import) -> Result<Exit, Failure> {
+        let (connection, project) = (self.connection, &self.begun.project);
+        let mut world = inventory::read_inventory(self.session, connection, project, &self.ledger).await?;
         let project = self.session.settings.project.as_ref();
-        let project = project.map(|named| inventory::project(&world.snapshot, named)).transpose()?;
-        let foreign = ledger_io::foreign(&self.begun.project, &self.connection.place).await?;
+        let project = project.map(|named| inventory::find_project(&world.snapshot, named)).transpose()?;
+        let foreign =
+            ledger_io::objects_of_other_ledgers(&self.begun.project, &self.connection.place).await?;
         let options = Options { project: project.clone(), foreign, ..Options::default() };
         let mut kept_out = inventory::in_use(&world.snapshot, |beginning| {
             self.connection.client.cloud().opens_with(beginning)
         });
-        let claimed = inventory::claimed(self.connection, &world.snapshot).await?;
+        let claimed = inventory::claimed_objects(self.connection, &world.snapshot).await?;
         let why = |owner| inventory::left_to_its_owner(&world.snapshot, owner);
         kept_out.extend(claimed.iter().map(|(key, owner)| (key.clone(), why(owner))));
         let taken = |object: &Object| {
@@ -147,8 +149,8 @@ impl Importing<'_> {
         let unread = inventory::read_whole(self.connection, &mut world.snapshot, taken).await?;
         kept_out.extend(unread);
         let from = Choice { only: None, project: project.as_ref(), kept_out: &kept_out };
-        let accepted = self.accept(args, &options, &world, &from, None)?;
-        self.settle(args, accepted, &world, (None, true)).await
+        let accepted = self.draft_import(args, &options, &world, &from, None)?;
+        self.confirm_and_record(args, accepted, &world, (None, true)).await
     }
 
     /// Reads an object by its id, with the children that have one.
@@ -171,11 +173,11 @@ impl Importing<'_> {
     }
 
     /// Takes over one object, whose block is to be written.
-    async fn one(&self, args: &Import, address: &Address, id: &Name) -> Result<Exit, Failure> {
+    async fn import_one(&self, args: &Import, address: &Address, id: &Name) -> Result<Exit, Failure> {
         // A module's blocks are everyone's who uses it.
         let own = module_of(&REGISTRY, address.as_str()).0.is_empty();
         let kind = kind_at(&REGISTRY, address).filter(|_| own);
-        let parent = kind.and_then(|kind| child::parent(self.begun, address, kind)).transpose()?;
+        let parent = kind.and_then(|kind| child::find_parent(self.begun, address, kind)).transpose()?;
         let kind = kind.filter(|_| parent.is_some() || address.segments().count() == 2);
         let Some(kind) = kind else {
             return Err(Failure::new(
@@ -184,11 +186,11 @@ impl Importing<'_> {
             )
             .help("An address is KIND.NAME, or that of a child of a declared block. For an instance, write its block first."));
         };
-        let mut world =
-            inventory::read(self.session, self.connection, &self.begun.project, &self.ledger).await?;
+        let (connection, project) = (self.connection, &self.begun.project);
+        let mut world = inventory::read_inventory(self.session, connection, project, &self.ledger).await?;
         let key = match &parent {
-            Some(parent) => child::object(&world.snapshot, kind, id, parent.owned(&self.ledger)?)?,
-            None => inventory::object(&world.snapshot, kind, id)?,
+            Some(parent) => child::find_child(&world.snapshot, kind, id, parent.owned_id(&self.ledger)?)?,
+            None => inventory::find_object(&world.snapshot, kind, id)?,
         };
         let owner = self.ledger.entries.iter().find(|(_, entry)| {
             entry.kind == key.kind && entry.current.as_ref().is_some_and(|owned| owned.id == key.id)
@@ -197,45 +199,45 @@ impl Importing<'_> {
             return Err(Failure::new(Exit::Failed, format!("{id} belongs to {owner} already"))
                 .help(format!("To give it the other address: stead mv {owner} {address}")));
         }
-        let foreign = ledger_io::foreign(&self.begun.project, &self.connection.place).await?;
+        let foreign = ledger_io::objects_of_other_ledgers(project, &connection.place).await?;
         if let Some(owner) = foreign.get(&key) {
             return Err(Failure::new(Exit::Failed, format!("{id} belongs to {owner} already")).help(
                 "Two ledgers would fight over it. Let go of it there first: stead rm --keep, and apply.",
             ));
         }
-        let claimed = inventory::claimed(self.connection, &world.snapshot).await?;
+        let claimed = inventory::claimed_objects(connection, &world.snapshot).await?;
         if let Some(owner) = claimed.get(&key) {
             let why = inventory::left_to_its_owner(&world.snapshot, owner);
             return Err(Failure::new(Exit::Failed, format!("{id} is not taken over. {why}"))
                 .help("Change the claim inside of it, not the object: two would fight over it."));
         }
         self.read_one(&mut world, &key).await?;
-        let options = Options { foreign, ..self.session.looking() };
+        let options = Options { foreign, ..self.session.read_only_options() };
         // Who names an object by its id knows what it is.
         let from = Choice { only: Some((address, &key)), project: None, kept_out: &BTreeMap::new() };
         let Some(parent) = parent else {
-            let accepted = self.accept(args, &options, &world, &from, None)?;
-            let edits = self.within(&accepted)?;
-            return self.settle(args, accepted, &world, (edits, false)).await;
+            let accepted = self.draft_import(args, &options, &world, &from, None)?;
+            let edits = self.insert_block(&accepted)?;
+            return self.confirm_and_record(args, accepted, &world, (edits, false)).await;
         };
-        let write = |entries: &[PrintedEntry]| parent.written(self.begun, address, entries);
-        let accepted = self.accept(
+        let write = |entries: &[PrintedEntry]| parent.insert_entries(self.begun, address, entries);
+        let accepted = self.draft_import(
             args,
             &options,
             &world,
             &from,
             Some(&|entries| {
-                let edits = write(entries).map_err(child::refused)?;
+                let edits = write(entries).map_err(child::draft_refusal)?;
                 Ok(edits.sources())
             }),
         )?;
         let entries = accepted.blocks.first().map(|block| block.entries.as_slice()).unwrap_or_default();
         let edits = write(entries)?;
-        self.settle(args, accepted, &world, (Some(edits), false)).await
+        self.confirm_and_record(args, accepted, &world, (Some(edits), false)).await
     }
 
     /// Drafts what is taken over until its plan is empty: blocks of its own, or by `write` the block of a child.
-    fn accept(
+    fn draft_import(
         &self,
         args: &Import,
         options: &Options,
@@ -245,10 +247,15 @@ impl Importing<'_> {
     ) -> Result<Accepted, Failure> {
         let below = self.begun.project.files();
         // What is written already is planned with the secrets that it has.
-        let at_hand = deferred_secrets::known(&self.begun.project, &self.ledger, &world.snapshot)?.secrets;
+        let at_hand = deferred_secrets::collect_available_secrets(
+            &self.begun.project,
+            &self.ledger,
+            &world.snapshot,
+        )?
+        .secrets;
         let request = Request { at_hand, ..self.begun.request.clone() };
         let order = Order {
-            inputs: self.order(options, world),
+            inputs: self.plan_inputs(options, world),
             files: &self.begun.files,
             request: &request,
             read: &below,
@@ -263,7 +270,7 @@ impl Importing<'_> {
         };
         let accepted = match write {
             Some(write) => accept_child(&order, write),
-            None => accept(&order),
+            None => accept_order(&order),
         };
         accepted.map_err(|refused| match refused {
             Refused::Rejected(rejected) => Failure::from(rejected),
@@ -272,7 +279,7 @@ impl Importing<'_> {
     }
 
     /// Shows what would be written, asks, writes the files, then the ledger.
-    async fn settle(
+    async fn confirm_and_record(
         &self,
         args: &Import,
         accepted: Accepted,
@@ -281,29 +288,29 @@ impl Importing<'_> {
     ) -> Result<Exit, Failure> {
         let ui = &self.session.ui;
         if ui.json {
-            ui.out(&json::takeover(&accepted));
+            ui.write_result(&json::takeover_document(&accepted));
         } else {
-            ui.out(&page::page(&accepted, ui.verbose || !all || args.observe, ui.style));
+            ui.write_result(&page::takeover_page(&accepted, ui.verbose || !all || args.observe, ui.style));
         }
         if accepted.entries.is_empty() || args.observe {
-            ui.say("Nothing was written.");
+            ui.write_message("Nothing was written.");
             return Ok(Exit::Done);
         }
-        let secrets = Secrets::of(args, &accepted.variables)?;
+        let secrets = Secrets::from_args(args, &accepted.variables)?;
         if let Some(edits) = &edits {
-            if !edits.settle(self.session, args.yes).await? {
+            if !edits.confirm_and_write(self.session, args.yes).await? {
                 return Ok(Exit::Failed);
             }
         } else {
             let question = format!("Write {} files and take this over?", accepted.files.len());
-            if !self.session.sure(args.yes, &question).await? {
+            if !self.session.confirm_action(args.yes, &question).await? {
                 return Ok(Exit::Failed);
             }
             secrets.write(self.session)?;
             self.write(&accepted.files)?;
         }
         let count = accepted.entries.len();
-        self.record(accepted.entries, world).await?;
+        self.record_adoptions(accepted.entries, world).await?;
         let begun = &self.begun.project;
         let project = Project {
             directory: begun.directory.clone(),
@@ -313,23 +320,23 @@ impl Importing<'_> {
             settings: begun.settings.clone(),
             anew: None,
         };
-        let pinned = refresh::pinned(&self.connection.lock_file)?;
-        ledger_io::pin(&project, self.connection, &world.catalog, pinned.as_ref())?;
-        ui.say(&managed(count));
+        let pinned = refresh::read_pinned_names(&self.connection.lock_file)?;
+        ledger_io::pin_catalog_names(&project, self.connection, &world.catalog, pinned.as_ref())?;
+        ui.write_message(&managed_message(count));
         secrets.next(self.session);
         Ok(Exit::Done)
     }
 
     /// Puts a block into the file that has the others of its kind; `None` where there is none.
-    fn within(&self, accepted: &Accepted) -> Result<Option<Edits<'_>>, Failure> {
+    fn insert_block(&self, accepted: &Accepted) -> Result<Option<Edits<'_>>, Failure> {
         let [block] = accepted.blocks.as_slice() else { return Ok(None) };
         let of_kind = |address: &&Address| address.root() == block.word;
         let beside = self.begun.project.stack.resources.iter().find(|(address, _)| of_kind(address));
         let Some((_, beside)) = beside.filter(|_| accepted.variables.is_empty()) else { return Ok(None) };
         let file: SourceId = beside.span.source;
         let mut edits = Edits::new(self.begun);
-        let path = Path::of(&block.word).key(block.name.as_str());
-        edits.make(file, &[Edit::Set(path, literal(block))])?;
+        let path = Path::from_text(&block.word).with_key(block.name.as_str());
+        edits.edit_file(file, &[Edit::Set(path, block_literal(block))])?;
         edits.read()?;
         Ok(Some(edits))
     }
@@ -337,10 +344,12 @@ impl Importing<'_> {
     /// Writes new files, or none.
     fn write(&self, written: &[(String, String)]) -> Result<(), Failure> {
         let directory = &self.begun.project.directory;
-        let there =
-            written.iter().map(|(name, _)| directory.join(name)).find(|path| stack_files::exists(path));
+        let there = written
+            .iter()
+            .map(|(name, _)| directory.join(name))
+            .find(|path| stack_files::path_exists(path));
         if let Some(path) = there {
-            return Err(Failure::occupied(&stack_files::shown(&path)));
+            return Err(Failure::existing_file(&stack_files::display_path(&path)));
         }
         for (name, text) in written {
             stack_files::write_public(&directory.join(name), text.as_bytes())?;
@@ -348,7 +357,7 @@ impl Importing<'_> {
         Ok(())
     }
 
-    async fn record(&self, entries: Adoptions, world: &World) -> Result<(), Failure> {
+    async fn record_adoptions(&self, entries: Adoptions, world: &World) -> Result<(), Failure> {
         let Some(journal) = self.journal else { return Ok(()) };
         let known = self.ledger.identity.account.is_some();
         let account = world.snapshot.account.clone().filter(|_| !known);
@@ -360,12 +369,17 @@ impl Importing<'_> {
     }
 
     /// Takes over one object for a block that is written already.
-    async fn declared(&self, args: &Import, address: &Address, id: &Name) -> Result<Exit, Failure> {
+    async fn import_declared(&self, args: &Import, address: &Address, id: &Name) -> Result<Exit, Failure> {
         let adopt = BTreeMap::from([(address.clone(), id.clone())]);
-        let options = Options { adopt, ..self.session.looking() };
-        let pinned = refresh::pinned(&self.connection.lock_file)?;
-        let reading =
-            refresh::plan(self.connection, &self.begun.project, &self.ledger, &options, pinned.as_ref());
+        let options = Options { adopt, ..self.session.read_only_options() };
+        let pinned = refresh::read_pinned_names(&self.connection.lock_file)?;
+        let reading = refresh::read_and_plan(
+            self.connection,
+            &self.begun.project,
+            &self.ledger,
+            &options,
+            pinned.as_ref(),
+        );
         let (plan, world) = reading.await?;
         let ui = &self.session.ui;
         if let Some(block) = plan.blocks.iter().find(|block| block.address.as_ref() == Some(address)) {
@@ -377,79 +391,79 @@ impl Importing<'_> {
             Bookkeeping::Remember(of, entry) if of == address => Some((of.clone(), entry.clone())),
             _ => None,
         });
-        ui.out(&if ui.json {
-            json::adoption(address, id, change)
+        ui.write_result(&if ui.json {
+            json::adoption_document(address, id, change)
         } else {
-            page::adoption(address, id, change, ui.style)
+            page::adoption_page(address, id, change, ui.style)
         });
         let (Some(entry), false) = (entry, args.observe) else {
-            ui.say("Nothing was written.");
+            ui.write_message("Nothing was written.");
             return Ok(Exit::Done);
         };
         let question =
             if differs { "Take it over? The next apply changes it as shown." } else { "Take it over?" };
-        if !self.session.sure(args.yes, question).await? {
+        if !self.session.confirm_action(args.yes, question).await? {
             return Ok(Exit::Failed);
         }
-        self.record(vec![entry], &world).await?;
-        ui.say(&format!("{address} is managed now."));
+        self.record_adoptions(vec![entry], &world).await?;
+        ui.write_message(&format!("{address} is managed now."));
         Ok(Exit::Done)
     }
 
     /// Takes over the objects of declared resources, found by what tells them apart.
-    async fn matching(&self, args: &Import) -> Result<Exit, Failure> {
+    async fn import_matching(&self, args: &Import) -> Result<Exit, Failure> {
         let ui = &self.session.ui;
         let (stack, connection) = (&self.begun.project, self.connection);
         let (mut recovery, world) =
-            look(self.session, stack, connection, &self.ledger, &BTreeMap::new()).await?;
+            read_and_match(self.session, stack, connection, &self.ledger, &BTreeMap::new()).await?;
         let owned = |address: &Address| {
             self.ledger.entries.get(address).is_some_and(|entry| entry.current.is_some())
         };
         recovery.found.retain(|found| !owned(&found.address));
         if ui.json {
-            ui.out(&json::recovery(&recovery));
+            ui.write_result(&json::recovery_document(&recovery));
         } else {
-            ui.out(&matches::page(&recovery, ui.style));
+            ui.write_result(&matches::recovery_page(&recovery, ui.style));
         }
         let exit = if recovery.ties.is_empty() { Exit::Done } else { Exit::Blocked };
         if recovery.found.is_empty() || args.observe {
-            ui.say("Nothing was written.");
+            ui.write_message("Nothing was written.");
             return Ok(exit);
         }
-        if !self.session.sure(args.yes, "Take these over?").await? {
+        if !self.session.confirm_action(args.yes, "Take these over?").await? {
             return Ok(Exit::Failed);
         }
         let count = recovery.found.len();
         let entries = recovery.found.into_iter().map(|found| (found.address, found.entry)).collect();
-        self.record(entries, &world).await?;
-        ui.say(&managed(count));
+        self.record_adoptions(entries, &world).await?;
+        ui.write_message(&managed_message(count));
         self.session.next("plan", "shows what differs");
         Ok(exit)
     }
 }
 
-fn managed(count: usize) -> String {
+fn managed_message(count: usize) -> String {
     let verb = if count == 1 { "is" } else { "are" };
-    format!("{} {verb} managed now.", phrases::counted(count, "object"))
+    format!("{} {verb} managed now.", phrases::count_noun(count, "object"))
 }
 
 /// Returns a block's body as an edit writes it.
-fn literal(block: &Block) -> Literal {
-    Literal::Map(block.entries.iter().map(entry).collect())
+fn block_literal(block: &Block) -> Literal {
+    Literal::Map(block.entries.iter().map(entry_literal).collect())
 }
 
-fn entry(entry: &PrintedEntry) -> (Name, Literal) {
-    (entry.key.as_str().into(), value(&entry.value))
+fn entry_literal(entry: &PrintedEntry) -> (Name, Literal) {
+    (entry.key.as_str().into(), value_literal(&entry.value))
 }
 
-fn value(printed: &Printed) -> Literal {
+fn value_literal(printed: &Printed) -> Literal {
     match printed {
         Printed::Text(text) => Literal::text(text.replace('$', "$$")),
         Printed::Reference(path) => Literal::text(path.as_str()),
         Printed::Number(number) => Literal::Number(number.as_str().into()),
         Printed::Bool(yes) => Literal::Boolean(*yes),
         Printed::Null => Literal::Null,
-        Printed::List(items) => Literal::List(items.iter().map(value).collect()),
-        Printed::Map(entries) => Literal::Map(entries.iter().map(entry).collect()),
+        Printed::List(items) => Literal::List(items.iter().map(value_literal).collect()),
+        Printed::Map(entries) => Literal::Map(entries.iter().map(entry_literal).collect()),
     }
 }

@@ -32,30 +32,30 @@ pub(in crate::cli) fn run(session: &Session, args: &Init) -> Result<Exit, Failur
         },
     };
     let stack = templates::stack_name(&stack_files::directory_name(&args.into));
-    let written = templates::files(template, format, &stack);
+    let written = templates::template_files(template, format, &stack);
     let there: Vec<_> = written
         .iter()
         .map(|(name, _)| args.into.join(name))
-        .filter(|path| stack_files::exists(path))
+        .filter(|path| stack_files::path_exists(path))
         .collect();
     if let Some(path) = there.first().filter(|_| !args.force) {
-        return Err(Failure::occupied(&stack_files::shown(path))
+        return Err(Failure::existing_file(&stack_files::display_path(path))
             .help("Choose another directory, or overwrite with --force."));
     }
     for (name, text) in &written {
         let path = args.into.join(name);
         stack_files::write_public(&path, text.as_bytes())?;
         if !ui.json {
-            ui.out(&format!("wrote {}\n", stack_files::shown(&path)));
+            ui.write_result(&format!("wrote {}\n", stack_files::display_path(&path)));
         }
     }
     if ui.json {
         let names: Vec<String> =
-            written.iter().map(|(name, _)| stack_files::shown(&args.into.join(name))).collect();
+            written.iter().map(|(name, _)| stack_files::display_path(&args.into.join(name))).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        ui.out(&json::formatted(&names, true));
+        ui.write_result(&json::formatted_document(&names, true));
     }
-    let directory = stack_files::shown(&args.into);
+    let directory = stack_files::display_path(&args.into);
     let flag = if directory == "." { String::new() } else { format!("-C {directory} ") };
     ui.next(&format!("stead {flag}plan --cloud local"));
     Ok(Exit::Done)

@@ -24,34 +24,34 @@ use crate::report::views::history::{self, LockHolder};
 /// When the stack has problems, or the ledger's place cannot be used.
 pub(in crate::cli) async fn run(session: &Session, args: &Lock) -> Result<Exit, Failure> {
     let project = session.open()?;
-    let place = session.place(&project)?;
+    let place = session.ledger_location(&project)?;
     match &args.action {
-        LockAction::Status => status(session, &project, &place).await,
-        LockAction::Break(args) => broken(session, args, &project, &place).await,
+        LockAction::Status => show_lock_status(session, &project, &place).await,
+        LockAction::Break(args) => break_lock(session, args, &project, &place).await,
     }
 }
 
-async fn status(session: &Session, project: &Project, place: &Place) -> Result<Exit, Failure> {
-    let held = look(session, project, place).await?;
-    let holder = held.as_ref().map(shown);
+async fn show_lock_status(session: &Session, project: &Project, place: &Place) -> Result<Exit, Failure> {
+    let held = read_lock(session, project, place).await?;
+    let holder = held.as_ref().map(to_lock_holder);
     let place = place.to_string();
-    session.ui.out(&if session.ui.json {
-        json::lock(holder.as_ref(), &place)
+    session.ui.write_result(&if session.ui.json {
+        json::lock_document(holder.as_ref(), &place)
     } else {
-        history::lock(holder.as_ref(), &place, session.ui.style)
+        history::lock_page(holder.as_ref(), &place, session.ui.style)
     });
     Ok(if is_in_the_way(held.as_ref()) { Exit::Locked } else { Exit::Done })
 }
 
-async fn broken(
+async fn break_lock(
     session: &Session,
     args: &Break,
     project: &Project,
     place: &Place,
 ) -> Result<Exit, Failure> {
-    let held = look(session, project, place).await?;
+    let held = read_lock(session, project, place).await?;
     let Some(held) = held.as_ref().filter(|_| is_in_the_way(held.as_ref())) else {
-        session.ui.done("The lock stands in nobody's way: nothing was broken.");
+        session.ui.report_done("The lock stands in nobody's way: nothing was broken.");
         return Ok(Exit::Done);
     };
     let who = held.holder.in_words();
@@ -59,19 +59,19 @@ async fn broken(
         return Err(Failure::new(Exit::Locked, format!("the ledger is locked by {who}"))
             .help("This lock is its process's own: end the process, and the lock is gone with it."));
     }
-    session
-        .ui
-        .say(&format!("{who} has the lock. If it still runs, it can record nothing more; what became of"));
-    session.ui.say("its open requests is asked, and their resources wait for the answer.");
-    if !session.sure(args.yes, "Break the lock?").await? {
+    session.ui.write_message(&format!(
+        "{who} has the lock. If it still runs, it can record nothing more; what became of"
+    ));
+    session.ui.write_message("its open requests is asked, and their resources wait for the answer.");
+    if !session.confirm_action(args.yes, "Break the lock?").await? {
         return Ok(Exit::Failed);
     }
     let effect = Bounds::default().effect;
-    let identity = ledger_io::fresh(project);
+    let identity = ledger_io::new_identity(project);
     let terms = Terms { identity: &identity, effect, force: Some(&args.reason) };
     let key = open::key_as_found(project, place).await?;
-    ledger_io::close(ledger_io::open_with(key.as_ref(), &session.who, place, &terms).await?).await?;
-    session.ui.done("The lock is broken; the history keeps the reason.");
+    ledger_io::close_ledger(ledger_io::open_with(key.as_ref(), &session.who, place, &terms).await?).await?;
+    session.ui.report_done("The lock is broken; the history keeps the reason.");
     session.next("plan", "shows what is open");
     Ok(Exit::Done)
 }
@@ -80,26 +80,26 @@ async fn broken(
 ///
 /// # Errors
 /// When the place cannot be read.
-pub(super) async fn look(
+pub(super) async fn read_lock(
     session: &Session,
     project: &Project,
     place: &Place,
 ) -> Result<Option<Held>, Failure> {
     let stack = &project.stack;
     let looking = Looking {
-        identity: &Identity::unborn(&stack.name, &stack.environment.name),
-        holder: ledger_io::holder(&session.who),
+        identity: &Identity::new_placeholder(&stack.name, &stack.environment.name),
+        holder: ledger_io::lock_holder(&session.who),
         effect: Bounds::default().effect,
         is_dead: &process::is_dead,
     };
-    Ok(any_store::held(place, &looking).await?)
+    Ok(any_store::find_holder(place, &looking).await?)
 }
 
 fn is_in_the_way(held: Option<&Held>) -> bool {
     held.is_some_and(|held| matches!(held.standing, Standing::Held(_)))
 }
 
-fn shown(held: &Held) -> LockHolder {
+fn to_lock_holder(held: &Held) -> LockHolder {
     let (standing, left) = match held.standing {
         Standing::Dead => ("dead", None),
         Standing::Free | Standing::RunOut => ("run_out", None),

@@ -12,7 +12,7 @@ use crate::cli::process::no_echo;
 use crate::cli::process::settings::Cloud;
 use crate::cli::service::credentials::{self, Kept, Place};
 use crate::cli::service::{api_key, connection, keychain};
-use crate::cloud::http::https_transport::origin;
+use crate::cloud::http::https_transport::parse_origin;
 use crate::cloud::read::account::Account;
 use crate::model::secret::Secret;
 use crate::report::json;
@@ -25,10 +25,10 @@ const MOST_BYTES: u64 = 8192;
 ///
 /// # Errors
 /// When there is no key to read, the service refuses it, or it cannot be stored.
-pub(in crate::cli) async fn login(session: &Session, args: &Login) -> Result<Exit, Failure> {
-    let (url, origin) = service(session)?;
-    let directory = directory(session)?;
-    let key = if args.key_stdin { piped()? } else { typed(session, &origin)? };
+pub(in crate::cli) async fn log_in(session: &Session, args: &Login) -> Result<Exit, Failure> {
+    let (url, origin) = service_origin(session)?;
+    let directory = require_config_dir(session)?;
+    let key = if args.key_stdin { read_piped_key()? } else { prompt_key(session, &origin)? };
     let text = key.expose().unwrap_or_default();
     if !credentials::is_key(text) {
         return Err(Failure::new(
@@ -37,28 +37,36 @@ pub(in crate::cli) async fn login(session: &Session, args: &Login) -> Result<Exi
         )
         .help("Nothing was stored."));
     }
-    connection::account(&session.settings, &url, &key)
+    connection::read_key_account(&session.settings, &url, &key)
         .await
         .map_err(|failure| failure.help("Nothing was stored."))?;
     let place = Place { origin: &origin, profile: session.settings.profile.as_ref() };
-    let before = credentials::find(&directory, place)?;
-    let whose = format!("The key for {origin}{}", profile(session));
+    let before = credentials::find_stored_key(&directory, place)?;
+    let whose = format!("The key for {origin}{}", profile_suffix(session));
     if args.keychain {
         keychain::store(place, text, &session.settings.helper_env)?;
-        credentials::store(&directory, place, None)?;
-        tell(session, &format!("{whose} is in the system's keychain, as `{}`.", keychain::label(place)));
+        credentials::store_key(&directory, place, None)?;
+        print_done(
+            session,
+            &format!("{whose} is in the system's keychain, as `{}`.", keychain::key_label(place)),
+        );
     } else {
-        let path = credentials::store(&directory, place, Some(text))?;
-        tell(session, &format!("{whose} is stored in {}.", escape::line(&stack_files::shown(&path))));
+        let path = credentials::store_key(&directory, place, Some(text))?;
+        print_done(
+            session,
+            &format!("{whose} is stored in {}.", escape::escape_line(&stack_files::display_path(&path))),
+        );
         if let Some(Kept::Keychain) = before
             && let Err(why) = keychain::forget(place, &session.settings.helper_env)
         {
-            let label = keychain::label(place);
-            session.ui.say(&format!("warning: `{label}` may still be in the system's keychain: {why}"));
+            let label = keychain::key_label(place);
+            session
+                .ui
+                .write_message(&format!("warning: `{label}` may still be in the system's keychain: {why}"));
         }
     }
     if session.settings.api_key.is_some() {
-        session.ui.say("note: STEAD_API_KEY is set, and is used instead of it.");
+        session.ui.write_message("note: STEAD_API_KEY is set, and is used instead of it.");
     }
     Ok(Exit::Done)
 }
@@ -67,13 +75,13 @@ pub(in crate::cli) async fn login(session: &Session, args: &Login) -> Result<Exi
 ///
 /// # Errors
 /// When the file of keys cannot be used.
-pub(in crate::cli) fn logout(session: &Session) -> Result<Exit, Failure> {
-    let (_, origin) = service(session)?;
+pub(in crate::cli) fn log_out(session: &Session) -> Result<Exit, Failure> {
+    let (_, origin) = service_origin(session)?;
     let place = Place { origin: &origin, profile: session.settings.profile.as_ref() };
-    let directory = directory(session)?;
-    let kept = credentials::find(&directory, place)?;
-    credentials::forget(&directory, place)?;
-    let profile = profile(session);
+    let directory = require_config_dir(session)?;
+    let kept = credentials::find_stored_key(&directory, place)?;
+    credentials::forget_key(&directory, place)?;
+    let profile = profile_suffix(session);
     if let Some(Kept::Keychain) = kept
         && let Err(why) = keychain::forget(place, &session.settings.helper_env)
     {
@@ -81,9 +89,9 @@ pub(in crate::cli) fn logout(session: &Session) -> Result<Exit, Failure> {
             Exit::Failed,
             format!("the key for {origin}{profile} is used here no more, and may still be in the system's keychain: {why}"),
         )
-        .help(format!("Remove `{}` there.", keychain::label(place))));
+        .help(format!("Remove `{}` there.", keychain::key_label(place))));
     }
-    tell(
+    print_done(
         session,
         &if kept.is_some() {
             format!("The key for {origin}{profile} is forgotten here. It stays valid until it is revoked.")
@@ -95,32 +103,36 @@ pub(in crate::cli) fn logout(session: &Session) -> Result<Exit, Failure> {
 }
 
 /// Tells what was done, on standard output.
-fn tell(session: &Session, text: &str) {
-    session.ui.out(&if session.ui.json { json::result(text) } else { format!("{text}\n") });
+fn print_done(session: &Session, text: &str) {
+    session.ui.write_result(&if session.ui.json {
+        json::result_document(text)
+    } else {
+        format!("{text}\n")
+    });
 }
 
 /// Shows what the service tells of the key in use.
 ///
 /// # Errors
 /// When there is no key, or the service refuses it or does not answer.
-pub(in crate::cli) async fn whoami(session: &Session) -> Result<Exit, Failure> {
-    let (url, origin) = service(session)?;
-    let (key, from) = api_key::found(&session.settings, &url)?;
-    let account = connection::account(&session.settings, &url, &key).await?;
+pub(in crate::cli) async fn show_account(session: &Session) -> Result<Exit, Failure> {
+    let (url, origin) = service_origin(session)?;
+    let (key, from) = api_key::find_with_origin(&session.settings, &url)?;
+    let account = connection::read_key_account(&session.settings, &url, &key).await?;
     let text = if session.ui.json || session.ui.ndjson {
         as_json(&origin, &account, from)
     } else {
         as_text(session, &origin, &account, from)
     };
-    session.ui.out(&text);
+    session.ui.write_result(&text);
     Ok(Exit::Done)
 }
 
 /// Returns the service's address and its origin.
-fn service(session: &Session) -> Result<(String, String), Failure> {
+fn service_origin(session: &Session) -> Result<(String, String), Failure> {
     match &session.settings.cloud {
         Cloud::At(url) => {
-            let origin = origin(url).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
+            let origin = parse_origin(url).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
             Ok((url.clone(), origin))
         }
         Cloud::Local => Err(Failure::new(Exit::Usage, "the built-in cloud needs no key")),
@@ -129,30 +141,30 @@ fn service(session: &Session) -> Result<(String, String), Failure> {
     }
 }
 
-fn directory(session: &Session) -> Result<PathBuf, Failure> {
+fn require_config_dir(session: &Session) -> Result<PathBuf, Failure> {
     session.settings.config_dir.clone().ok_or_else(|| {
         Failure::new(Exit::Failed, "there is no directory for the user's settings")
             .help("Set HOME, XDG_CONFIG_HOME or STEAD_CONFIG_DIR to a full path.")
     })
 }
 
-fn profile(session: &Session) -> String {
+fn profile_suffix(session: &Session) -> String {
     session.settings.profile.as_ref().map(|name| format!(" (profile {name})")).unwrap_or_default()
 }
 
-fn piped() -> Result<Secret, Failure> {
+fn read_piped_key() -> Result<Secret, Failure> {
     let mut text = String::new();
     let read = std::io::stdin().lock().take(MOST_BYTES).read_to_string(&mut text);
     read.map_err(|error| Failure::new(Exit::Failed, format!("the key cannot be read: {error}")))?;
     Ok(Secret::new(text.trim()))
 }
 
-fn typed(session: &Session, origin: &str) -> Result<Secret, Failure> {
+fn prompt_key(session: &Session, origin: &str) -> Result<Secret, Failure> {
     if !session.ui.interactive {
         return Err(Failure::new(Exit::Usage, "nobody is there to type the key")
             .help("Pipe it in: stead login --key-stdin < FILE. No flag takes it: flags can be seen by every process."));
     }
-    let text = no_echo::ask(&format!("API key for {origin} (it is not shown): "), "the key")?;
+    let text = no_echo::ask_without_echo(&format!("API key for {origin} (it is not shown): "), "the key")?;
     Ok(Secret::new(text.trim()))
 }
 
@@ -163,11 +175,11 @@ fn as_text(session: &Session, origin: &str, account: &Account, from: api_key::Or
     let never = || known.then(|| "never".to_owned());
     let rate = format!("{} requests/s", account.rate);
     let rows = [
-        ("service", Some(format!("{origin}{}", profile(session)))),
+        ("service", Some(format!("{origin}{}", profile_suffix(session)))),
         ("account", record.account),
         ("default project", account.default_project.as_ref().map(ToString::to_string)),
         ("key", known.then(|| format!("{}…", record.prefix))),
-        ("comes from", Some(from.words().to_owned())),
+        ("comes from", Some(from.origin_text().to_owned())),
         ("name", record.name),
         ("account role", record.role),
         ("tier", Some(record.tier.map_or_else(|| rate.clone(), |tier| format!("{tier}, {rate}")))),
@@ -176,8 +188,9 @@ fn as_text(session: &Session, origin: &str, account: &Account, from: api_key::Or
     let untold: Vec<&str> =
         rows.iter().filter(|(_, value)| value.is_none()).map(|(name, _)| *name).collect();
     let told = rows.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
-    let text = told
-        .fold(String::new(), |text, (name, value)| text + &format!("{name:<16}{}\n", escape::line(value)));
+    let text = told.fold(String::new(), |text, (name, value)| {
+        text + &format!("{name:<16}{}\n", escape::escape_line(value))
+    });
     if untold.is_empty() {
         text
     } else {
@@ -211,12 +224,12 @@ fn as_json(origin: &str, account: &Account, from: api_key::Origin) -> String {
         account: record.account,
         default_project: account.default_project.as_ref().map(ToString::to_string),
         key_prefix: prefix,
-        key_from: from.word(),
+        key_from: from.origin_keyword(),
         key_name: record.name,
         role: record.role,
         rate_limit_tier: record.tier,
         requests_per_second: account.rate,
         expires_at: record.expires_at,
     };
-    json::compact(&document) + "\n"
+    json::to_compact(&document) + "\n"
 }

@@ -16,7 +16,7 @@ use crate::cloud::error::ReadError;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
-use crate::model::diagnostic::nearest;
+use crate::model::diagnostic::nearest_name;
 use crate::model::schema::{Kind, Price, Scope};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
@@ -38,53 +38,54 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
     let project = session.open()?;
     let connection = session.connect(&project)?;
     let ledger = ledger_io::read_ledger(&project, &connection).await?;
-    ambiguous_intents::remind(session, &ledger);
-    let pinned = refresh::pinned(&connection.lock_file)?;
-    let options = session.looking();
+    ambiguous_intents::warn_ambiguous_intents(session, &ledger);
+    let pinned = refresh::read_pinned_names(&connection.lock_file)?;
+    let options = session.read_only_options();
     check_kinds(&args.kinds)?;
     let (plan, mut world) =
-        refresh::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
+        refresh::read_and_plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     let of_kind = |row: &Listed| args.kinds.is_empty() || args.kinds.contains(&row.kind);
     let (mut strangers, mut others) = (0, 0);
     let (key, table, nothing) = if args.unmanaged {
-        let reach = Reach::of(&plan, &ledger);
+        let reach = Reach::from_plan(&plan, &ledger);
         if args.all_projects {
-            let (mut wanted, tables) = pipeline::wanted(REGISTRY, &project.stack, &ledger, &options);
+            let (mut wanted, tables) =
+                pipeline::refresh_request(REGISTRY, &project.stack, &ledger, &options);
             wanted.projects = None;
-            world = refresh::world(&connection, &wanted, &tables, pinned.as_ref()).await?;
+            world = refresh::read_world(&connection, &wanted, &tables, pinned.as_ref()).await?;
         }
         let of = (!args.all_projects).then_some(&reach);
-        widen(session, &connection, (of, &args.kinds, false), &mut world).await?;
+        add_unused_kinds(session, &connection, (of, &args.kinds, false), &mut world).await?;
         add_children(session, &connection, of, &args.kinds, &mut world).await?;
-        redact(&connection, &mut world);
-        let claimed = inventory::claimed(&connection, &world.snapshot).await?;
-        let mut found = unmanaged(&ledger, &world, &reach);
+        redact_secrets(&connection, &mut world);
+        let claimed = inventory::claimed_objects(&connection, &world.snapshot).await?;
+        let mut found = unmanaged_objects(&ledger, &world, &reach);
         found.leave_out_keys_in_use(&connection, &world);
-        let owned_elsewhere = ledger_io::foreign(&project, &connection.place).await?;
+        let owned_elsewhere = ledger_io::objects_of_other_ledgers(&project, &connection.place).await?;
         found.leave_out_owned(&owned_elsewhere);
         others = if args.all_projects { 0 } else { found.projects };
         let mut rows = found.rows(args.all_projects);
-        let owners = owners(&ledger);
+        let owners = owner_addresses(&ledger);
         for row in &mut rows {
             row.of = belongs_to(&owners, &claimed, row);
         }
         rows.retain(of_kind);
         strangers = rows.len();
-        ("unmanaged", list::unmanaged(&rows), "Everything in the project is managed.")
+        ("unmanaged", list::unmanaged_table(&rows), "Everything in the project is managed.")
     } else {
-        redact(&connection, &mut world);
-        let mut rows = managed(&ledger, &world);
+        redact_secrets(&connection, &mut world);
+        let mut rows = managed_rows(&ledger, &world);
         rows.retain(of_kind);
         let wide = session.ui.json || args.columns == Columns::Wide;
-        ("resources", list::managed(&rows, wide), "Nothing is managed yet.")
+        ("resources", list::managed_table(&rows, wide), "Nothing is managed yet.")
     };
-    session.ui.out(&if session.ui.json {
-        json::list(key, &table)
+    session.ui.write_result(&if session.ui.json {
+        json::list_document(key, &table)
     } else {
-        table.text(nothing, session.ui.style)
+        table.to_text(nothing, session.ui.style)
     });
     if others > 0 {
-        let others = phrases::counted(others, "other project");
+        let others = phrases::count_noun(others, "other project");
         session.ui.hint(&format!("note: {others} of the account left out: --all-projects lists them, too"));
     }
     if strangers > 0 {
@@ -94,16 +95,16 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
 }
 
 /// Redacts the secrets that this run knows in what the service shows: from here on it is only displayed.
-pub(in crate::cli) fn redact(connection: &Connection, world: &mut World) {
+pub(in crate::cli) fn redact_secrets(connection: &Connection, world: &mut World) {
     for object in world.snapshot.objects.values_mut() {
-        *object = object.redacted(&|text| connection.client.redact(text));
+        *object = object.to_redacted(&|text| connection.client.redact(text));
     }
 }
 
 fn check_kinds(kinds: &[Name]) -> Result<(), Failure> {
     let Some(wrong) = kinds.iter().find(|kind| REGISTRY.kind(kind).is_none()) else { return Ok(()) };
     let failure = Failure::new(Exit::Usage, format!("there is no kind `{wrong}`"));
-    Err(match nearest(wrong, REGISTRY.kinds.iter().map(|kind| kind.name)) {
+    Err(match nearest_name(wrong, REGISTRY.kinds.iter().map(|kind| kind.name)) {
         Some(near) => failure.help(format!("Did you mean {near}?")),
         None => failure,
     })
@@ -111,7 +112,7 @@ fn check_kinds(kinds: &[Name]) -> Result<(), Failure> {
 
 /// Adds the objects of kinds that the stack does not use, and what they cost: of all such kinds, or only of those
 /// whose objects are in projects. A list that the key may not read is left out, and that is told.
-pub(in crate::cli) async fn widen(
+pub(in crate::cli) async fn add_unused_kinds(
     session: &Session,
     connection: &Connection,
     (reach, wanted, only_in_projects): (Option<&Reach>, &[Name], bool),
@@ -127,7 +128,7 @@ pub(in crate::cli) async fn widen(
     let more: Vec<&'static Kind> = more.collect();
     let client = &connection.client;
     let lists = join_all(more.iter().map(async |kind| {
-        let project = reach.filter(|_| kind.scope == Scope::Project).and_then(Reach::only);
+        let project = reach.filter(|_| kind.scope == Scope::Project).and_then(Reach::only_project);
         client.list(kind, None, project).await
     }));
     let tables: BTreeSet<&str> = more.iter().flat_map(|kind| priced_by(kind)).collect();
@@ -138,10 +139,10 @@ pub(in crate::cli) async fn widen(
                 world.snapshot.objects.extend(objects.into_iter().map(|object| (object.key(), object)));
             }
             Err(error @ ReadError::Refused { .. }) => {
-                session.ui.say(&format!(
+                session.ui.write_message(&format!(
                     "note: {} is left out: {}",
                     kind.name,
-                    escape::line(&error.to_string())
+                    escape::escape_line(&error.to_string())
                 ));
             }
             Err(error) => return Err(error.into()),
@@ -165,16 +166,17 @@ async fn add_children(
         let Some((of, _)) = kind.child_of() else { continue };
         let is_wanted = wanted.iter().any(|name| name == kind.name);
         let here = |object: &&Object| {
-            let side = |reach: &Reach| reach.side(REGISTRY, &world.snapshot, object);
+            let side = |reach: &Reach| reach.side_of(REGISTRY, &world.snapshot, object);
             !matches!(reach.map(side), Some(Side::Elsewhere(_)))
         };
         let parents: Vec<Name> =
             world.snapshot.of_kind(of).filter(here).map(|object| object.id.clone()).collect();
         if parents.len() > MOST_PARENTS && !is_wanted {
             let count = parents.len();
-            session
-                .ui
-                .say(&format!("note: {} of {count} objects is left out; --kind {0} reads it", kind.name));
+            session.ui.write_message(&format!(
+                "note: {} of {count} objects is left out; --kind {0} reads it",
+                kind.name
+            ));
         } else if wanted.is_empty() || is_wanted {
             under.extend(parents.into_iter().map(|parent| (*kind, parent)));
         }
@@ -203,14 +205,14 @@ fn priced_by(kind: &Kind) -> Vec<&'static str> {
 }
 
 /// Returns the rows of all owned objects, deposed ones included.
-pub(in crate::cli) fn managed(ledger: &Ledger, world: &World) -> Vec<Listed> {
+pub(in crate::cli) fn managed_rows(ledger: &Ledger, world: &World) -> Vec<Listed> {
     let prices = Prices::new(&world.catalog);
     let mut rows = Vec::new();
     for (address, entry) in &ledger.entries {
         for owned in entry.current.iter().chain(&entry.deposed) {
             let key = owned.key(&entry.kind);
             rows.push(match world.snapshot.objects.get(&key) {
-                Some(object) => row(Some(address), object, &prices),
+                Some(object) => object_row(Some(address), object, &prices),
                 None => Listed {
                     address: Some(address.clone()),
                     kind: entry.kind.clone(),
@@ -269,7 +271,7 @@ impl Strangers {
 }
 
 /// Returns the live objects that no address owns.
-pub(in crate::cli) fn unmanaged(ledger: &Ledger, world: &World, reach: &Reach) -> Strangers {
+pub(in crate::cli) fn unmanaged_objects(ledger: &Ledger, world: &World, reach: &Reach) -> Strangers {
     let owned: BTreeSet<ObjectKey> = ledger
         .entries
         .values()
@@ -278,7 +280,7 @@ pub(in crate::cli) fn unmanaged(ledger: &Ledger, world: &World, reach: &Reach) -
     let prices = Prices::new(&world.catalog);
     let (mut found, mut projects) = (Strangers::default(), BTreeSet::new());
     for object in world.snapshot.objects.values() {
-        let side = reach.side(REGISTRY, &world.snapshot, object);
+        let side = reach.side_of(REGISTRY, &world.snapshot, object);
         let given = REGISTRY.kind(&object.kind).is_some_and(|kind| kind.is_given(&object.attributes));
         if given || owned.contains(&object.key()) {
             continue;
@@ -291,14 +293,14 @@ pub(in crate::cli) fn unmanaged(ledger: &Ledger, world: &World, reach: &Reach) -
             Side::Account => &mut found.account,
             Side::Elsewhere(_) => &mut found.elsewhere,
         };
-        rows.push(row(None, object, &prices));
+        rows.push(object_row(None, object, &prices));
     }
     found.projects = projects.len();
     found
 }
 
 /// Returns the address of every owned object.
-fn owners(ledger: &Ledger) -> BTreeMap<ObjectKey, &Address> {
+fn owner_addresses(ledger: &Ledger) -> BTreeMap<ObjectKey, &Address> {
     let entries = ledger.entries.iter();
     let owned = entries.flat_map(|(address, entry)| {
         let all = entry.current.iter().chain(&entry.deposed);
@@ -328,7 +330,11 @@ fn belongs_to(
 }
 
 /// Returns the row of a live object.
-pub(in crate::cli) fn row(address: Option<&Address>, object: &Object, prices: &Prices<'_>) -> Listed {
+pub(in crate::cli) fn object_row(
+    address: Option<&Address>,
+    object: &Object,
+    prices: &Prices<'_>,
+) -> Listed {
     let kind = REGISTRY.kind(&object.kind);
     let text = |name: &str| object.attributes.get(name).and_then(Value::as_text).map(Name::new);
     Listed {

@@ -51,25 +51,26 @@ pub(in crate::cli) fn run(session: &Session) -> Result<Exit, Failure> {
         expression: None,
         ..Request::default()
     };
-    let disk = Edge { trust, outside: settings.allow_outside, catalog: catalog_cache::file(settings) };
-    let mut server = Server::new(REGISTRY, request).judged_by(offline_policy::denials);
+    let disk =
+        Edge { trust, outside: settings.allow_outside, catalog: catalog_cache::tables_path(settings) };
+    let mut server = Server::new(REGISTRY, request).judged_by(offline_policy::offline_denials);
     let mut input = BufReader::new(io::stdin());
     let broken =
         |error: io::Error| Failure::new(Exit::Failed, format!("the editor's stream broke: {error}"));
     loop {
-        while server.is_behind() && !more(&input) {
-            send(&server.catch_up(&disk)).map_err(broken)?;
+        while server.is_behind() && !has_pending_message(&input) {
+            send_messages(&server.catch_up(&disk)).map_err(broken)?;
         }
-        let Some(message) = read(&mut input).map_err(broken)? else { return Ok(Exit::Failed) };
-        send(&server.handle(&message, &disk)).map_err(broken)?;
-        if let Some(in_order) = server.ended() {
+        let Some(message) = read_message(&mut input).map_err(broken)? else { return Ok(Exit::Failed) };
+        send_messages(&server.handle(&message, &disk)).map_err(broken)?;
+        if let Some(in_order) = server.exit_status() {
             return Ok(if in_order { Exit::Done } else { Exit::Failed });
         }
     }
 }
 
 /// Tells whether a message is there already, or comes within a pause.
-fn more(input: &BufReader<Stdin>) -> bool {
+fn has_pending_message(input: &BufReader<Stdin>) -> bool {
     if !input.buffer().is_empty() {
         return true;
     }
@@ -78,7 +79,7 @@ fn more(input: &BufReader<Stdin>) -> bool {
 }
 
 /// Reads one message; `None` when the editor is gone.
-fn read(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
+fn read_message(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
     let mut length: Option<u64> = None;
     loop {
@@ -104,7 +105,7 @@ fn read(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     Ok((read as u64 == length).then_some(message))
 }
 
-fn send(messages: &[String]) -> io::Result<()> {
+fn send_messages(messages: &[String]) -> io::Result<()> {
     let mut output = io::stdout().lock();
     for message in messages {
         write!(output, "Content-Length: {}\r\n\r\n{message}", message.len())?;
@@ -133,12 +134,12 @@ impl Disk for Edge {
     }
 
     fn files(&self, directory: &Path) -> Box<dyn Files> {
-        let shared = Shared::of(directory, self.outside);
+        let shared = Shared::find_root(directory, self.outside);
         Box::new(Below { root: directory.to_owned(), trust: self.trust, shared })
     }
 
-    fn neighbours(&self, directory: &Path) -> Vec<PathBuf> {
-        let root = Shared::of(directory, false).root;
+    fn neighbor_directories(&self, directory: &Path) -> Vec<PathBuf> {
+        let root = Shared::find_root(directory, false).root;
         let files = Walk::new(root).take(MOST_FILES).filter_map(Result::ok);
         let stacks = files.filter(|file| file.file_name().to_str().is_some_and(is_stack_file));
         let directories: BTreeSet<PathBuf> =
@@ -146,14 +147,16 @@ impl Disk for Edge {
         directories.into_iter().collect()
     }
 
-    fn pinned(&self, directory: &Path) -> Option<Catalog> {
-        let own = refresh::pinned(&directory.join("stead.lock")).ok().flatten();
-        own.or_else(|| refresh::pinned(&directory.join(".stead/local/stead.lock")).ok().flatten())
+    fn locked_catalog(&self, directory: &Path) -> Option<Catalog> {
+        let own = refresh::read_pinned_names(&directory.join("stead.lock")).ok().flatten();
+        own.or_else(|| {
+            refresh::read_pinned_names(&directory.join(".stead/local/stead.lock")).ok().flatten()
+        })
     }
 
-    fn offered(&self, directory: &Path) -> Option<Catalog> {
-        let own = self.pinned(directory);
-        let offered = self.catalog.as_deref().and_then(catalog_cache::read);
+    fn known_catalog(&self, directory: &Path) -> Option<Catalog> {
+        let own = self.locked_catalog(directory);
+        let offered = self.catalog.as_deref().and_then(catalog_cache::read_tables);
         let mut all = own.or_else(|| offered.clone())?;
         if let Some(offered) = offered {
             all.extend_with(offered);
@@ -169,11 +172,11 @@ mod tests {
     #[test]
     fn messages_are_cut_by_their_length() {
         let mut input = "Content-Length: 2\r\nX: y\r\n\r\n{}content-length: 3\r\n\r\n[é".as_bytes();
-        assert_eq!(read(&mut input).unwrap(), Some(b"{}".to_vec()));
-        assert_eq!(read(&mut input).unwrap(), Some("[é".as_bytes().to_vec()));
-        assert_eq!(read(&mut input).unwrap(), None);
-        assert!(read(&mut "X: y\r\n\r\n{}".as_bytes()).is_err());
-        assert!(read(&mut "Content-Length: 999999999999\r\n\r\n".as_bytes()).is_err());
-        assert_eq!(read(&mut "Content-Length: 9\r\n\r\n{}".as_bytes()).unwrap(), None);
+        assert_eq!(read_message(&mut input).unwrap(), Some(b"{}".to_vec()));
+        assert_eq!(read_message(&mut input).unwrap(), Some("[é".as_bytes().to_vec()));
+        assert_eq!(read_message(&mut input).unwrap(), None);
+        assert!(read_message(&mut "X: y\r\n\r\n{}".as_bytes()).is_err());
+        assert!(read_message(&mut "Content-Length: 999999999999\r\n\r\n".as_bytes()).is_err());
+        assert_eq!(read_message(&mut "Content-Length: 9\r\n\r\n{}".as_bytes()).unwrap(), None);
     }
 }

@@ -19,8 +19,8 @@ pub(in crate::cli) fn run(session: &Session, args: &Manual) -> Result<Exit, Fail
     let mut root = Cli::command().disable_help_subcommand(true);
     root.build();
     if let Some(directory) = &args.out {
-        let count = write(&root, "stead", directory)?;
-        session.ui.say(&format!("{count} pages are in {}", stack_files::shown(directory)));
+        let count = write_pages(&root, "stead", directory)?;
+        session.ui.write_message(&format!("{count} pages are in {}", stack_files::display_path(directory)));
         return Ok(Exit::Done);
     }
     let mut command = &root;
@@ -34,11 +34,11 @@ pub(in crate::cli) fn run(session: &Session, args: &Manual) -> Result<Exit, Fail
         })?;
         name = format!("{name}-{word}");
     }
-    session.ui.out(&String::from_utf8_lossy(&page(command, &name)?));
+    session.ui.write_result(&String::from_utf8_lossy(&render_page(command, &name)?));
     Ok(Exit::Done)
 }
 
-fn page(command: &clap::Command, name: &str) -> Result<Vec<u8>, Failure> {
+fn render_page(command: &clap::Command, name: &str) -> Result<Vec<u8>, Failure> {
     // A page is found by its name, and its usage is told by the words.
     let command = command.clone().display_name(name.to_owned());
     let mut text = Vec::new();
@@ -51,12 +51,12 @@ fn page(command: &clap::Command, name: &str) -> Result<Vec<u8>, Failure> {
 }
 
 /// Writes the pages of a command and of those below it; returns how many.
-fn write(command: &clap::Command, name: &str, directory: &Path) -> Result<usize, Failure> {
-    stack_files::write_public(&directory.join(format!("{name}.1")), &page(command, name)?)?;
+fn write_pages(command: &clap::Command, name: &str, directory: &Path) -> Result<usize, Failure> {
+    stack_files::write_public(&directory.join(format!("{name}.1")), &render_page(command, name)?)?;
     let below =
         command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help");
     below
-        .map(|below| write(below, &format!("{name}-{}", below.get_name()), directory))
+        .map(|below| write_pages(below, &format!("{name}-{}", below.get_name()), directory))
         .sum::<Result<usize, Failure>>()
         .map(|count| count + 1)
 }

@@ -1,7 +1,7 @@
 //! `stead state migrate`: keeps the ledger elsewhere from now on. Every step can be repeated: until the
 //! old place says where the ledger went, it is the ledger.
 
-use super::state::{put, same_content};
+use super::state::{same_content, write_copy};
 use crate::apply::context::Bounds;
 use crate::cli::args::Migrate;
 use crate::cli::command_context::Session;
@@ -29,14 +29,14 @@ pub(super) async fn run(
         return Err(Failure::new(Exit::Usage, "the built-in cloud's ledger stays beside it")
             .help("Leave out --cloud local to move the ledger of a real account."));
     }
-    let to = ledger_settings::named(&args.to, &project.stack.name)?;
+    let to = ledger_settings::parse_location(&args.to, &project.stack.name)?;
     if to == *from {
         return Err(Failure::new(Exit::Usage, format!("the ledger is kept at {to} already")));
     }
     match ledger_io::find_ledger(project, from).await {
         Ok(Some(_)) => {}
         Err(failure) if failure.moved.as_deref() == Some(to.to_string().as_str()) => {
-            return arrived(session, project, &to).await;
+            return confirm_migrated(session, project, &to).await;
         }
         Err(failure) => return Err(failure),
         Ok(None) => {
@@ -46,45 +46,47 @@ pub(super) async fn run(
                 ));
         }
     }
-    session
-        .ui
-        .say(&format!("The ledger goes from {from} to {to}. Nobody can use it at {from} afterwards."));
-    if !session.sure(args.yes, "Move it?").await? {
+    session.ui.write_message(&format!(
+        "The ledger goes from {from} to {to}. Nobody can use it at {from} afterwards."
+    ));
+    if !session.confirm_action(args.yes, "Move it?").await? {
         return Ok(Exit::Failed);
     }
-    let old = open(session, from, None, project).await?;
+    let old = open_ledger_at(session, from, None, project).await?;
     let done = match ledger_io::check_unrolled(project, from, &old) {
         Ok(()) => Box::pin(under_both(session, args, project, &old, (from, &to))).await,
         Err(failure) => Err(failure),
     };
     ledger_io::close_after(old, done).await?;
-    session.ui.done(&format!("The ledger is at {to} now."));
+    session.ui.report_done(&format!("The ledger is at {to} now."));
     tell_next(session, &to);
     Ok(Exit::Done)
 }
 
 /// Everything was done by an earlier run, which perhaps could not say so.
-async fn arrived(session: &Session, project: &Project, to: &Place) -> Result<Exit, Failure> {
+async fn confirm_migrated(session: &Session, project: &Project, to: &Place) -> Result<Exit, Failure> {
     if ledger_io::find_ledger(project, to).await?.is_none() {
         return Err(Failure::new(Exit::Failed, format!("the ledger was moved to {to}, and there is none"))
             .help("Somebody removed it there: push a copy, or stead recover."));
     }
-    session.ui.done(&format!("The ledger is at {to} already."));
+    session.ui.report_done(&format!("The ledger is at {to} already."));
     tell_next(session, to);
     Ok(Exit::Done)
 }
 
 fn tell_next(session: &Session, to: &Place) {
-    session.ui.say(&format!("Everyone who applies this stack sets STEAD_BACKEND to {to} from now on."));
+    session
+        .ui
+        .write_message(&format!("Everyone who applies this stack sets STEAD_BACKEND to {to} from now on."));
 }
 
-async fn open(
+async fn open_ledger_at(
     session: &Session,
     place: &Place,
     ledger: Option<&Ledger>,
     project: &Project,
 ) -> Result<Book, Failure> {
-    let fresh = ledger_io::fresh(project);
+    let fresh = ledger_io::new_identity(project);
     let identity = ledger.map_or(&fresh, |ledger| &ledger.identity);
     let terms = Terms { identity, effect: Bounds::default().effect, force: None };
     ledger_io::open_at(&session.settings, &session.who, place, &terms).await
@@ -99,9 +101,9 @@ async fn under_both(
     (from, to): (&Place, &Place),
 ) -> Result<(), Failure> {
     let ledger = old.ledger().clone();
-    let new = open(session, to, Some(&ledger), project).await?;
+    let new = open_ledger_at(session, to, Some(&ledger), project).await?;
     let moved = async {
-        copy(session, args, &new, &ledger, to).await?;
+        copy_ledger(session, args, &new, &ledger, to).await?;
         let read = ledger_io::find_ledger(project, to).await?;
         if !read.is_some_and(|read| same_content(&read, &ledger)) {
             return Err(Failure::new(
@@ -115,14 +117,14 @@ async fn under_both(
     let done = ledger_io::while_kept(&new, Box::pin(ledger_io::while_kept(old, Box::pin(moved)))).await;
     if done.is_ok() {
         // What comes back to the old place is older than the record of the move.
-        ledger_io::remember(&ledger_io::marks(project, from)?, old);
-        ledger_io::remember(&ledger_io::marks(project, to)?, &new);
+        ledger_io::advance_marks(&ledger_io::high_water_marks(project, from)?, old);
+        ledger_io::advance_marks(&ledger_io::high_water_marks(project, to)?, &new);
     }
     ledger_io::close_after(new, done).await
 }
 
 /// Writes the copy, unless an earlier run did.
-async fn copy(
+async fn copy_ledger(
     session: &Session,
     args: &Migrate,
     new: &Book,
@@ -144,5 +146,5 @@ async fn copy(
         )
         .help("If it is left from an interrupted move and was never used: --force writes over it."));
     }
-    put(session, new, Ledger { moved_to: None, ..ledger.clone() }).await
+    write_copy(session, new, Ledger { moved_to: None, ..ledger.clone() }).await
 }

@@ -41,59 +41,59 @@ pub(in crate::cli) async fn run(session: &Session, args: &Mv) -> Result<Exit, Fa
     if !is_value && !module_of(&REGISTRY, from.as_str()).0.is_empty() {
         return module::run(session, &begun, args).await;
     }
-    if let Some(one) = instance::of(&begun, from)? {
-        return instance::moved(session, &begun, &one, args).await;
+    if let Some(one) = instance::find_instance(&begun, from)? {
+        return instance::move_instance(session, &begun, &one, args).await;
     }
-    let block = block(&begun, from)?;
-    if let Some((collection, attribute)) = listed(&begun.project.stack, from) {
+    let block = find_block(&begun, from)?;
+    if let Some((collection, attribute)) = list_entry_attribute(&begun.project.stack, from) {
         let help =
             format!("To name it otherwise, write it as `{collection}: {{ NAME: {{ {attribute}: … }} }}`.");
         return Err(Failure::new(Exit::Usage, format!("{from} is named by what it says"))
-            .help(spoken(&begun, block.file, &help)));
+            .help(help_in_syntax(&begun, block.file, &help)));
     }
-    fits(&begun, from, to, block.file)?;
-    let mut own = vec![Edit::Rename(Path::of(from.as_str()), to.last().into())];
-    own.push(redirect(from, to));
+    check_new_address(&begun, from, to, block.file)?;
+    let mut own = vec![Edit::Rename(Path::from_text(from.as_str()), to.last().into())];
+    own.push(redirect_edit(from, to));
     if let Some(name) = block.name {
-        own.push(Edit::Set(Path::of(to.as_str()).key(NAME), Literal::text(name)));
+        own.push(Edit::Set(Path::from_text(to.as_str()).with_key(NAME), Literal::text(name)));
     }
-    made(session, &begun, (block.file, own), args).await
+    write_rename(session, &begun, (block.file, own), args).await
 }
 
 /// Returns the edit by which every reference leads to the new address.
-fn redirect(from: &Address, to: &Address) -> Edit {
+fn redirect_edit(from: &Address, to: &Address) -> Edit {
     Edit::Redirect(vec![(from.as_str().into(), to.as_str().into())])
 }
 
 /// Returns the entry by which an object gets another address.
-fn moved(from: &Address, to: &Address) -> Edit {
+fn moved_edit(from: &Address, to: &Address) -> Edit {
     let entry = [("from", Literal::text(from.as_str())), ("to", Literal::text(to.as_str()))];
-    Edit::Append(Path::of("moved"), Literal::map(entry))
+    Edit::Append(Path::from_text("moved"), Literal::map(entry))
 }
 
 /// Makes the edits of one file, lets all others refer to the new address, and writes the `moved` entries.
-async fn made(
+async fn write_rename(
     session: &Session,
     begun: &Begun,
     (own, mut edits_there): (SourceId, Vec<Edit>),
     args: &Mv,
 ) -> Result<Exit, Failure> {
     let (from, to) = (&args.from, &args.to);
-    let redirect = redirect(from, to);
-    edits_there.push(moved(from, to));
+    let redirect = redirect_edit(from, to);
+    edits_there.push(moved_edit(from, to));
     let mut edits = Edits::new(begun);
     for (file, _) in begun.files.iter() {
         let edits_here = if file == own { edits_there.as_slice() } else { std::slice::from_ref(&redirect) };
-        edits.make(file, edits_here)?;
+        edits.edit_file(file, edits_here)?;
     }
     let (before, after) = (&begun.project.stack, edits.read()?);
     let pairs = [(from.clone(), to.clone())];
-    let Some(carried) = carried(before, &after, &pairs) else {
-        return Err(lost(before, &after, from, &pairs));
+    let Some(carried) = implied_moves(before, &after, &pairs) else {
+        return Err(lost_resources_failure(before, &after, from, &pairs));
     };
-    let carried: Vec<Edit> = carried.iter().map(|(from, to)| moved(from, to)).collect();
-    edits.make(own, &carried)?;
-    if !edits.settle(session, args.yes).await? {
+    let carried: Vec<Edit> = carried.iter().map(|(from, to)| moved_edit(from, to)).collect();
+    edits.edit_file(own, &carried)?;
+    if !edits.confirm_and_write(session, args.yes).await? {
         return Ok(Exit::Failed);
     }
     session.next("plan", "shows the move");
@@ -101,7 +101,7 @@ async fn made(
 }
 
 /// Says which resources there would no longer be, or which new ones.
-fn lost(before: &Stack, after: &Stack, from: &Address, pairs: &Pairs) -> Failure {
+fn lost_resources_failure(before: &Stack, after: &Stack, from: &Address, pairs: &Pairs) -> Failure {
     let moved: BTreeSet<Address> = before.resources.keys().map(|one| carried_to(one, pairs)).collect();
     let now: BTreeSet<Address> = after.resources.keys().cloned().collect();
     let told = |what: &str, some: Vec<&Address>| {
@@ -131,14 +131,14 @@ fn carried_to(address: &Address, pairs: &Pairs) -> Address {
 }
 
 /// Returns a help as the syntax of a file has it.
-pub(super) fn spoken(begun: &Begun, file: SourceId, help: &str) -> String {
+pub(super) fn help_in_syntax(begun: &Begun, file: SourceId, help: &str) -> String {
     let path = begun.files.get(file).map(|source| source.path.as_str()).unwrap_or_default();
-    suggestions::spoken(&REGISTRY, path, help)
+    suggestions::hint_in_syntax(&REGISTRY, path, help)
 }
 
 /// Returns what else gets another address, because it is named by what it refers to: plain entries of lists.
 /// `None` when something would be lost.
-fn carried(before: &Stack, after: &Stack, pairs: &Pairs) -> Option<Vec<(Address, Address)>> {
+fn implied_moves(before: &Stack, after: &Stack, pairs: &Pairs) -> Option<Vec<(Address, Address)>> {
     if before.resources.len() != after.resources.len() {
         return None;
     }
@@ -173,7 +173,7 @@ pub(super) struct Found {
 ///
 /// # Errors
 /// When there is none, or it stands in no file of this stack.
-pub(super) fn block(begun: &Begun, address: &Address) -> Result<Found, Failure> {
+pub(super) fn find_block(begun: &Begun, address: &Address) -> Result<Found, Failure> {
     let stack = &begun.project.stack;
     let resource = stack.resources.get(address).or_else(|| {
         let is_instance = |resource: &&Resource| {
@@ -188,7 +188,7 @@ pub(super) fn block(begun: &Begun, address: &Address) -> Result<Found, Failure> 
             return Err(Failure::new(Exit::Usage, text)
                 .help("An editor renames it everywhere, with what callers give: stead lsp"));
         }
-        return Err(unknown_addresses::unknown(
+        return Err(unknown_addresses::unknown_address(
             address.as_str(),
             stack.resources.keys().map(Address::as_str),
         ));
@@ -208,30 +208,37 @@ fn in_a_file(begun: &Begun, resource: &Resource, address: &Address) -> Result<()
         return Ok(());
     }
     let place =
-        begun.project.stack.sources.place(resource.span).map(|place| place.file).unwrap_or_default();
+        begun.project.stack.sources.location_of(resource.span).map(|place| place.file).unwrap_or_default();
     let text = format!("{address} is declared in {place}, which is no file of this stack alone");
     Err(Failure::new(Exit::Usage, text)
         .help("Change it there by hand, and write the `moved` or `removed` entry in a file of this stack."))
 }
 
 /// Returns the collection and the attribute of a resource that is a plain entry of a list.
-pub(super) fn listed(stack: &Stack, address: &Address) -> Option<(&'static str, &'static str)> {
+pub(super) fn list_entry_attribute(
+    stack: &Stack,
+    address: &Address,
+) -> Option<(&'static str, &'static str)> {
     let resource = stack.resources.get(address)?;
     let (attribute, (_, collection)) = (resource.kind.plain_entry?, resource.kind.child_of()?);
     let is_plain = resource.attributes.get(attribute).is_some_and(|setting| setting.span == resource.span);
     is_plain.then_some((collection, attribute))
 }
 
-fn fits(begun: &Begun, from: &Address, to: &Address, file: SourceId) -> Result<(), Failure> {
-    if place(from) == place(to) { free(begun, to) } else { Err(elsewhere(begun, from, to, file)) }
+fn check_new_address(begun: &Begun, from: &Address, to: &Address, file: SourceId) -> Result<(), Failure> {
+    if address_prefix(from) == address_prefix(to) {
+        reject_taken_address(begun, to)
+    } else {
+        Err(wrong_prefix_failure(begun, from, to, file))
+    }
 }
 
 /// Returns an address without its last part.
-fn place(address: &Address) -> Option<&str> {
+fn address_prefix(address: &Address) -> Option<&str> {
     address.as_str().rsplit_once('.').map(|(place, _)| place)
 }
 
-fn elsewhere(begun: &Begun, from: &Address, to: &Address, file: SourceId) -> Failure {
+fn wrong_prefix_failure(begun: &Begun, from: &Address, to: &Address, file: SourceId) -> Failure {
     let kind = |address: &Address| kind_at(&REGISTRY, address).map(|kind| kind.name);
     if let (Some(was), Some(wanted)) = (kind(from), kind(to))
         && was != wanted
@@ -242,11 +249,11 @@ fn elsewhere(begun: &Begun, from: &Address, to: &Address, file: SourceId) -> Fai
     }
     let help = format!("Move the block by hand, and write `moved: [{{ from: {from}, to: {to} }}]`.");
     Failure::new(Exit::Usage, format!("{to} stands elsewhere than {from}: only a name can be changed"))
-        .help(spoken(begun, file, &help))
+        .help(help_in_syntax(begun, file, &help))
 }
 
 /// Refuses an address that is taken.
-fn free(begun: &Begun, to: &Address) -> Result<(), Failure> {
+fn reject_taken_address(begun: &Begun, to: &Address) -> Result<(), Failure> {
     match begun.project.stack.resources.keys().find(|known| known.is_within(to)) {
         Some(known) => Err(Failure::new(Exit::Usage, format!("{known} is declared already"))
             .help("Choose another name, or remove that block first.")),

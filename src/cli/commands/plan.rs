@@ -33,7 +33,7 @@ use crate::report::terminal::{self, Facts};
 /// # Errors
 /// When the stack has problems, or the service or the ledger cannot be read.
 pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Exit, Failure> {
-    let project = report_files::opened(session, &args.reports.wanted)?;
+    let project = report_files::open_or_report(session, &args.reports.wanted)?;
     let key = match &args.out {
         Some(_) => plan_file::signing_key(session, args.sign_key.as_deref())?,
         None => None,
@@ -44,32 +44,33 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
     let (ledger, objection) = ledger_io::read_for_plan(&project, &connection).await?;
     if args.out.is_some() && ledger.identity.key.is_none() {
         // The ledger does not exist yet: the file's own key proves what was read and which secrets were used.
-        options.image_key = Some(ledger_io::fresh(&project).key);
+        options.image_key = Some(ledger_io::new_identity(&project).key);
     }
     if let Some(Objection { what, means, .. }) = objection {
         // An apply refuses it.
-        session.ui.say(&format!("warning: {what}: {means}"));
+        session.ui.write_message(&format!("warning: {what}: {means}"));
     }
-    ambiguous_intents::remind(session, &ledger);
+    ambiguous_intents::warn_ambiguous_intents(session, &ledger);
     kept_secrets::warn_unauthenticated(&session.settings, &ledger);
-    let pinned = refresh::pinned(&connection.lock_file)?;
+    let pinned = refresh::read_pinned_names(&connection.lock_file)?;
     let clock = connection.client.clock();
     let start = clock.elapsed();
-    let (plan, world) = refresh::plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
-    let used = lock_file::pinned(REGISTRY, &project.stack, &world.catalog).catalog;
+    let (plan, world) =
+        refresh::read_and_plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
+    let used = lock_file::build_lock(REGISTRY, &project.stack, &world.catalog).catalog;
     let terms = (args.scope.locked, !ledger.entries.is_empty());
     ledger_io::check_lock(session, &connection, &used, pinned.as_ref(), terms)?;
-    let facts = facts(&ledger, clock, start, &world);
+    let facts = plan_details(&ledger, clock, start, &world);
     let exit = Exit::of_plan(&plan, args.exit_code);
     // What is printed says that all is well: whatever is to be written is written before.
     if let Some(path) = &args.out {
-        let binding = bind(args, (&project.stack, &options), &ledger, &plan, world.secrets.clone())?;
+        let binding = bind_plan(args, (&project.stack, &options), &ledger, &plan, world.secrets.clone())?;
         let holds_key = binding.unborn.is_some();
-        plan_file::save(path, plan.clone(), binding, key.as_ref())?;
+        plan_file::save_plan(path, plan.clone(), binding, key.as_ref())?;
         if holds_key {
             session.ui.hint(&format!(
                 "The ledger does not exist yet, so {} holds a key of its own: keep the file as private as the ledger.",
-                stack_files::shown(path)
+                stack_files::display_path(path)
             ));
         }
         if let Some(key) = &key {
@@ -80,12 +81,12 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
     let expecting = format!("apply --expect {}", plan.fingerprint);
     let is_whole = !args.destroy && args.scope == Scope::default();
     let command = is_whole.then_some(expecting.as_str());
-    let about = About { command, ..About::stack(&project.stack) };
-    report_files::plan(session, &args.reports.wanted, &plan, about)?;
-    show(session, &plan, &facts, exit);
+    let about = About { command, ..About::from_stack(&project.stack) };
+    report_files::write_plan_reports(session, &args.reports.wanted, &plan, about)?;
+    show_plan(session, &plan, &facts, exit);
     warn_of_contest(session, &plan, &ledger);
     if let Some(path) = &args.out {
-        session.next(&format!("apply {}", stack_files::shown(path)), "");
+        session.next(&format!("apply {}", stack_files::display_path(path)), "");
     } else if !plan.changes.is_empty() && plan.blocks.is_empty() {
         session.next(if args.destroy { "destroy" } else { "apply" }, "");
     }
@@ -106,12 +107,12 @@ fn with_leftovers(args: &PlanArgs) -> Result<bool, Failure> {
 }
 
 /// Returns the recipients that a stack's kept secrets are encrypted to, as a saved plan binds them.
-pub(in crate::cli) fn recipients(stack: &Stack) -> Vec<Name> {
+pub(in crate::cli) fn secret_recipients(stack: &Stack) -> Vec<Name> {
     stack.recipients.iter().flat_map(|recipients| recipients.names.iter().cloned()).collect()
 }
 
 /// Returns what a saved plan is bound to.
-fn bind(
+fn bind_plan(
     args: &PlanArgs,
     (stack, options): (&Stack, &Options),
     ledger: &Ledger,
@@ -122,14 +123,14 @@ fn bind(
     let expires = plan.base.made_at.checked_add(lifetime).map_err(anyhow::Error::from)?;
     let ledger = binding::ledger_digest(ledger).map_err(anyhow::Error::from)?;
     let unborn = options.image_key.clone().zip(secrets).map(|(key, secrets)| Unborn { key, secrets });
-    let requested = Requested::of(options);
-    Ok(Binding { expires, ledger, requested, recipients: recipients(stack), unborn })
+    let requested = Requested::from_options(options);
+    Ok(Binding { expires, ledger, requested, recipients: secret_recipients(stack), unborn })
 }
 
 /// Says what differs again although the last applies put it back.
 pub(in crate::cli) fn warn_of_contest(session: &Session, plan: &Plan, ledger: &Ledger) {
-    for name in competing_writers::contested(&plan.drift, ledger.history.iter()) {
-        session.ui.say(&format!(
+    for name in competing_writers::find_competing_writes(&plan.drift, ledger.history.iter()) {
+        session.ui.write_message(&format!(
             "warning: {name} differs again although the last applies put it back: someone else writes it, \
              too. Let one of you manage it; `ignore_drift` leaves it to the other."
         ));
@@ -137,7 +138,7 @@ pub(in crate::cli) fn warn_of_contest(session: &Session, plan: &Plan, ledger: &L
 }
 
 /// Shows a plan in the form that was asked for; the command ends with this exit code.
-pub(in crate::cli) fn show(session: &Session, plan: &Plan, facts: &Facts, exit: Exit) {
+pub(in crate::cli) fn show_plan(session: &Session, plan: &Plan, facts: &Facts, exit: Exit) {
     let ui = &session.ui;
     if ui.json || ui.ndjson {
         let options = PlanOptions { details: ui.verbose, ran: None };
@@ -149,15 +150,20 @@ pub(in crate::cli) fn show(session: &Session, plan: &Plan, facts: &Facts, exit: 
             json::plan_to(&mut out, plan, REGISTRY, options)
         };
     } else {
-        ui.out(&terminal::plan(plan, facts, ui.verbose, ui.style));
+        ui.write_result(&terminal::plan_page(plan, facts, ui.verbose, ui.style));
         if ui.verbose {
-            ui.out(&terminal::beneath(plan, REGISTRY, ui.very_verbose, ui.style));
+            ui.write_result(&terminal::plan_steps_page(plan, REGISTRY, ui.very_verbose, ui.style));
         }
     }
 }
 
 /// What is known around a plan.
-pub(in crate::cli) fn facts(ledger: &Ledger, clock: &impl Clock, start: Duration, world: &World) -> Facts {
+pub(in crate::cli) fn plan_details(
+    ledger: &Ledger,
+    clock: &impl Clock,
+    start: Duration,
+    world: &World,
+) -> Facts {
     Facts {
         objects: Some(world.snapshot.objects.len()),
         read_in: Some(clock.elapsed().saturating_sub(start)),

@@ -60,25 +60,25 @@ impl Recovering<'_> {
         refuse_unless_empty(&self.journal.ledger())?;
         let ui = &self.session.ui;
         let asks = ui.interactive && !args.yes;
-        let (recovery, world) = self.decide(asks).await?;
+        let (recovery, world) = self.match_objects(asks).await?;
         if ui.json {
-            ui.out(&json::recovery(&recovery));
+            ui.write_result(&json::recovery_document(&recovery));
         } else {
-            ui.out(&page::page(&recovery, ui.style));
+            ui.write_result(&page::recovery_page(&recovery, ui.style));
         }
         let exit = if recovery.ties.is_empty() { Exit::Done } else { Exit::Blocked };
         if recovery.found.is_empty() {
-            ui.say("Nothing was written.");
+            ui.write_message("Nothing was written.");
             return Ok(exit);
         }
-        if !self.session.sure(args.yes, "Write this ledger?").await? {
+        if !self.session.confirm_action(args.yes, "Write this ledger?").await? {
             return Ok(Exit::Failed);
         }
         let count = recovery.found.len();
         self.write(recovery, world.snapshot.account).await?;
-        ui.say(&format!("The ledger is there again, with {count} resources."));
+        ui.write_message(&format!("The ledger is there again, with {count} resources."));
         if exit == Exit::Blocked {
-            ui.say(
+            ui.write_message(
                 "What is ambiguous was left out: stead apply --adopt ADDRESS=ID takes the right one over.",
             );
         }
@@ -87,13 +87,13 @@ impl Recovering<'_> {
     }
 
     /// Reads and matches, and asks about ties, until nothing is left to ask.
-    async fn decide(&self, asks: bool) -> Result<(Recovery, World), Failure> {
+    async fn match_objects(&self, asks: bool) -> Result<(Recovery, World), Failure> {
         let mut chosen: BTreeMap<Address, Name> = BTreeMap::new();
         let mut left: BTreeSet<Address> = BTreeSet::new();
         loop {
             let ledger = self.journal.ledger().clone();
             let (recovery, world) =
-                look(self.session, self.project, self.connection, &ledger, &chosen).await?;
+                read_and_match(self.session, self.project, self.connection, &ledger, &chosen).await?;
             let tie = recovery.ties.iter().find(|tie| asks && !left.contains(&tie.address));
             let Some(tie) = tie else { return Ok((recovery, world)) };
             match self.choose(tie).await? {
@@ -109,9 +109,9 @@ impl Recovering<'_> {
 
     async fn choose(&self, tie: &Tie) -> Result<Option<Name>, Failure> {
         let ui = self.session.ui;
-        ui.say(page::question(tie, ui.message_style).trim_end());
+        ui.write_message(page::ambiguity_prompt(tie, ui.message_style).trim_end());
         let question = format!("A number from 1 to {}, or nothing to leave it out: ", tie.candidates.len());
-        let answer = ui.asked(question).await?;
+        let answer = ui.ask_question(question).await?;
         let number = answer.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
         Ok(number.and_then(|at| tie.candidates.get(at)).map(|candidate| candidate.id.clone()))
     }
@@ -125,7 +125,10 @@ impl Recovering<'_> {
         let adopted = recovery.found.into_iter();
         records.extend(adopted.map(|found| Record::Adopted { address: found.address, entry: found.entry }));
         self.journal.commit(&records).await?;
-        ledger_io::remember(&ledger_io::marks(self.project, &self.connection.place)?, self.journal);
+        ledger_io::advance_marks(
+            &ledger_io::high_water_marks(self.project, &self.connection.place)?,
+            self.journal,
+        );
         Ok(())
     }
 }
@@ -135,7 +138,7 @@ impl Recovering<'_> {
 ///
 /// # Errors
 /// When the service cannot be read.
-pub(in crate::cli) async fn look(
+pub(in crate::cli) async fn read_and_match(
     session: &Session,
     project: &Project,
     connection: &Connection,
@@ -143,12 +146,12 @@ pub(in crate::cli) async fn look(
     chosen: &BTreeMap<Address, Name>,
 ) -> Result<(Recovery, World), Failure> {
     let stack = &project.stack;
-    let options = |adopt| Options { adopt, ..session.looking() };
+    let options = |adopt| Options { adopt, ..session.read_only_options() };
     let mut known = chosen.clone();
     loop {
-        let (wanted, tables) = rebuild_ledger::wanted(REGISTRY, stack, ledger, &options(known));
-        let world = refresh::world(connection, &wanted, &tables, None).await?;
-        let recovery = rebuild_ledger::recover(&Inputs {
+        let (wanted, tables) = rebuild_ledger::rebuild_request(REGISTRY, stack, ledger, &options(known));
+        let world = refresh::read_world(connection, &wanted, &tables, None).await?;
+        let recovery = rebuild_ledger::rebuild_ledger(&Inputs {
             registry: REGISTRY,
             stack,
             ledger,
@@ -159,8 +162,8 @@ pub(in crate::cli) async fn look(
             now: connection.client.clock().now(),
             nonce: connection.client.random().uuid(),
         });
-        known = rebuild_ledger::known(&recovery);
-        let (next, _) = rebuild_ledger::wanted(REGISTRY, stack, ledger, &options(known.clone()));
+        known = rebuild_ledger::known_ids(&recovery);
+        let (next, _) = rebuild_ledger::rebuild_request(REGISTRY, stack, ledger, &options(known.clone()));
         let more = !next.parents.is_subset(&wanted.parents) || !next.details.is_subset(&wanted.details);
         if !more {
             return Ok((recovery, world));

@@ -4,10 +4,10 @@ use crate::cli::args::Render;
 use crate::cli::command_context::Session;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
-use crate::config::stack::known_values::configured;
+use crate::config::stack::known_values::substitute_known_values;
 use crate::config::stack::model::{Resource, Setting, Stack};
 use crate::model::address::{Address, Name, is_in};
-use crate::model::diagnostic::nearest;
+use crate::model::diagnostic::nearest_name;
 use crate::model::expression::Expression;
 use crate::model::secret::Secret;
 use crate::model::source::{Place, Span};
@@ -27,24 +27,24 @@ const MOST_CANDIDATES: usize = 2000;
 /// When the stack has problems, or nothing is at the path.
 pub(in crate::cli) fn run(session: &Session, args: &Render) -> Result<Exit, Failure> {
     let project = session.open()?;
-    let mut values = values(&project.stack);
+    let mut values = all_values(&project.stack);
     if let Some(path) = &args.why {
-        values = at(&project.stack, &values, path.trim_start_matches('$'))?;
+        values = values_at(&project.stack, &values, path.trim_start_matches('$'))?;
     }
     let ui = &session.ui;
     if ui.json {
-        ui.out(&json::list("values", &resolved::table(&values)));
+        ui.write_result(&json::list_document("values", &resolved::resolved_table(&values)));
     } else if args.why.is_some() {
-        ui.out(&resolved::why(&values, ui.style));
+        ui.write_result(&resolved::provenance_page(&values, ui.style));
     } else {
-        ui.out(&resolved::page(&values, ui.style));
+        ui.write_result(&resolved::resolved_page(&values, ui.style));
     }
     Ok(Exit::Done)
 }
 
 /// Returns the values at a path: of a resource or an attribute, of all instances of a block, of one entry of a
 /// map, of a variable or local.
-fn at(stack: &Stack, values: &[Resolved], path: &str) -> Result<Vec<Resolved>, Failure> {
+fn values_at(stack: &Stack, values: &[Resolved], path: &str) -> Result<Vec<Resolved>, Failure> {
     let within: Vec<Resolved> = values.iter().filter(|value| is_in(&value.path, path)).cloned().collect();
     if !within.is_empty() {
         return Ok(within);
@@ -59,19 +59,24 @@ fn at(stack: &Stack, values: &[Resolved], path: &str) -> Result<Vec<Resolved>, F
             });
             for whole in [Some(own.as_str()), of_block.as_deref()].into_iter().flatten() {
                 let Some(rest) = path.strip_prefix(whole) else { continue };
-                found.extend(part(stack, value(stack, resource, name, setting), setting, rest));
+                found.extend(value_part(
+                    stack,
+                    resource_value(stack, resource, name, setting),
+                    setting,
+                    rest,
+                ));
             }
         }
     }
     for (name, setting) in &stack.named {
         if let Some(rest) = path.strip_prefix(name.as_str()) {
-            found.extend(part(stack, named(stack, name, setting), setting, rest));
+            found.extend(value_part(stack, variable_or_local(stack, name, setting), setting, rest));
         }
     }
     let output = |value: &&Resolved| value.path.starts_with("outputs.");
     for value in values.iter().filter(output) {
         if let Some(rest) = path.strip_prefix(value.path.as_str()) {
-            found.extend(drill(&value.value, rest).map(|inner| Resolved {
+            found.extend(follow_path(&value.value, rest).map(|inner| Resolved {
                 path: path.to_owned(),
                 value: inner.clone(),
                 ..value.clone()
@@ -82,24 +87,24 @@ fn at(stack: &Stack, values: &[Resolved], path: &str) -> Result<Vec<Resolved>, F
 }
 
 /// Returns the part of a value that the rest of a path leads to, with its own place.
-fn part(stack: &Stack, whole: Resolved, setting: &Setting, rest: &str) -> Option<Resolved> {
-    let inner = drill(&whole.value, rest)?.clone();
+fn value_part(stack: &Stack, whole: Resolved, setting: &Setting, rest: &str) -> Option<Resolved> {
+    let inner = follow_path(&whole.value, rest)?.clone();
     let within = rest.trim_start_matches('.');
     if within.is_empty() {
         return Some(whole);
     }
-    let (span, by) = setting.part(within);
+    let (span, by) = setting.part_origin(within);
     Some(Resolved {
         path: format!("{}.{within}", whole.path),
         value: inner,
-        place: stack.sources.place(span),
+        place: stack.sources.location_of(span),
         by: by.map(ToString::to_string),
         ..whole
     })
 }
 
 /// Follows the rest of a path, `.a.b`, into maps and lists.
-fn drill<'v>(value: &'v Value, rest: &str) -> Option<&'v Value> {
+fn follow_path<'v>(value: &'v Value, rest: &str) -> Option<&'v Value> {
     if rest.is_empty() {
         return Some(value);
     }
@@ -107,24 +112,24 @@ fn drill<'v>(value: &'v Value, rest: &str) -> Option<&'v Value> {
     match value {
         // A key may hold dots itself.
         Value::Map(map) => {
-            map.iter().find_map(|(key, inner)| drill(inner, rest.strip_prefix(key.as_str())?))
+            map.iter().find_map(|(key, inner)| follow_path(inner, rest.strip_prefix(key.as_str())?))
         }
         Value::List(items) => {
             let (number, more) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
-            drill(items.get(number.parse::<usize>().ok()?)?, more)
+            follow_path(items.get(number.parse::<usize>().ok()?)?, more)
         }
         _ => None,
     }
 }
 
 /// Returns a variable or a local.
-fn named(stack: &Stack, name: &str, setting: &Setting) -> Resolved {
+fn variable_or_local(stack: &Stack, name: &str, setting: &Setting) -> Resolved {
     let given = format!("{name}, ");
     let by = setting.set_by.as_ref().map(|by| by.strip_prefix(given.as_str()).unwrap_or(by).to_owned());
     Resolved {
         path: name.to_owned(),
-        value: shown(&configured(stack, &setting.expression)),
-        place: stack.sources.place(setting.span),
+        value: display_value(&substitute_known_values(stack, &setting.expression)),
+        place: stack.sources.location_of(setting.span),
         by,
         default: false,
         calls: Vec::new(),
@@ -136,7 +141,7 @@ fn nothing_at(path: &str, values: &[Resolved], stack: &Stack) -> Failure {
     let known = values.iter().map(|value| value.path.as_str()).take(MOST_CANDIDATES);
     let addresses = values.iter().map(|value| value.path.rsplit_once('.').map_or("", |(path, _)| path));
     let named = stack.named.keys().map(Name::as_str);
-    match nearest(path, known.chain(addresses.take(MOST_CANDIDATES)).chain(named)) {
+    match nearest_name(path, known.chain(addresses.take(MOST_CANDIDATES)).chain(named)) {
         Some(near) => Failure::new(Exit::Usage, format!("{text}; did you mean {near}?")),
         None => Failure::new(Exit::Usage, text)
             .help("Name a resource, one of its attributes, a variable or a local: stead render lists the resources."),
@@ -144,18 +149,18 @@ fn nothing_at(path: &str, values: &[Resolved], stack: &Stack) -> Failure {
 }
 
 /// Returns every value of a stack, in the order of their addresses.
-fn values(stack: &Stack) -> Vec<Resolved> {
+fn all_values(stack: &Stack) -> Vec<Resolved> {
     let mut found = Vec::new();
     for resource in stack.resources.values() {
         for (name, setting) in &resource.attributes {
-            found.push(value(stack, resource, name, setting));
+            found.push(resource_value(stack, resource, name, setting));
         }
     }
     for (name, output) in &stack.outputs {
         found.push(Resolved {
             path: format!("outputs.{name}"),
-            value: shown(&configured(stack, &output.expression)),
-            place: stack.sources.place(output.span),
+            value: display_value(&substitute_known_values(stack, &output.expression)),
+            place: stack.sources.location_of(output.span),
             by: None,
             default: false,
             calls: Vec::new(),
@@ -164,19 +169,19 @@ fn values(stack: &Stack) -> Vec<Resolved> {
     found
 }
 
-fn value(stack: &Stack, resource: &Resource, name: &str, setting: &Setting) -> Resolved {
+fn resource_value(stack: &Stack, resource: &Resource, name: &str, setting: &Setting) -> Resolved {
     Resolved {
         path: format!("{}.{name}", resource.address),
-        value: shown(&configured(stack, &setting.expression)),
-        place: stack.sources.place(setting.span),
+        value: display_value(&substitute_known_values(stack, &setting.expression)),
+        place: stack.sources.location_of(setting.span),
         by: setting.decided_by().map(ToString::to_string),
         default: name == NAME && setting.span == resource.span,
-        calls: calls(stack, &resource.address),
+        calls: module_calls(stack, &resource.address),
     }
 }
 
 /// Returns the calls of modules that a resource comes from, innermost first.
-fn calls(stack: &Stack, address: &Address) -> Vec<(String, Option<Place>)> {
+fn module_calls(stack: &Stack, address: &Address) -> Vec<(String, Option<Place>)> {
     let mut found = Vec::new();
     if stack.modules.is_empty() {
         return found;
@@ -185,7 +190,7 @@ fn calls(stack: &Stack, address: &Address) -> Vec<(String, Option<Place>)> {
     while let Some((outer, _)) = way.rsplit_once('.') {
         way = outer;
         if let Some(call) = stack.modules.get(way) {
-            let place = |span: &Span| stack.sources.place(*span);
+            let place = |span: &Span| stack.sources.location_of(*span);
             found.push((way.to_owned(), place(call)));
         }
     }
@@ -193,13 +198,13 @@ fn calls(stack: &Stack, address: &Address) -> Vec<(String, Option<Place>)> {
 }
 
 /// Returns a value, or the text of what it waits for.
-pub(super) fn shown(expression: &Expression) -> Value {
+pub(super) fn display_value(expression: &Expression) -> Value {
     match expression {
         Expression::Value(value) => value.clone(),
         // One secret among them hides itself only.
-        Expression::List(parts) => Value::List(parts.iter().map(shown).collect()),
+        Expression::List(parts) => Value::List(parts.iter().map(display_value).collect()),
         Expression::Map(map) => {
-            Value::Map(map.iter().map(|(key, part)| (key.clone(), shown(part))).collect())
+            Value::Map(map.iter().map(|(key, part)| (key.clone(), display_value(part))).collect())
         }
         waiting if waiting.is_secret() => Value::Secret(Secret::Sealed(None)),
         Expression::Reference(reference) => match &reference.attribute {
@@ -209,7 +214,7 @@ pub(super) fn shown(expression: &Expression) -> Value {
         Expression::Text(parts) => {
             let parts = parts.iter().map(|part| match part {
                 Expression::Value(value) => value.to_string(),
-                part => match shown(part).to_string() {
+                part => match display_value(part).to_string() {
                     text if text.starts_with("${") => text,
                     text => format!("${{{}}}", text.trim_start_matches('$')),
                 },

@@ -23,22 +23,26 @@ use crate::report::views::ledger_check::{Checked, Flaw, Loss};
 ///
 /// # Errors
 /// When it cannot be read at all.
-pub(super) async fn verify(session: &Session, project: &Project, place: &Place) -> Result<Exit, Failure> {
-    let mut checked = told(checked(project, place).await?);
+pub(super) async fn verify_ledger(
+    session: &Session,
+    project: &Project,
+    place: &Place,
+) -> Result<Exit, Failure> {
+    let mut checked = report_if_unproven(read_checked(project, place).await?);
     let objection = if checked.flaws.is_empty() { unlike_last_time(project, place).await? } else { None };
     if let Some(Objection { what, .. }) = objection {
         checked.flaws.push(Flaw { place: place.to_string(), reason: what.to_owned() });
     }
-    session.ui.out(&if session.ui.json {
-        json::checked(&checked)
+    session.ui.write_result(&if session.ui.json {
+        json::check_document(&checked)
     } else {
-        page::checked(&checked, session.ui.style)
+        page::check_page(&checked, session.ui.style)
     });
     if checked.flaws.is_empty() {
         return Ok(Exit::Done);
     }
     match objection {
-        Some(objection) => session.ui.say(objection.remedy),
+        Some(objection) => session.ui.write_message(objection.remedy),
         None => session.next("state repair", "shows what can be got back"),
     }
     Ok(Exit::Failed)
@@ -46,17 +50,17 @@ pub(super) async fn verify(session: &Session, project: &Project, place: &Place) 
 
 /// Tells what is wrong with a ledger that is whole, where this machine saw it with MACs.
 async fn unlike_last_time(project: &Project, place: &Place) -> Result<Option<Objection>, Failure> {
-    if !ledger_io::marks(project, place)?.saw_macs(None)? {
+    if !ledger_io::high_water_marks(project, place)?.saw_macs(None)? {
         return Ok(None);
     }
-    ledger_io::objection(project, place).await
+    ledger_io::detect_rollback(project, place).await
 }
 
 /// Checks everything that is kept of a ledger.
 ///
 /// # Errors
 /// When it cannot be read at all.
-pub(super) async fn checked(project: &Project, place: &Place) -> Result<Looked<Checked>, Failure> {
+pub(super) async fn read_checked(project: &Project, place: &Place) -> Result<Looked<Checked>, Failure> {
     let environment = &project.stack.environment.name;
     if let Place::Directory(directory) = place {
         let key = open::seal_key(&project.settings)?;
@@ -65,12 +69,12 @@ pub(super) async fn checked(project: &Project, place: &Place) -> Result<Looked<C
             // That is no damage: there is nothing to repair.
             return Err(error.into());
         }
-        let report = verify::check(directory, environment, key.as_ref())?;
-        return Ok(Looked { unproven: report.unproven, found: shown(report, place) });
+        let report = verify::check_directory(directory, environment, key.as_ref())?;
+        return Ok(Looked { unproven: report.unproven, found: checked_report(report, place) });
     }
     // Reading replays every line: its digest, its place in the chain, and whether it is a legal move.
-    let Looked { found: ledger, unproven } = ledger_io::look(project, place).await?;
-    let flaws = ledger.as_ref().map(invariants::flaws).unwrap_or_default();
+    let Looked { found: ledger, unproven } = ledger_io::inspect_ledger(project, place).await?;
+    let flaws = ledger.as_ref().map(invariants::find_contradictions).unwrap_or_default();
     let flaw = |reason| Flaw { place: place.to_string(), reason };
     let found = Checked {
         place: place.to_string(),
@@ -82,12 +86,12 @@ pub(super) async fn checked(project: &Project, place: &Place) -> Result<Looked<C
 }
 
 /// Returns what was checked, and says if nothing proves who wrote it.
-fn told(looked: Looked<Checked>) -> Checked {
-    looked.warn();
+fn report_if_unproven(looked: Looked<Checked>) -> Checked {
+    looked.warn_if_unproven();
     looked.found
 }
 
-fn shown(report: Report, place: &Place) -> Checked {
+fn checked_report(report: Report, place: &Place) -> Checked {
     let flaw = |damage: verify::Damage| Flaw { place: damage.place, reason: damage.reason };
     Checked {
         place: place.to_string(),
@@ -117,8 +121,8 @@ pub(super) async fn run(
         )
         .help("Put back a copy: stead state push FILE. Or restore the place's own backup."));
     };
-    if told(checked(project, place).await?).flaws.is_empty() {
-        session.ui.done("The ledger is whole: nothing was changed.");
+    if report_if_unproven(read_checked(project, place).await?).flaws.is_empty() {
+        session.ui.report_done("The ledger is whole: nothing was changed.");
         return Ok(Exit::Done);
     }
     let (stack, key) = (&project.stack, open::seal_key(&session.settings)?);
@@ -140,16 +144,16 @@ pub(super) async fn run(
         })
         .collect();
     let kept = repair.ledger().entries.len();
-    session.ui.out(&if session.ui.json {
-        json::repair(kept, &losses)
+    session.ui.write_result(&if session.ui.json {
+        json::repair_document(kept, &losses)
     } else {
-        page::repair(kept, &losses, session.ui.style)
+        page::repair_page(kept, &losses, session.ui.style)
     });
-    if !session.sure(args.yes, "Repair it so?").await? {
+    if !session.confirm_action(args.yes, "Repair it so?").await? {
         return Ok(Exit::Failed);
     }
     let aside = repair.write()?;
-    session.ui.say(&format!("Repaired. The files as they were are kept beside it: {aside}*."));
+    session.ui.write_message(&format!("Repaired. The files as they were are kept beside it: {aside}*."));
     session.next("plan", "compares it with the live objects");
     Ok(Exit::Done)
 }

@@ -31,38 +31,45 @@ pub(in crate::cli) async fn run(session: &Session, args: &Resolve) -> Result<Exi
     let project = session.open()?;
     let connection = session.connect(&project)?;
     let ledger = ledger_io::read_ledger(&project, &connection).await?;
-    let lost = lost_secrets::find(&project, &ledger);
+    let lost = lost_secrets::find_lost_secrets(&project, &ledger);
     let Some(asked) = &args.operation else {
-        let page = || session.to_copy(&page(&ledger, &lost));
-        session.ui.out(&if session.ui.json { document(&ledger, &lost) } else { page() });
+        let page = || session.to_copy(&render_open_intents(&ledger, &lost));
+        session.ui.write_result(&if session.ui.json { intents_document(&ledger, &lost) } else { page() });
         return Ok(Exit::Done);
     };
     if let Some(lost) = lost.iter().find(|lost| lost.address.as_str() == asked) {
         let Some(answer) = &args.answer else {
             let lost = std::slice::from_ref(lost);
             let text = || session.to_copy(&lost.iter().map(told_lost).collect::<String>());
-            session.ui.out(&if session.ui.json { document(&ledger, lost) } else { text() });
+            session.ui.write_result(&if session.ui.json {
+                intents_document(&ledger, lost)
+            } else {
+                text()
+            });
             return Ok(Exit::Done);
         };
-        let record = lost.record(answer)?;
+        let record = lost.answer_record(answer)?;
         let journal =
             ledger_io::open_journal(&project, &connection, &session.who, Expected::Newest).await?;
         let done = journal.commit(&[record]).await.map_err(Failure::from);
         ledger_io::close_after(journal, done).await?;
         return Ok(tell_recorded(session, (asked, lost.address), answer));
     }
-    let op =
-        if asked.contains('.') { of_resource(&project, &ledger, asked)? } else { found(&ledger, asked)? };
-    let Some(answer) = chosen(session, &ledger, op, args.answer.as_ref())? else {
-        session.ui.out(&if session.ui.json {
-            document(&ledger, &[])
+    let op = if asked.contains('.') {
+        of_resource(&project, &ledger, asked)?
+    } else {
+        find_intent(&ledger, asked)?
+    };
+    let Some(answer) = choose_answer(session, &ledger, op, args.answer.as_ref())? else {
+        session.ui.write_result(&if session.ui.json {
+            intents_document(&ledger, &[])
         } else {
-            session.to_copy(&told(&ledger, op))
+            session.to_copy(&render_intent(&ledger, op))
         });
         return Ok(Exit::Done);
     };
     let journal = ledger_io::open_journal(&project, &connection, &session.who, Expected::Newest).await?;
-    let done = record(&connection, &journal, op, &answer).await;
+    let done = record_answer(&connection, &journal, op, &answer).await;
     let address = ledger_io::close_after(journal, done).await?;
     Ok(tell_recorded(session, (&op.to_string(), &address), &answer))
 }
@@ -74,18 +81,18 @@ fn tell_recorded(session: &Session, (operation, address): (&str, &Address), answ
             "schema_version": json::SCHEMA_VERSION,
             "operation": operation,
             "address": address,
-            "answer": word(answer),
+            "answer": answer_keyword(answer),
         });
-        session.ui.out(&json::pretty(&recorded));
+        session.ui.write_result(&json::to_pretty(&recorded));
     } else {
-        session.ui.done(&format!("Recorded. {address} is no longer frozen."));
+        session.ui.report_done(&format!("Recorded. {address} is no longer frozen."));
     }
     session.next("plan", "");
     Exit::Done
 }
 
 /// Returns an answer's word.
-const fn word(answer: &Answer) -> &'static str {
+const fn answer_keyword(answer: &Answer) -> &'static str {
     match answer {
         Answer::Adopt { .. } => "adopt",
         Answer::Absent => "absent",
@@ -95,15 +102,16 @@ const fn word(answer: &Answer) -> &'static str {
 }
 
 /// Records an answer; returns for which resource the request was.
-async fn record(
+async fn record_answer(
     connection: &Connection,
     journal: &Book,
     op: Uuid,
     answer: &Answer,
 ) -> Result<Address, Failure> {
     let ledger = journal.ledger().clone();
-    let intent = intent(&ledger, op)?;
-    let answer = ledger_io::while_kept(journal, said(connection, &ledger, &intent, answer)).await?;
+    let intent = answerable_intent(&ledger, op)?;
+    let answer =
+        ledger_io::while_kept(journal, resolve_answer(connection, &ledger, &intent, answer)).await?;
     let mut records = vec![Record::Answered { op, answer: answer.clone() }];
     records.extend(without_secret(connection, &intent, &answer));
     journal.commit(&records).await?;
@@ -132,7 +140,7 @@ fn of_resource(project: &Project, ledger: &Ledger, asked: &str) -> Result<Uuid, 
     match ops[..] {
         [op] => Ok(op),
         [] if !declared.clone().any(|known| known == asked) => {
-            Err(unknown_addresses::unknown(asked, declared))
+            Err(unknown_addresses::unknown_address(asked, declared))
         }
         [] => Err(Failure::new(Exit::Failed, format!("there is no open question about {asked}"))
             .help("stead resolve without arguments lists them.")),
@@ -141,14 +149,14 @@ fn of_resource(project: &Project, ledger: &Ledger, asked: &str) -> Result<Uuid, 
     }
 }
 
-fn found(ledger: &Ledger, asked: &str) -> Result<Uuid, Failure> {
-    ambiguous_intent::find(ledger, asked).map_err(|unfound| {
+fn find_intent(ledger: &Ledger, asked: &str) -> Result<Uuid, Failure> {
+    ambiguous_intent::find_by_prefix(ledger, asked).map_err(|unfound| {
         Failure::new(Exit::Failed, unfound.to_string()).help("stead resolve without arguments lists them.")
     })
 }
 
 /// Returns a request that can be answered. Someone else may have answered it since it was read.
-fn intent(ledger: &Ledger, op: Uuid) -> Result<Intent, Failure> {
+fn answerable_intent(ledger: &Ledger, op: Uuid) -> Result<Intent, Failure> {
     let asked = ledger.questions.get(&op).map(|question| &question.intent);
     asked.or_else(|| ledger.watched.get(&op)).cloned().ok_or_else(|| {
         Failure::new(Exit::Failed, "the question was answered meanwhile").help("Nothing was recorded.")
@@ -156,7 +164,7 @@ fn intent(ledger: &Ledger, op: Uuid) -> Result<Intent, Failure> {
 }
 
 /// Returns the answer that was given, or asks a person for it.
-fn chosen(
+fn choose_answer(
     session: &Session,
     ledger: &Ledger,
     op: Uuid,
@@ -165,8 +173,8 @@ fn chosen(
     if given.is_some() || !session.ui.interactive {
         return Ok(given.cloned());
     }
-    session.ui.say(told(ledger, op).trim_end());
-    let answers = answers(ledger, op);
+    session.ui.write_message(render_intent(ledger, op).trim_end());
+    let answers = possible_answers(ledger, op);
     let choices: Vec<&str> = std::iter::once("later").chain(answers.iter().map(String::as_str)).collect();
     let at = session.ui.choose("What became of it?", &choices).map_err(anyhow::Error::from)?;
     let words: Vec<&str> = choices[at].split(' ').collect();
@@ -180,7 +188,7 @@ fn chosen(
 }
 
 /// Returns what is recorded for an answer, once the object that it names is seen to fit.
-async fn said(
+async fn resolve_answer(
     connection: &Connection,
     ledger: &Ledger,
     intent: &Intent,
@@ -192,8 +200,12 @@ async fn said(
         return Err(Failure::new(Exit::Failed, text).help("Its answers are: absent, forget."));
     }
     Ok(match answer {
-        Answer::Adopt { id } => Said::Made { object: live(connection, ledger, intent, id).await? },
-        Answer::Surplus { id } => Said::Surplus { object: live(connection, ledger, intent, id).await? },
+        Answer::Adopt { id } => {
+            Said::Made { object: read_candidate(connection, ledger, intent, id).await? }
+        }
+        Answer::Surplus { id } => {
+            Said::Surplus { object: read_candidate(connection, ledger, intent, id).await? }
+        }
         Answer::Absent if ledger.watched.contains_key(&intent.op) => {
             return Err(Failure::new(Exit::Failed, format!("the request is {WATCHED}"))
                 .help("It counts as absent already. To watch it no longer: forget."));
@@ -204,7 +216,7 @@ async fn said(
 }
 
 /// Returns the certificate of a live object that could be what a request made.
-async fn live(
+async fn read_candidate(
     connection: &Connection,
     ledger: &Ledger,
     intent: &Intent,
@@ -237,52 +249,62 @@ async fn live(
     })
 }
 
-fn answers(ledger: &Ledger, op: Uuid) -> Vec<String> {
+fn possible_answers(ledger: &Ledger, op: Uuid) -> Vec<String> {
     match (ledger.questions.get(&op), ledger.watched.get(&op)) {
-        (Some(question), _) => ambiguous_intent::answers(ledger, &question.intent, &question.candidates),
+        (Some(question), _) => {
+            ambiguous_intent::possible_answers(ledger, &question.intent, &question.candidates)
+        }
         (None, Some(_)) => vec!["adopt ID".to_owned(), "surplus ID".to_owned(), "forget".to_owned()],
         (None, None) => Vec::new(),
     }
 }
 
-fn page(ledger: &Ledger, lost: &[LostSecret<'_>]) -> String {
+fn render_open_intents(ledger: &Ledger, lost: &[LostSecret<'_>]) -> String {
     if ledger.questions.is_empty() && ledger.watched.is_empty() && lost.is_empty() {
         return "There are no open questions.\n".to_owned();
     }
-    let requests = ledger.questions.keys().chain(ledger.watched.keys()).map(|op| told(ledger, *op));
+    let requests =
+        ledger.questions.keys().chain(ledger.watched.keys()).map(|op| render_intent(ledger, *op));
     requests.chain(lost.iter().map(told_lost)).collect()
 }
 
 /// Returns what is asked about a lost secret, with a line for each way to answer it.
 fn told_lost(lost: &LostSecret<'_>) -> String {
-    let line = |words: &String| format!("  stead resolve {} {}\n", lost.address, escape::line(words));
+    let line =
+        |words: &String| format!("  stead resolve {} {}\n", lost.address, escape::escape_line(words));
     let lines: String = lost.answers().iter().map(line).collect();
-    format!("{}\n{lines}", escape::line(&lost.text()))
+    format!("{}\n{lines}", escape::escape_line(&lost.text()))
 }
 
 /// Returns a question, or a watched request, with a line for each way to answer it.
-fn told(ledger: &Ledger, op: Uuid) -> String {
+fn render_intent(ledger: &Ledger, op: Uuid) -> String {
     let text = match (ledger.questions.get(&op), ledger.watched.get(&op)) {
         (Some(question), _) => question.text.clone(),
         (None, Some(intent)) => format!("{}: {WATCHED}", intent.address),
         (None, None) => return String::new(),
     };
-    let handle = ambiguous_intent::handle(ledger, op);
-    let answers = answers(ledger, op);
-    let lines = answers.iter().map(|words| format!("  stead resolve {handle} {}\n", escape::line(words)));
-    format!("{}\n", escape::line(&text)) + &lines.collect::<String>()
+    let handle = ambiguous_intent::short_handle(ledger, op);
+    let answers = possible_answers(ledger, op);
+    let lines =
+        answers.iter().map(|words| format!("  stead resolve {handle} {}\n", escape::escape_line(words)));
+    format!("{}\n", escape::escape_line(&text)) + &lines.collect::<String>()
 }
 
-fn document(ledger: &Ledger, lost: &[LostSecret<'_>]) -> String {
-    fn asked<'a>(ledger: &Ledger, intent: &'a Intent, text: &'a str, candidates: &'a [Name]) -> Asked<'a> {
+fn intents_document(ledger: &Ledger, lost: &[LostSecret<'_>]) -> String {
+    fn intent_entry<'a>(
+        ledger: &Ledger,
+        intent: &'a Intent,
+        text: &'a str,
+        candidates: &'a [Name],
+    ) -> Asked<'a> {
         Asked {
             operation: intent.op.to_string(),
-            handle: ambiguous_intent::handle(ledger, intent.op),
+            handle: ambiguous_intent::short_handle(ledger, intent.op),
             address: &intent.address,
             kind: &intent.kind,
             text,
             candidates,
-            answers: answers(ledger, intent.op),
+            answers: possible_answers(ledger, intent.op),
         }
     }
     let questions = ledger.questions.values();
@@ -297,9 +319,9 @@ fn document(ledger: &Ledger, lost: &[LostSecret<'_>]) -> String {
         candidates,
         answers: lost.answers(),
     });
-    let questions = questions.map(|q| asked(ledger, &q.intent, &q.text, &q.candidates));
+    let questions = questions.map(|q| intent_entry(ledger, &q.intent, &q.text, &q.candidates));
     let questions: Vec<_> = questions.chain(of_lost).collect();
     let watched: Vec<_> =
-        ledger.watched.values().map(|intent| asked(ledger, intent, WATCHED, &[])).collect();
-    json::questions(&questions, &watched)
+        ledger.watched.values().map(|intent| intent_entry(ledger, intent, WATCHED, &[])).collect();
+    json::questions_document(&questions, &watched)
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::slice;
 
 use super::mv::declared::Declared;
-use super::mv::{VALUES, block, instance, listed};
+use super::mv::{VALUES, find_block, instance, list_entry_attribute};
 use crate::cli::args::Rm;
 use crate::cli::command_context::Session;
 use crate::cli::process::exit_code::Exit;
@@ -16,7 +16,7 @@ use crate::config::stack::model::Stack;
 use crate::config::stack::module_path::module_of;
 use crate::editor::graph::Graph;
 use crate::kinds::REGISTRY;
-use crate::model::address::{Address, places};
+use crate::model::address::{Address, path_prefixes};
 use crate::model::source::SourceId;
 
 /// Most places that are told.
@@ -26,19 +26,19 @@ const MOST_PLACES: usize = 20;
 struct Gone<'a>(HashSet<&'a str>);
 
 impl<'a> Gone<'a> {
-    fn of(all: &'a [Address]) -> Self {
+    fn from_addresses(all: &'a [Address]) -> Self {
         Self(all.iter().map(Address::as_str).collect())
     }
 
-    fn holds(&self, address: &Address) -> bool {
-        places(address.as_str()).any(|place| self.0.contains(place))
+    fn contains_address(&self, address: &Address) -> bool {
+        path_prefixes(address.as_str()).any(|place| self.0.contains(place))
     }
 }
 
 /// Returns what still refers to what is to go, with the places.
-fn references(stack: &Stack, gone: &Gone<'_>) -> Vec<String> {
-    let graph = Graph::of(stack);
-    let within = |other: &Address| gone.holds(other);
+fn remaining_references(stack: &Stack, gone: &Gone<'_>) -> Vec<String> {
+    let graph = Graph::from_stack(stack);
+    let within = |other: &Address| gone.contains_address(other);
     let mut found = Vec::new();
     for edge in &graph.edges {
         let (from, to) = (&graph.nodes[edge.from].address, &graph.nodes[edge.to].address);
@@ -54,7 +54,7 @@ fn references(stack: &Stack, gone: &Gone<'_>) -> Vec<String> {
     }
     for (name, output) in &stack.outputs {
         if output.expression.addresses().into_iter().any(within)
-            && let Some(place) = stack.sources.place(output.span)
+            && let Some(place) = stack.sources.location_of(output.span)
         {
             found.push(format!("outputs.{name} at {}:{}:{}", place.file, place.line, place.column));
         }
@@ -65,7 +65,8 @@ fn references(stack: &Stack, gone: &Gone<'_>) -> Vec<String> {
 /// Returns where a resource is written that is an entry of a list.
 fn listed_at(begun: &Begun, address: &Address, file: SourceId) -> Option<Path> {
     let stack = &begun.project.stack;
-    let span = stack.resources.get(address).filter(|_| listed(stack, address).is_some())?.span;
+    let span =
+        stack.resources.get(address).filter(|_| list_entry_attribute(stack, address).is_some())?.span;
     let source = begun.files.get(file).or_else(|| stack.sources.get(file))?;
     entry_at(&File { source, registry: &REGISTRY }, span)
 }
@@ -81,16 +82,21 @@ pub(in crate::cli) async fn run(session: &Session, args: &Rm) -> Result<Exit, Fa
     if !module_of(&REGISTRY, address.as_str()).0.is_empty() && !is_value(address) {
         return of_module(session, &begun, args, action).await;
     }
-    let (file, taken_out) = if let Some(one) = instance::of(&begun, address)? {
-        (one.file, one.without(&begun, action)?)
+    let (file, taken_out) = if let Some(one) = instance::find_instance(&begun, address)? {
+        (one.file, one.removal_edit(&begun, action)?)
     } else {
-        let file = block(&begun, address)?.file;
-        (file, Edit::Remove(listed_at(&begun, address, file).unwrap_or_else(|| Path::of(address.as_str()))))
+        let file = find_block(&begun, address)?.file;
+        (
+            file,
+            Edit::Remove(
+                listed_at(&begun, address, file).unwrap_or_else(|| Path::from_text(address.as_str())),
+            ),
+        )
     };
-    unused(&begun.project.stack, address, slice::from_ref(address))?;
+    reject_referenced(&begun.project.stack, address, slice::from_ref(address))?;
     let mut edits = Edits::new(&begun);
-    edits.make(file, &[taken_out, removed(address, action)])?;
-    settled(session, args, &edits, slice::from_ref(address)).await
+    edits.edit_file(file, &[taken_out, removed_edit(address, action)])?;
+    check_and_write(session, args, &edits, slice::from_ref(address)).await
 }
 
 /// Takes out a module, or a resource that one declares: the file that declares it says itself what becomes of the
@@ -102,13 +108,13 @@ async fn of_module(session: &Session, begun: &Begun, args: &Rm, action: &str) ->
             "Take the key out of its `for_each`, and write `removed: [{{ from: {rest}, action: {action} }}]`."
         )
     })?;
-    let all: Vec<Address> = declared.prefixes.iter().map(|prefix| declared.within(prefix)).collect();
-    unused(&begun.project.stack, address, &all)?;
+    let all: Vec<Address> = declared.prefixes.iter().map(|prefix| declared.address_in(prefix)).collect();
+    reject_referenced(&begun.project.stack, address, &all)?;
     let mut edits = Edits::new(begun);
-    declared.files(&mut edits)?;
+    declared.referring_files(&mut edits)?;
     let taken_out = Edit::Remove(listed_at(begun, address, declared.file).unwrap_or(declared.path));
-    edits.make(declared.file, &[taken_out, removed(&declared.from, action)])?;
-    settled(session, args, &edits, &all).await
+    edits.edit_file(declared.file, &[taken_out, removed_edit(&declared.from, action)])?;
+    check_and_write(session, args, &edits, &all).await
 }
 
 /// Tells whether an address names what has no object.
@@ -117,14 +123,14 @@ fn is_value(address: &Address) -> bool {
 }
 
 /// Returns the entry that says what becomes of the objects.
-fn removed(from: &Address, action: &str) -> Edit {
+fn removed_edit(from: &Address, action: &str) -> Edit {
     let entry = [("from", Literal::text(from.as_str())), ("action", Literal::text(action))];
-    Edit::Append(Path::of("removed"), Literal::map(entry))
+    Edit::Append(Path::from_text("removed"), Literal::map(entry))
 }
 
 /// Refuses what is still referred to.
-fn unused(stack: &Stack, address: &Address, all: &[Address]) -> Result<(), Failure> {
-    let places = references(stack, &Gone::of(all));
+fn reject_referenced(stack: &Stack, address: &Address, all: &[Address]) -> Result<(), Failure> {
+    let places = remaining_references(stack, &Gone::from_addresses(all));
     if places.is_empty() {
         return Ok(());
     }
@@ -134,7 +140,7 @@ fn unused(stack: &Stack, address: &Address, all: &[Address]) -> Result<(), Failu
 }
 
 /// Reads the files back, holds that nothing else goes, and writes them.
-async fn settled(
+async fn check_and_write(
     session: &Session,
     args: &Rm,
     edits: &Edits<'_>,
@@ -142,20 +148,21 @@ async fn settled(
 ) -> Result<Exit, Failure> {
     // What still refers to it is told as the problem that it would be.
     let after = edits.read().inspect_err(|_| {
-        session
-            .ui
-            .say(&format!("{} stays, and nothing was written: without it there would be", args.address));
+        session.ui.write_message(&format!(
+            "{} stays, and nothing was written: without it there would be",
+            args.address
+        ));
     })?;
     let before = &edits.begun.project.stack;
-    let gone = Gone::of(all);
-    let left = before.resources.keys().filter(|other| !gone.holds(other));
+    let gone = Gone::from_addresses(all);
+    let left = before.resources.keys().filter(|other| !gone.contains_address(other));
     let left: BTreeSet<&Address> = left.collect();
     if left != after.resources.keys().collect() {
         let text = format!("other resources than {} would change", args.address);
         let help = "Nothing was written. Take it out by hand, and write a `removed` entry.";
         return Err(Failure::new(Exit::Failed, text).help(help));
     }
-    if !edits.settle(session, args.yes).await? {
+    if !edits.confirm_and_write(session, args.yes).await? {
         return Ok(Exit::Failed);
     }
     session.next("plan", "shows what becomes of it");

@@ -11,12 +11,12 @@ use crate::kinds::REGISTRY;
 pub(in crate::cli) fn run(session: &Session, args: &Schema) -> Exit {
     let text = match args.document {
         Document::Stack => {
-            stack_schema::text(&REGISTRY, &builtin_catalog::of_the_built_in_cloud(&REGISTRY))
+            stack_schema::render_schema(&REGISTRY, &builtin_catalog::of_the_built_in_cloud(&REGISTRY))
         }
-        Document::Openapi => openapi::text(&REGISTRY),
+        Document::Openapi => openapi::render_document(&REGISTRY),
         printed => of_what_is_printed(printed).to_owned(),
     };
-    session.ui.out(&text);
+    session.ui.write_result(&text);
     Exit::Done
 }
 
@@ -60,7 +60,8 @@ mod tests {
 
     #[test]
     fn the_committed_schema_is_the_printed_one() {
-        let printed = stack_schema::text(&REGISTRY, &builtin_catalog::of_the_built_in_cloud(&REGISTRY));
+        let printed =
+            stack_schema::render_schema(&REGISTRY, &builtin_catalog::of_the_built_in_cloud(&REGISTRY));
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schemas/stack.schema.json");
         let committed = std::fs::read_to_string(path).unwrap();
         assert!(committed == printed, "`stead schema stack > schemas/stack.schema.json` renews it");

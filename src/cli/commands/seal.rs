@@ -1,7 +1,7 @@
 //! `stead state seal`: adds MACs to a ledger that has none, or replaces their key. In: the ledger as it is, shown and
 //! confirmed. Out: the same ledger, covered by MACs of the key. Killed at any moment it is one or the other.
 
-use super::state::missing;
+use super::state::missing_ledger;
 use crate::apply::context::Bounds;
 use crate::cli::args::Seal;
 use crate::cli::command_context::Session;
@@ -53,9 +53,9 @@ impl Sealing<'_> {
         let previous =
             self.args.previous_key.as_deref().map(crate::cli::ledger::open::key_of_file).transpose()?;
         match (self.read(&self.key).await, previous) {
-            (Ok(None), _) => Err(missing(self.place)),
-            (Ok(Some(ledger)), _) => Ok(self.finished(&ledger)),
-            (Err(StoreError::Sealed(SealError::Unsealed)), None) => self.add().await,
+            (Ok(None), _) => Err(missing_ledger(self.place)),
+            (Ok(Some(ledger)), _) => Ok(self.report_unchanged(&ledger)),
+            (Err(StoreError::Sealed(SealError::Unsealed)), None) => self.add_macs().await,
             (Err(StoreError::Sealed(SealError::Unsealed)), Some(_)) => {
                 let what = "the ledger has no MACs at all, so the previous key proves nothing of it";
                 Err(Failure::new(Exit::Blocked, what).help(
@@ -63,7 +63,7 @@ impl Sealing<'_> {
                 ))
             }
             (Err(StoreError::Sealed(SealError::Other { .. })), Some(previous)) => {
-                self.change(&previous).await
+                self.replace_key(&previous).await
             }
             (Err(error), _) => Err(error.into()),
         }
@@ -74,8 +74,8 @@ impl Sealing<'_> {
         Shelf::read(self.place, &stack.name, &stack.environment.name, Some(key)).await
     }
 
-    fn finished(&self, ledger: &Ledger) -> Exit {
-        self.session.ui.done(match ledger.sealed {
+    fn report_unchanged(&self, ledger: &Ledger) -> Exit {
+        self.session.ui.report_done(match ledger.sealed {
             Some(_) => "The ledger has MACs of this key already: nothing was changed.",
             None => "The ledger is empty: its MACs begin with the first apply. Nothing was changed.",
         });
@@ -83,9 +83,9 @@ impl Sealing<'_> {
     }
 
     /// Adds MACs to a ledger that has none.
-    async fn add(&self) -> Result<Exit, Failure> {
+    async fn add_macs(&self) -> Result<Exit, Failure> {
         let lenient = self.key.accepting_unsealed();
-        let found = self.read(&lenient).await?.ok_or_else(|| missing(self.place))?;
+        let found = self.read(&lenient).await?.ok_or_else(|| missing_ledger(self.place))?;
         if self.marks(self.key.clone()).saw_macs(Some(&found))? {
             let what = "the ledger has no MACs, and it had them when this machine last saw it";
             return Err(Failure::new(Exit::Blocked, what)
@@ -95,20 +95,20 @@ impl Sealing<'_> {
         // Lines may have MACs already, where a checkpoint before them has none.
         let open = found.sealed.is_some().then_some(&lenient);
         let journal = self.open(open).await?;
-        let work = self.seal(&journal, "has no MACs: nothing proves who wrote it");
+        let work = self.write_macs(&journal, "has no MACs: nothing proves who wrote it");
         let done = ledger_io::while_kept(&journal, Box::pin(work)).await;
         ledger_io::close_after(journal, done).await
     }
 
     /// Replaces the key of the MACs.
-    async fn change(&self, previous: &SealKey) -> Result<Exit, Failure> {
+    async fn replace_key(&self, previous: &SealKey) -> Result<Exit, Failure> {
         let journal = self.open(Some(previous)).await?;
         let rolled_back =
-            self.marks(previous.clone()).objection(Some((&journal.ledger(), &journal.trail())));
+            self.marks(previous.clone()).detect_rollback(Some((&journal.ledger(), &journal.trail())));
         let done = match rolled_back {
             Ok(None) => {
                 let was = format!("has MACs of the key {}", previous.id());
-                ledger_io::while_kept(&journal, Box::pin(self.seal(&journal, &was))).await
+                ledger_io::while_kept(&journal, Box::pin(self.write_macs(&journal, &was))).await
             }
             Ok(Some(objection)) => Err(objection.into()),
             Err(error) => Err(error.into()),
@@ -117,7 +117,7 @@ impl Sealing<'_> {
     }
 
     async fn open(&self, key: Option<&SealKey>) -> Result<Book, Failure> {
-        let identity = ledger_io::fresh(self.project);
+        let identity = ledger_io::new_identity(self.project);
         let terms = Terms { identity: &identity, effect: Bounds::default().effect, force: None };
         ledger_io::open_with(key, &self.session.who, self.place, &terms).await
     }
@@ -128,16 +128,16 @@ impl Sealing<'_> {
     }
 
     /// Shows the ledger, asks, and writes.
-    async fn seal(&self, journal: &Book, was: &str) -> Result<Exit, Failure> {
+    async fn write_macs(&self, journal: &Book, was: &str) -> Result<Exit, Failure> {
         let ui = self.session.ui;
-        ui.say(&self.summary(&journal.ledger(), was));
+        ui.write_message(&self.summary(&journal.ledger(), was));
         let question = format!("Cover it with MACs of the key {}?", self.key.id());
-        if !self.session.sure(self.args.yes, &question).await? {
+        if !self.session.confirm_action(self.args.yes, &question).await? {
             return Ok(Exit::Failed);
         }
-        journal.seal(&self.key, &self.session.who, SystemClock.now()).await?;
-        ledger_io::remember(&self.marks(self.key.clone()), journal);
-        ui.done(&format!(
+        journal.enable_macs(&self.key, &self.session.who, SystemClock.now()).await?;
+        ledger_io::advance_marks(&self.marks(self.key.clone()), journal);
+        ui.report_done(&format!(
             "MACs of the key {} cover the ledger. It is not written without the key.",
             self.key.id()
         ));
@@ -154,14 +154,14 @@ impl Sealing<'_> {
         )];
         let applied = ledger.history.back().map_or_else(
             || "never applied".to_owned(),
-            |run| format!("last applied {} by {}", run.at, escape::line(&run.who)),
+            |run| format!("last applied {} by {}", run.at, escape::escape_line(&run.who)),
         );
         let (lineage, serial, count) = (ledger.identity.lineage, ledger.serial, ledger.entries.len());
         lines.push(format!("Lineage {lineage}, record {serial}, {count} resources, {applied}:"));
         let objects = ledger.entries.iter().flat_map(|(address, entry)| {
             let objects = entry.current.iter().chain(&entry.deposed);
             objects.map(move |object| {
-                format!("  {}  {}", escape::line(address.as_str()), escape::line(&object.id))
+                format!("  {}  {}", escape::escape_line(address.as_str()), escape::escape_line(&object.id))
             })
         });
         let objects: Vec<String> = objects.collect();
@@ -170,7 +170,7 @@ impl Sealing<'_> {
         if more > 0 {
             lines.push(format!("  and {more} more: stead state pull shows all"));
         }
-        let backup = self.session.line("state pull -o ledger-backup.json");
+        let backup = self.session.command_line("state pull -o ledger-backup.json");
         lines.push(format!(
             "Whoever could write there can have changed it: compare these ids with the live objects. Save a copy first: \
              {backup}"

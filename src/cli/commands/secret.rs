@@ -38,9 +38,9 @@ use crate::report::json;
 /// When the stack has problems, there is no such secret, or the ledger cannot be read or written.
 pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, Failure> {
     match &args.action {
-        SecretAction::Keygen(args) => keygen(session, args),
-        SecretAction::Get(args) => get(session, args).await,
-        SecretAction::Set(args) => set(session, args).await,
+        SecretAction::Keygen(args) => generate_identity(session, args),
+        SecretAction::Get(args) => show_secret(session, args).await,
+        SecretAction::Set(args) => set_secret(session, args).await,
         SecretAction::Same(args) => Box::pin(same::run(session, args)).await,
         SecretAction::Rekey(args) => rekey::run(session, args).await,
         SecretAction::Rotate(args) => Box::pin(rotate::run(session, args)).await,
@@ -48,25 +48,25 @@ pub(in crate::cli) async fn run(session: &Session, args: &Args) -> Result<Exit, 
 }
 
 /// Makes an identity. Its text goes to the file alone.
-fn keygen(session: &Session, args: &SecretKeygen) -> Result<Exit, Failure> {
-    let shown = stack_files::shown(&args.out);
+fn generate_identity(session: &Session, args: &SecretKeygen) -> Result<Exit, Failure> {
+    let shown = stack_files::display_path(&args.out);
     let identity = Identity::generate();
     let (recipient, text) = (identity.recipient(), identity.text());
     let key = text.expose().unwrap_or_default();
     let text = format!("# created: {}\n# public key: {recipient}\n{key}\n", SystemClock.now());
     if !stack_files::write_new_private(&args.out, text.as_bytes())? {
         return Err(
-            Failure::occupied(&shown).help("An identity that is overwritten opens nothing any more.")
+            Failure::existing_file(&shown).help("An identity that is overwritten opens nothing any more.")
         );
     }
     if session.ui.json {
         let document = serde_json::json!({
             "schema_version": json::SCHEMA_VERSION, "recipient": recipient, "file": shown,
         });
-        session.ui.out(&json::pretty(&document));
+        session.ui.write_result(&json::to_pretty(&document));
         return Ok(Exit::Done);
     }
-    session.ui.out(&format!("{recipient}\n"));
+    session.ui.write_result(&format!("{recipient}\n"));
     session.ui.hint(&format!(
         "The identity is in {shown}. Whoever has it opens the kept secrets: store a copy elsewhere."
     ));
@@ -94,7 +94,7 @@ impl Row {
     fn new(ledger: &Ledger, address: &Name) -> Self {
         let kept = &ledger.secrets;
         let one = kept.values.get(address);
-        let version = one.map(KeptSecret::wanted);
+        let version = one.map(KeptSecret::effective_version);
         let recorded = address.strip_prefix(VARS).and_then(|name| ledger.generated.get(name));
         Self {
             address: address.clone(),
@@ -104,13 +104,15 @@ impl Row {
                 .map(|version| version.fingerprint.clone())
                 .or_else(|| recorded.map(|recorded| recorded.fingerprint.clone())),
             current_recipients: version.is_some_and(|version| version.generation == kept.generation),
-            former: version.map(|version| kept.former(version).cloned().collect()).unwrap_or_default(),
+            former: version
+                .map(|version| kept.former_recipients(version).cloned().collect())
+                .unwrap_or_default(),
             rotating: kept.rotating.contains(address) || one.is_some_and(|one| one.pending.is_some()),
             value: None,
         }
     }
 
-    fn line(&self) -> String {
+    fn display_line(&self) -> String {
         let mut line = self.address.to_string();
         match self.version {
             Some(version) => line.extend(["  version ", &version.to_string()]),
@@ -133,7 +135,7 @@ impl Row {
 }
 
 /// Returns the addresses of a stack's secrets, kept or not.
-fn addresses(project: &Project, ledger: &Ledger) -> Vec<Name> {
+fn secret_addresses(project: &Project, ledger: &Ledger) -> Vec<Name> {
     let generated = ledger.generated.keys().map(|name| Name::new(format!("{VARS}{name}")));
     let owned = |address: &&Address| {
         project.stack.resources.get(*address).is_some_and(|one| one.kind.shown_once.is_some())
@@ -145,67 +147,67 @@ fn addresses(project: &Project, ledger: &Ledger) -> Vec<Name> {
     all
 }
 
-async fn get(session: &Session, args: &SecretGet) -> Result<Exit, Failure> {
+async fn show_secret(session: &Session, args: &SecretGet) -> Result<Exit, Failure> {
     let project = session.open()?;
-    let place = session.place(&project)?;
-    let ledger = existing(&project, &place).await?;
+    let place = session.ledger_location(&project)?;
+    let ledger = read_existing_ledger(&project, &place).await?;
     let Some(address) = &args.address else {
         let rows: Vec<Row> =
-            addresses(&project, &ledger).iter().map(|address| Row::new(&ledger, address)).collect();
-        show(session, &ledger, &rows);
+            secret_addresses(&project, &ledger).iter().map(|address| Row::new(&ledger, address)).collect();
+        list_secrets(session, &ledger, &rows);
         return Ok(Exit::Done);
     };
     let mut row = Row::new(&ledger, address);
-    if !row.kept && row.fingerprint.is_none() && !addresses(&project, &ledger).contains(address) {
+    if !row.kept && row.fingerprint.is_none() && !secret_addresses(&project, &ledger).contains(address) {
         return Err(no_such_secret(address));
     }
     if !args.show && args.to.is_none() {
-        show(session, &ledger, std::slice::from_ref(&row));
+        list_secrets(session, &ledger, std::slice::from_ref(&row));
         return Ok(Exit::Done);
     }
-    let secret = value(session, &ledger, address)?;
+    let secret = decrypt_value(session, &ledger, address)?;
     kept_secrets::warn_unauthenticated(&session.settings, &ledger);
     let text = secret.expose().unwrap_or_default();
     match &args.to {
         Some(path) => {
-            let shown = stack_files::shown(path);
+            let shown = stack_files::display_path(path);
             if !stack_files::write_new_private(path, format!("{text}\n").as_bytes())? {
-                return Err(Failure::occupied(&shown));
+                return Err(Failure::existing_file(&shown));
             }
-            session.ui.done(&format!("wrote the value of {address} to {shown}"));
+            session.ui.report_done(&format!("wrote the value of {address} to {shown}"));
         }
         None if session.ui.json => {
             row.value = Some(text.to_owned());
-            show(session, &ledger, std::slice::from_ref(&row));
+            list_secrets(session, &ledger, std::slice::from_ref(&row));
         }
-        None => session.ui.out(&format!("{text}\n")),
+        None => session.ui.write_result(&format!("{text}\n")),
     }
     Ok(Exit::Done)
 }
 
 /// Decrypts the value of a secret that is to be in use.
-fn value(session: &Session, ledger: &Ledger, address: &Name) -> Result<Secret, Failure> {
+fn decrypt_value(session: &Session, ledger: &Ledger, address: &Name) -> Result<Secret, Failure> {
     let Some(kept) = ledger.secrets.values.get(address) else {
         return Err(Failure::new(Exit::Failed, format!("the ledger does not keep the value of {address}"))
             .help("Its sink may have it; then: stead secret set ADDRESS < FILE keeps it."));
     };
-    let identities = identity::required(&session.settings)?;
+    let identities = identity::require_identities(&session.settings)?;
     ledger
-        .decrypt_secret(&identities, address, kept.wanted())
-        .map_err(|error| kept_secrets::unusable(address, &error))
+        .decrypt_secret(&identities, address, kept.effective_version())
+        .map_err(|error| kept_secrets::unusable_secret(address, &error))
 }
 
-fn show(session: &Session, ledger: &Ledger, rows: &[Row]) {
+fn list_secrets(session: &Session, ledger: &Ledger, rows: &[Row]) {
     let recipients: Vec<&Name> = ledger.secrets.recipients.iter().collect();
     if session.ui.json {
         let document = serde_json::json!({
             "schema_version": json::SCHEMA_VERSION, "recipients": recipients, "secrets": rows,
         });
-        session.ui.out(&json::pretty(&document));
+        session.ui.write_result(&json::to_pretty(&document));
     } else if rows.is_empty() {
-        session.ui.out("There are no secrets in the ledger.\n");
+        session.ui.write_result("There are no secrets in the ledger.\n");
     } else {
-        session.ui.out(&rows.iter().map(Row::line).collect::<String>());
+        session.ui.write_result(&rows.iter().map(Row::display_line).collect::<String>());
     }
 }
 
@@ -215,21 +217,28 @@ fn no_such_secret(address: &str) -> Failure {
 }
 
 /// Reads the ledger, which must be there.
-async fn existing(project: &Project, place: &Place) -> Result<Ledger, Failure> {
-    ledger_io::find_ledger(project, place).await?.ok_or_else(|| state::missing(place))
+async fn read_existing_ledger(project: &Project, place: &Place) -> Result<Ledger, Failure> {
+    ledger_io::find_ledger(project, place).await?.ok_or_else(|| state::missing_ledger(place))
 }
 
 /// Opens the ledger of a stack for writing, which must be there.
-async fn open(session: &Session, project: &Project, place: &Place) -> Result<Book, Failure> {
-    existing(project, place).await?;
-    let terms =
-        Terms { identity: &ledger_io::fresh(project), effect: Bounds::default().effect, force: None };
+async fn open_existing_ledger(
+    session: &Session,
+    project: &Project,
+    place: &Place,
+) -> Result<Book, Failure> {
+    read_existing_ledger(project, place).await?;
+    let terms = Terms {
+        identity: &ledger_io::new_identity(project),
+        effect: Bounds::default().effect,
+        force: None,
+    };
     ledger_io::open_at(&session.settings, &session.who, place, &terms).await
 }
 
-async fn set(session: &Session, args: &SecretSet) -> Result<Exit, Failure> {
+async fn set_secret(session: &Session, args: &SecretSet) -> Result<Exit, Failure> {
     let project = session.open()?;
-    let place = session.place(&project)?;
+    let place = session.ledger_location(&project)?;
     let bytes = stack_files::read_standard_input()?;
     let text =
         String::from_utf8(bytes).map_err(|_| Failure::new(Exit::Failed, "the value is not UTF-8 text"))?;
@@ -238,13 +247,13 @@ async fn set(session: &Session, args: &SecretSet) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::Usage, "standard input holds no value")
             .help("Example: stead secret set vars.token < ./token"));
     }
-    let journal = open(session, &project, &place).await?;
+    let journal = open_existing_ledger(session, &project, &place).await?;
     let overwrite = args.overwrite_secrets.iter().cloned().collect();
-    let done = put(session, (&project, &journal, &overwrite), &args.address, &secret).await;
+    let done = write_secret(session, (&project, &journal, &overwrite), &args.address, &secret).await;
     ledger_io::close_after(journal, done).await
 }
 
-async fn put(
+async fn write_secret(
     session: &Session,
     (project, journal, overwrite): (&Project, &Book, &BTreeSet<Name>),
     address: &Name,
@@ -263,43 +272,43 @@ async fn put(
     }
     let owner = Address::parse(address).ok().filter(|_| !address.starts_with(VARS));
     let entry = owner.as_ref().and_then(|owner| ledger.entries.get(owner));
-    if row.fingerprint.is_none() && !addresses(project, &ledger).contains(address) {
+    if row.fingerprint.is_none() && !secret_addresses(project, &ledger).contains(address) {
         return Err(no_such_secret(address));
     }
-    if let Some(record) = kept_secrets::record(&ledger, address, None, secret)? {
+    if let Some(record) = kept_secrets::kept_secret_record(&ledger, address, None, secret)? {
         journal.commit(&[record]).await?;
-        let sink = owner.as_ref().and_then(|owner| sink(project, owner.as_str()));
-        found(journal, owner.as_ref().zip(entry).filter(|_| sink.is_none())).await?;
-        session.ui.done(&format!("The ledger keeps {address}, encrypted."));
+        let sink = owner.as_ref().and_then(|owner| secret_sink(project, owner.as_str()));
+        clear_lost_mark(journal, owner.as_ref().zip(entry).filter(|_| sink.is_none())).await?;
+        session.ui.report_done(&format!("The ledger keeps {address}, encrypted."));
     } else {
-        let Some(sink) = sink(project, address) else {
+        let Some(sink) = secret_sink(project, address) else {
             return Err(Failure::new(Exit::Failed, format!("nothing keeps {address}: it has no sink"))
                 .help("Add `secrets: { recipients: [age1…] }` to the stack, or a `deliver_secret`."));
         };
         let named =
             Address::parse(address).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
-        if let Some(record) = secret_sinks::record(&named, sink, secret, &SystemRandom) {
+        if let Some(record) = secret_sinks::delivery_record(&named, sink, secret, &SystemRandom) {
             journal.commit(&[record]).await?;
         }
         Sinks { project, journal, overwrite }.deliver(&named, sink, secret)?;
-        found(journal, owner.as_ref().zip(entry)).await?;
-        session.ui.done(&format!("The sink of {address} has its value again."));
+        clear_lost_mark(journal, owner.as_ref().zip(entry)).await?;
+        session.ui.report_done(&format!("The sink of {address} has its value again."));
     }
     if row.fingerprint.is_none() {
-        session.ui.say("It was not compared: the ledger had no fingerprint of it.");
+        session.ui.write_message("It was not compared: the ledger had no fingerprint of it.");
     }
     Ok(Exit::Done)
 }
 
 /// Records that the secret of an object is not lost any more.
-async fn found(journal: &Book, owner: Option<(&Address, &Entry)>) -> Result<(), Failure> {
+async fn clear_lost_mark(journal: &Book, owner: Option<(&Address, &Entry)>) -> Result<(), Failure> {
     let Some((address, entry)) = owner.filter(|(_, entry)| entry.secret_lost) else { return Ok(()) };
     let entry = Box::new(Entry { secret_lost: false, ..entry.clone() });
     Ok(journal.commit(&[Record::Applied { address: address.clone(), entry }]).await?)
 }
 
 /// Returns where a secret is delivered.
-fn sink<'p>(project: &'p Project, address: &str) -> Option<&'p SecretSink> {
+fn secret_sink<'p>(project: &'p Project, address: &str) -> Option<&'p SecretSink> {
     match address.strip_prefix(VARS) {
         Some(name) => match &project.stack.awaited.get(name)?.origin {
             SecretOrigin::Generated { deliver, .. } => deliver.as_ref(),

@@ -16,18 +16,19 @@ use crate::report::terminal::Facts;
 /// # Errors
 /// When the file is no plan, or was changed.
 pub(in crate::cli) fn run(session: &Session, args: &Show) -> Result<Exit, Failure> {
-    let vouched = plan_file::read(session, &args.file, args.verify_key.as_deref())?;
+    let vouched = plan_file::read_verified(session, &args.file, args.verify_key.as_deref())?;
     let saved = &vouched.saved;
-    let command = format!("apply {}", global_flags::quoted(&stack_files::shown(&args.file)));
+    let command =
+        format!("apply {}", global_flags::quote_shell_word(&stack_files::display_path(&args.file)));
     let about = About { stack: None, command: Some(&command), told: Told::Plan };
-    report_files::plan(session, &args.reports.wanted, &saved.plan, about)?;
-    plan::show(session, &saved.plan, &Facts { saved: true, ..Facts::default() }, Exit::Done);
+    report_files::write_plan_reports(session, &args.reports.wanted, &saved.plan, about)?;
+    plan::show_plan(session, &saved.plan, &Facts { saved: true, ..Facts::default() }, Exit::Done);
     let expires = saved.binding.expires.strftime("%-d %b %Y %H:%M UTC");
-    let signed = format!("EXPIRES    {expires}\nSIGNATURE  {}", vouched.told());
+    let signed = format!("EXPIRES    {expires}\nSIGNATURE  {}", vouched.describe_signer());
     if session.ui.json || session.ui.ndjson {
-        session.ui.say(&signed);
+        session.ui.write_message(&signed);
     } else {
-        session.ui.out(&(signed + "\n"));
+        session.ui.write_result(&(signed + "\n"));
     }
     Ok(Exit::Done)
 }

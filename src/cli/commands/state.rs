@@ -34,20 +34,20 @@ pub(in crate::cli) async fn run(session: &Session, args: &State) -> Result<Exit,
         return Box::pin(adopt_directory::run(session, args)).await;
     }
     let project = session.open()?;
-    let place = session.place(&project)?;
+    let place = session.ledger_location(&project)?;
     match &args.action {
-        StateAction::List => listed(session, &project, &place).await,
-        StateAction::Pull(args) => pull(session, args, &project, &place).await,
-        StateAction::Push(args) => push(session, args, &project, &place).await,
+        StateAction::List => list_entries(session, &project, &place).await,
+        StateAction::Pull(args) => pull_ledger(session, args, &project, &place).await,
+        StateAction::Push(args) => push_ledger(session, args, &project, &place).await,
         StateAction::Migrate(args) => Box::pin(migrate::run(session, args, &project, &place)).await,
         StateAction::Seal(args) => Box::pin(seal::run(session, args, &project, &place)).await,
         StateAction::AdoptDirectory(_) => Ok(Exit::Done),
-        StateAction::Verify => repair::verify(session, &project, &place).await,
+        StateAction::Verify => repair::verify_ledger(session, &project, &place).await,
         StateAction::Repair(args) => repair::run(session, args, &project, &place).await,
     }
 }
 
-async fn listed(session: &Session, project: &Project, place: &Place) -> Result<Exit, Failure> {
+async fn list_entries(session: &Session, project: &Project, place: &Place) -> Result<Exit, Failure> {
     let ledger = ledger_io::find_ledger(project, place).await?;
     let entries = ledger.map(|ledger| ledger.entries).unwrap_or_default();
     let mut rows = Vec::with_capacity(entries.len());
@@ -64,50 +64,64 @@ async fn listed(session: &Session, project: &Project, place: &Place) -> Result<E
             ..Listed::default()
         }));
     }
-    let table = list::owned(&rows, session.ui.json || session.ui.verbose);
-    session.ui.out(&if session.ui.json {
-        json::list("objects", &table)
+    let table = list::owned_table(&rows, session.ui.json || session.ui.verbose);
+    session.ui.write_result(&if session.ui.json {
+        json::list_document("objects", &table)
     } else {
-        table.text("Nothing is managed yet.", session.ui.style)
+        table.to_text("Nothing is managed yet.", session.ui.style)
     });
     Ok(Exit::Done)
 }
 
-async fn pull(session: &Session, args: &Pull, project: &Project, place: &Place) -> Result<Exit, Failure> {
+async fn pull_ledger(
+    session: &Session,
+    args: &Pull,
+    project: &Project,
+    place: &Place,
+) -> Result<Exit, Failure> {
     let key = open::seal_key(&session.settings)?;
     // One without MACs is copied, too: to look at it, or to keep it before it gets them.
     let lenient = key.as_ref().map(SealKey::accepting_unsealed);
     let stack = &project.stack;
     let ledger = Shelf::read(place, &stack.name, &stack.environment.name, lenient.as_ref()).await?;
-    let ledger = ledger.ok_or_else(|| missing(place))?;
+    let ledger = ledger.ok_or_else(|| missing_ledger(place))?;
     match (&key, &ledger.sealed) {
-        (None, Some(_)) => Ui::complain(&format!("warning: {}", ledger_io::UNPROVEN)),
+        (None, Some(_)) => Ui::write_error(&format!("warning: {}", ledger_io::UNPROVEN)),
         (Some(_), None) if !ledger.is_blank() => {
-            Ui::complain("warning: ledger not authenticated: it has no MACs");
+            Ui::write_error("warning: ledger not authenticated: it has no MACs");
         }
         _ => {}
     }
-    let bytes = export::write(&ledger, key.as_ref())?;
+    let bytes = export::write_document(&ledger, key.as_ref())?;
     match &args.out {
-        None => session.ui.out(&String::from_utf8_lossy(&bytes)),
+        None => session.ui.write_result(&String::from_utf8_lossy(&bytes)),
         Some(path) => {
             stack_files::write_private(path, &bytes)?;
-            let (count, shown) = (ledger.entries.len(), stack_files::shown(path));
-            session.ui.done(&format!("Record {} with {count} resources is in {shown}.", ledger.serial));
+            let (count, shown) = (ledger.entries.len(), stack_files::display_path(path));
+            session
+                .ui
+                .report_done(&format!("Record {} with {count} resources is in {shown}.", ledger.serial));
         }
     }
-    session.ui.say("It holds the key of the secrets' fingerprints, and no secret: keep it private.");
+    session
+        .ui
+        .write_message("It holds the key of the secrets' fingerprints, and no secret: keep it private.");
     Ok(Exit::Done)
 }
 
 /// Says that there is no ledger where one must be.
-pub(super) fn missing(place: &Place) -> Failure {
+pub(super) fn missing_ledger(place: &Place) -> Failure {
     Failure::new(Exit::Failed, format!("there is no ledger of the stack at {place}"))
         .help("Check -C, -e and STEAD_BACKEND; the first apply begins one.")
 }
 
-async fn push(session: &Session, args: &Push, project: &Project, place: &Place) -> Result<Exit, Failure> {
-    let shown = stack_files::shown(&args.file);
+async fn push_ledger(
+    session: &Session,
+    args: &Push,
+    project: &Project,
+    place: &Place,
+) -> Result<Exit, Failure> {
+    let shown = stack_files::display_path(&args.file);
     let bytes = stack_files::read_whole(&args.file)?
         .ok_or_else(|| Failure::new(Exit::Failed, format!("there is no file {shown}")))?;
     let key = open::seal_key(&session.settings)?;
@@ -121,18 +135,20 @@ async fn push(session: &Session, args: &Push, project: &Project, place: &Place) 
             )
             .help("Push a copy that was pulled with the key. If there is none and you know who wrote this one: --force."));
         }
-        session.ui.say(&format!("warning: {shown} bears no MAC: nothing proves that nobody changed it"));
+        session.ui.write_message(&format!(
+            "warning: {shown} bears no MAC: nothing proves that nobody changed it"
+        ));
     }
     let stack = &project.stack;
     same_owner(&copy.identity.stack, &copy.identity.environment, &stack.name, &stack.environment.name)?;
     let terms = Terms { identity: &copy.identity, effect: Bounds::default().effect, force: None };
     let journal = ledger_io::open_at(&session.settings, &session.who, place, &terms).await?;
-    let marks = ledger_io::marks(project, place)?;
-    let done = replace(session, args, &journal, copy.clone(), &marks).await;
+    let marks = ledger_io::high_water_marks(project, place)?;
+    let done = replace_ledger(session, args, &journal, copy.clone(), &marks).await;
     ledger_io::close_after(journal, done).await
 }
 
-async fn replace(
+async fn replace_ledger(
     session: &Session,
     args: &Push,
     journal: &Book,
@@ -148,7 +164,7 @@ async fn replace(
         .help("A copy can only take the place of the ledger that it was pulled from, or of none."));
     }
     if same_content(&here, &copy) {
-        session.ui.done("The ledger says the same already: nothing was written.");
+        session.ui.report_done("The ledger says the same already: nothing was written.");
         return Ok(Exit::Done);
     }
     let began = ledger_io::is_empty(&here);
@@ -164,22 +180,23 @@ async fn replace(
     }
     if !args.force && marks.saw_macs(Some(&copy))? {
         // What was removed here may be newer than the copy.
-        let objection = marks.objection(Some((&copy, &Trail::default())))?;
+        let objection = marks.detect_rollback(Some((&copy, &Trail::default())))?;
         if let Some(Objection { what, means, .. }) = objection {
             return Err(Failure::new(Exit::OutOfDate, format!("the copy is refused: {what}: {means}"))
                 .help("Push a newer copy. If this one is meant: --force."));
         }
     }
     let (from, to) = (here.entries.len(), copy.entries.len());
-    session.ui.say(&format!("The ledger has {from} resources, the copy {to}."));
+    session.ui.write_message(&format!("The ledger has {from} resources, the copy {to}."));
     if !began
-        && !ledger_io::while_kept(journal, session.sure(args.yes, "Put the copy in its place?")).await?
+        && !ledger_io::while_kept(journal, session.confirm_action(args.yes, "Put the copy in its place?"))
+            .await?
     {
         return Ok(Exit::Failed);
     }
-    put(session, journal, copy).await?;
-    ledger_io::remember(marks, journal);
-    session.ui.done("The copy is the ledger now.");
+    write_copy(session, journal, copy).await?;
+    ledger_io::advance_marks(marks, journal);
+    session.ui.report_done("The copy is the ledger now.");
     session.next("plan", "compares it with the live objects");
     Ok(Exit::Done)
 }
@@ -188,7 +205,7 @@ async fn replace(
 ///
 /// # Errors
 /// When it is no copy of this ledger, or cannot be written.
-pub(super) async fn put(session: &Session, journal: &Book, copy: Ledger) -> Result<(), Failure> {
+pub(super) async fn write_copy(session: &Session, journal: &Book, copy: Ledger) -> Result<(), Failure> {
     let (ledger, who, at) = (Box::new(copy), session.who.clone(), SystemClock.now());
     Ok(journal.commit(&[Record::Pushed { ledger, who, at }]).await?)
 }

@@ -29,19 +29,23 @@ const CLEAR: &str = "\x1b[2J\x1b[H";
 /// When there are none, a file of them cannot be read, or the report cannot be written.
 pub(in crate::cli) fn run(session: &Session, args: &Args) -> Result<Exit, Failure> {
     let mut tested = Vec::new();
-    for path in paths(session, args)? {
-        let source = rewrite_files::read(&path)?;
-        let tests = test_file::tests(SourceId(0), &source)
-            .map_err(|problems| rewrite_files::rejected(&source, problems))?;
+    for path in test_paths(session, args)? {
+        let source = rewrite_files::read_source(&path)?;
+        let tests = test_file::read_tests(SourceId(0), &source)
+            .map_err(|problems| rewrite_files::source_failure(&source, problems))?;
         for test in &tests {
-            tested.push(one(session, &path, &source, test));
+            tested.push(run_test(session, &path, &source, test));
         }
     }
     if let Some(path) = &args.report {
-        stack_files::write_public(path, test_run::junit(&tested).as_bytes())?;
+        stack_files::write_public(path, test_run::test_run_junit(&tested).as_bytes())?;
     }
     let ui = &session.ui;
-    ui.out(&if ui.json { test_run::json(&tested) } else { test_run::page(&tested, ui.style) });
+    ui.write_result(&if ui.json {
+        test_run::test_run_document(&tested)
+    } else {
+        test_run::test_run_page(&tested, ui.style)
+    });
     let failed = tested.iter().any(|test| !test.missed.is_empty());
     Ok(if failed || tested.is_empty() { Exit::Failed } else { Exit::Done })
 }
@@ -51,27 +55,27 @@ pub(in crate::cli) fn run(session: &Session, args: &Args) -> Result<Exit, Failur
 ///
 /// # Errors
 /// When stop signals cannot be watched: what fails is told, and tried again.
-pub(in crate::cli) async fn watch(session: &Session, args: &Args) -> Result<Exit, Failure> {
+pub(in crate::cli) async fn watch_tests(session: &Session, args: &Args) -> Result<Exit, Failure> {
     let ui = &session.ui;
     let mut stops = Stops::new().map_err(anyhow::Error::from)?;
     loop {
-        let directories = directories(session, args);
+        let directories = watched_directories(session, args);
         // Before the run: what changes meanwhile is run again.
-        let before = Stamps::of(&directories);
-        let exit = run(session, args).unwrap_or_else(|failure| session.complain(&failure));
+        let before = Stamps::from_directories(&directories);
+        let exit = run(session, args).unwrap_or_else(|failure| session.report_failure(&failure));
         ui.hint("Waiting for a change; Ctrl-C ends.");
         if !stops.or_change(&directories, &before).await {
             return Ok(exit);
         }
         if ui.live && ui.shows {
-            ui.out(CLEAR);
+            ui.write_result(CLEAR);
         }
     }
 }
 
 /// Returns where the files stand that the tests are made of: those of tests, the stack's, and what it
 /// includes and uses.
-fn directories(session: &Session, args: &Args) -> BTreeSet<PathBuf> {
+fn watched_directories(session: &Session, args: &Args) -> BTreeSet<PathBuf> {
     let settings = &session.settings;
     let parent = |path: &Path| match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
@@ -92,16 +96,16 @@ fn directories(session: &Session, args: &Args) -> BTreeSet<PathBuf> {
     found
 }
 
-fn paths(session: &Session, args: &Args) -> Result<Vec<PathBuf>, Failure> {
+fn test_paths(session: &Session, args: &Args) -> Result<Vec<PathBuf>, Failure> {
     if !args.files.is_empty() {
         return Ok(args.files.clone());
     }
     let directory = &session.settings.dir;
-    let names = stack_files::names(directory, discovery::is_test_file)?;
+    let names = stack_files::entry_names(directory, discovery::is_test_file)?;
     if names.is_empty() {
         let text = format!(
             "there are no tests in {}: no *.test.yaml or *.test.kdl",
-            stack_files::shown(directory)
+            stack_files::display_path(directory)
         );
         return Err(Failure::new(Exit::Failed, text).help("stead test --help shows what one looks like."));
     }
@@ -109,7 +113,7 @@ fn paths(session: &Session, args: &Args) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Runs one test of the stack that stands beside its file.
-fn one(session: &Session, path: &Path, source: &Source, test: &Test) -> Tested {
+fn run_test(session: &Session, path: &Path, source: &Source, test: &Test) -> Tested {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -117,10 +121,11 @@ fn one(session: &Session, path: &Path, source: &Source, test: &Test) -> Tested {
     let start = SystemClock.elapsed();
     let missed = testing::run(&session.settings, directory, test);
     let took = SystemClock.elapsed().saturating_sub(start);
-    let missed = missed.unwrap_or_else(|failure| vec![Missed { span: test.span, text: reason(&failure) }]);
+    let missed =
+        missed.unwrap_or_else(|failure| vec![Missed { span: test.span, text: one_line_reason(&failure) }]);
     let mut sources = Sources::default();
     sources.add(source.clone());
-    let place = |span: Span| sources.place(span);
+    let place = |span: Span| sources.location_of(span);
     let miss = |missed: Missed| Miss { place: place(missed.span), text: missed.text };
     Tested {
         name: test.name.to_string(),
@@ -132,10 +137,10 @@ fn one(session: &Session, path: &Path, source: &Source, test: &Test) -> Tested {
 }
 
 /// Says why a test could not be run, on one line.
-fn reason(failure: &Failure) -> String {
+fn one_line_reason(failure: &Failure) -> String {
     let problem = failure.rejected.as_ref().and_then(|rejected| {
         let problem = rejected.diagnostics.first()?;
-        let place = problem.span().and_then(|span| rejected.sources.place(span));
+        let place = problem.span().and_then(|span| rejected.sources.location_of(span));
         let place = place.map(|place| format!(" at {}:{}", place.file, place.line)).unwrap_or_default();
         Some(format!(": {} {}{place}", problem.code, problem.summary))
     });

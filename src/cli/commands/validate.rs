@@ -31,20 +31,22 @@ const MOST_ROUNDS: usize = 100;
 /// When it has problems, or cannot be read.
 pub(in crate::cli) async fn run(session: &Session, args: &Validate) -> Result<Exit, Failure> {
     if args.fix {
-        fix(session, args).await?;
+        apply_fixes(session, args).await?;
     }
-    if args.locked && !stack_files::exists(&session.settings.dir.join("stead.lock")) {
+    if args.locked && !stack_files::path_exists(&session.settings.dir.join("stead.lock")) {
         return Err(Failure::new(Exit::Failed, "stead.lock is missing")
             .help("Pin the names with `stead catalog update`, and commit the file."));
     }
     let begun = Project::in_some_environment(&session.settings)?;
-    let opened = whole(session, session.open_with(&begun.settings), &begun);
-    if let Some(found) = found(&opened) {
-        report_files::problems(session, &args.reports.wanted, found)?;
+    let opened = add_other_environments(session, session.open_with(&begun.settings), &begun);
+    if let Some(found) = found_diagnostics(&opened) {
+        report_files::write_problem_reports(session, &args.reports.wanted, found)?;
     }
     if session.ui.json {
-        let Some((diagnostics, sources)) = found(&opened) else { return opened.map(|_| Exit::Done) };
-        session.ui.out(&json::diagnostics(diagnostics, sources));
+        let Some((diagnostics, sources)) = found_diagnostics(&opened) else {
+            return opened.map(|_| Exit::Done);
+        };
+        session.ui.write_result(&json::diagnostics_document(diagnostics, sources));
         let failed = diagnostics.iter().any(|problem| problem.severity == Severity::Error);
         return Ok(if failed { Exit::Failed } else { Exit::Done });
     }
@@ -57,7 +59,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Validate) -> Result<Ex
     let stack = &project.stack;
     if let Some(first) = begun.picked {
         let environments: Vec<&str> = stack.environments.iter().map(Name::as_str).collect();
-        session.ui.out(&format!(
+        session.ui.write_result(&format!(
             "{} is valid in all environments: {}\n",
             stack.name,
             environments.join(", ")
@@ -65,7 +67,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Validate) -> Result<Ex
         session.next(&format!("plan -e {first}"), "shows what would change in one");
         return Ok(Exit::Done);
     }
-    session.ui.out(&format!(
+    session.ui.write_result(&format!(
         "{}/{} is valid: {} resources\n",
         stack.name,
         stack.environment.name,
@@ -76,7 +78,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Validate) -> Result<Ex
 }
 
 /// Returns what was found, and the texts that it is about; `None` where nothing could be looked at.
-fn found(opened: &Result<Project, Failure>) -> Option<(&[Diagnostic], &Sources)> {
+fn found_diagnostics(opened: &Result<Project, Failure>) -> Option<(&[Diagnostic], &Sources)> {
     match opened {
         Ok(project) => Some((&project.warnings, &project.stack.sources)),
         Err(failure) => {
@@ -87,18 +89,18 @@ fn found(opened: &Result<Project, Failure>) -> Option<(&[Diagnostic], &Sources)>
 
 /// Adds what is wrong in the other environments, as what one of them leaves out another one has, and what the
 /// policies say that need nothing of the live world.
-fn whole(
+fn add_other_environments(
     session: &Session,
     opened: Result<Project, Failure>,
     begun: &SomeEnvironment,
 ) -> Result<Project, Failure> {
     let (own, denials) = match &opened {
-        Ok(project) => (project.warnings.clone(), offline_policy::denials(&project.stack)),
+        Ok(project) => (project.warnings.clone(), offline_policy::offline_denials(&project.stack)),
         Err(Failure { rejected: Some(rejected), .. }) => (rejected.diagnostics.clone(), Vec::new()),
         Err(_) => return opened,
     };
-    let (chosen, others) = elsewhere(session, begun)?;
-    let found = environments::together(&chosen, own, &others);
+    let (chosen, others) = check_environments(session, begun)?;
+    let found = environments::merge_problems(&chosen, own, &others);
     let is_error = |problem: &Diagnostic| problem.severity == Severity::Error;
     if denials.is_empty() && !found.iter().any(is_error) {
         return opened;
@@ -121,7 +123,7 @@ fn whole(
 
 /// Returns the chosen environment and the problems of the others. What a policy says of one of those is said
 /// when that one is meant.
-fn elsewhere(session: &Session, begun: &SomeEnvironment) -> Result<(Name, Others), Failure> {
+fn check_environments(session: &Session, begun: &SomeEnvironment) -> Result<(Name, Others), Failure> {
     let settings = &session.settings;
     if let Some(chosen) = &settings.env {
         return Ok((chosen.clone(), Vec::new()));
@@ -144,7 +146,7 @@ fn elsewhere(session: &Session, begun: &SomeEnvironment) -> Result<(Name, Others
 /// Tells the problems and how many there are, then what can be done about them.
 fn problems_told(session: &Session, rejected: Rejected) -> Exit {
     let mends = rejected.diagnostics.iter().any(|problem| problem.fix.as_ref().is_some_and(|fix| fix.sure));
-    let exit = session.complain(&Failure::from(Box::new(rejected)));
+    let exit = session.report_failure(&Failure::from(Box::new(rejected)));
     if mends {
         session.next("validate --fix", "mends what is safe to mend");
     }
@@ -152,7 +154,7 @@ fn problems_told(session: &Session, rejected: Rejected) -> Exit {
 }
 
 /// Mends what has a safe edit, round after round, and writes it once it was agreed to.
-async fn fix(session: &Session, args: &Validate) -> Result<(), Failure> {
+async fn apply_fixes(session: &Session, args: &Validate) -> Result<(), Failure> {
     let before = stack_files::read_stack(&session.settings.dir)?;
     if !before.diagnostics.is_empty() {
         return Ok(());
@@ -161,11 +163,11 @@ async fn fix(session: &Session, args: &Validate) -> Result<(), Failure> {
     let mut texts: Vec<Source> = before.sources.iter().map(|(_, source)| source.clone()).collect();
     let mut known = usize::MAX;
     for _ in 0..MOST_ROUNDS {
-        let problems = problems(&settings, &texts)?;
+        let problems = stack_problems(&settings, &texts)?;
         let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count();
         let fixes: Vec<&Fix> =
             problems.iter().filter_map(|problem| problem.fix.as_ref()).filter(|fix| fix.sure).collect();
-        let Some(new) = mended(&texts, &fixes, known <= errors) else { break };
+        let Some(new) = fix_texts(&texts, &fixes, known <= errors) else { break };
         known = errors;
         texts = new;
     }
@@ -177,19 +179,19 @@ async fn fix(session: &Session, args: &Validate) -> Result<(), Failure> {
         }
     }
     if rewrites.is_empty() {
-        session.ui.say("There is nothing that is safe to mend.");
+        session.ui.write_message("There is nothing that is safe to mend.");
         return Ok(());
     }
-    rewrite_files::write(session, &rewrites, args.yes).await.map(drop)
+    rewrite_files::write_rewrites(session, &rewrites, args.yes).await.map(drop)
 }
 
 /// Returns the problems of a stack with these texts.
-fn problems(settings: &Settings, texts: &[Source]) -> Result<Vec<Diagnostic>, Failure> {
+fn stack_problems(settings: &Settings, texts: &[Source]) -> Result<Vec<Diagnostic>, Failure> {
     let mut sources = Sources::default();
     for source in texts {
         sources.add(source.clone());
     }
-    match Project::of(settings, StackFiles { sources, diagnostics: Vec::new() }) {
+    match Project::from_files(settings, StackFiles { sources, diagnostics: Vec::new() }) {
         Ok(project) => Ok(project.warnings),
         Err(Failure { rejected: Some(rejected), .. }) => Ok(rejected.diagnostics),
         Err(failure) => Err(failure),
@@ -198,7 +200,7 @@ fn problems(settings: &Settings, texts: &[Source]) -> Result<Vec<Diagnostic>, Fa
 
 /// Returns the texts with the fixes made that do not overlap; only the first, with `one`. `None` when
 /// there is none.
-fn mended(texts: &[Source], fixes: &[&Fix], one: bool) -> Option<Vec<Source>> {
+fn fix_texts(texts: &[Source], fixes: &[&Fix], one: bool) -> Option<Vec<Source>> {
     let mut fixes: Vec<&Fix> = fixes.to_vec();
     fixes.sort_by_key(|fix| fix.span);
     fixes.dedup();

@@ -34,11 +34,15 @@ pub(in crate::cli) fn run(session: &Session) -> Exit {
         plan_format: FORMS,
         ledger_format: FORMS,
     };
-    session.ui.out(&if session.ui.json { json::pretty(&document) } else { text(&document) });
+    session.ui.write_result(&if session.ui.json {
+        json::to_pretty(&document)
+    } else {
+        version_text(&document)
+    });
     Exit::Done
 }
 
-fn text(document: &Document) -> String {
+fn version_text(document: &Document) -> String {
     let of = match (document.commit, document.date) {
         (Some(commit), Some(date)) => format!(", commit {commit} of {date}"),
         // While it is worked on, and of a package without a checkout, nobody knows.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::graph::at;
+use super::graph::nodes_at;
 use crate::cli::args::Why;
 use crate::cli::artifacts::plan_file;
 use crate::cli::command_context::Session;
@@ -67,31 +67,31 @@ struct Neighbour {
 /// When the stack has problems, nothing is at the address, or the plan cannot be read.
 pub(in crate::cli) fn run(session: &Session, args: &Why) -> Result<Exit, Failure> {
     let project = session.open()?;
-    let graph = Graph::of(&project.stack);
-    let found = at(&graph, &args.address)?;
+    let graph = Graph::from_stack(&project.stack);
+    let found = nodes_at(&graph, &args.address)?;
     if found.len() > MOST {
-        session.ui.say(&format!("note: {} of {} are shown; name one of them", MOST, found.len()));
+        session.ui.write_message(&format!("note: {} of {} are shown; name one of them", MOST, found.len()));
     }
-    let changes = args.plan.as_deref().map(changes).transpose()?;
+    let changes = args.plan.as_deref().map(saved_changes).transpose()?;
     let all: Vec<Reasons> = found
         .into_iter()
         .take(MOST)
-        .map(|n| reasons(&project.stack, &graph, n, changes.as_deref()))
+        .map(|n| resource_reasons(&project.stack, &graph, n, changes.as_deref()))
         .collect();
     let ui = &session.ui;
-    ui.out(&if ui.json {
-        json::pretty(&Document { schema_version: json::SCHEMA_VERSION, resources: all })
+    ui.write_result(&if ui.json {
+        json::to_pretty(&Document { schema_version: json::SCHEMA_VERSION, resources: all })
     } else {
-        text(&all, ui.style)
+        render_reasons(&all, ui.style)
     });
     Ok(Exit::Done)
 }
 
-fn changes(file: &Path) -> Result<Vec<Change>, Failure> {
-    Ok(plan_file::look(file)?.plan.changes)
+fn saved_changes(file: &Path) -> Result<Vec<Change>, Failure> {
+    Ok(plan_file::read_unverified(file)?.plan.changes)
 }
 
-fn reasons(stack: &Stack, graph: &Graph, n: usize, changes: Option<&[Change]>) -> Reasons {
+fn resource_reasons(stack: &Stack, graph: &Graph, n: usize, changes: Option<&[Change]>) -> Reasons {
     let node = &graph.nodes[n];
     let neighbours = |way: Way| -> Vec<Neighbour> {
         let edges = graph.edges.iter().filter(|edge| match way {
@@ -104,30 +104,30 @@ fn reasons(stack: &Stack, graph: &Graph, n: usize, changes: Option<&[Change]>) -
                 Neighbour {
                     address: graph.nodes[other].address.clone(),
                     by: edge.ties.iter().map(|tie| tie.by.to_string()).collect(),
-                    source: edge.ties.iter().find_map(|tie| tie.source.as_ref()).map(shown),
+                    source: edge.ties.iter().find_map(|tie| tie.source.as_ref()).map(display_location),
                 }
             })
             .collect()
     };
     let (waits_for, waited_for_by) = (neighbours(Way::Needs), neighbours(Way::NeededBy));
-    let all = |way| graph.reached(&[n], way, usize::MAX).len();
+    let all = |way| graph.reachable_from(&[n], way, usize::MAX).len();
     Reasons {
         address: node.address.clone(),
-        source: node.source.as_ref().map(shown),
+        source: node.source.as_ref().map(display_location),
         because: stack.resources.get(&node.address).map_or_else(
             || vec!["looked up: this stack does not manage it".to_owned()],
-            |resource| because(stack, resource),
+            |resource| block_origins(stack, resource),
         ),
         waits_for_indirectly: all(Way::Needs) - waits_for.len(),
         waited_for_by_indirectly: all(Way::NeededBy) - waited_for_by.len(),
         waits_for,
         waited_for_by,
-        change: changes.map(|changes| change(changes, &node.address)),
+        change: changes.map(|changes| change_reasons(changes, &node.address)),
     }
 }
 
 /// Returns what made a resource, from its block outwards.
-fn because(stack: &Stack, resource: &Resource) -> Vec<String> {
+fn block_origins(stack: &Stack, resource: &Resource) -> Vec<String> {
     let mut found = Vec::new();
     let environment = &stack.environment.name;
     found.push(match &resource.key {
@@ -141,7 +141,10 @@ fn because(stack: &Stack, resource: &Resource) -> Vec<String> {
     while let Some((outer, _)) = way.rsplit_once('.') {
         way = outer;
         if let Some(call) = stack.modules.get(way) {
-            let place = stack.sources.place(*call).map(|place| format!(", used at {}", shown(&place)));
+            let place = stack
+                .sources
+                .location_of(*call)
+                .map(|place| format!(", used at {}", display_location(&place)));
             found.push(format!("in the module {way}{}", place.unwrap_or_default()));
         }
     }
@@ -152,7 +155,7 @@ fn because(stack: &Stack, resource: &Resource) -> Vec<String> {
 }
 
 /// Returns why a plan changes a resource.
-fn change(changes: &[Change], address: &Address) -> Vec<String> {
+fn change_reasons(changes: &[Change], address: &Address) -> Vec<String> {
     let Some(change) = changes.iter().find(|change| change.address == *address) else {
         return vec!["the plan leaves it as it is".to_owned()];
     };
@@ -167,46 +170,54 @@ fn change(changes: &[Change], address: &Address) -> Vec<String> {
     found
 }
 
-fn text(all: &[Reasons], style: Style) -> String {
+fn render_reasons(all: &[Reasons], style: Style) -> String {
     let mut page = Page::new(style);
     for reasons in all {
-        let mut line = Line::indent(0).put(Role::Strong, reasons.address.as_str());
+        let mut line = Line::indent(0).push_styled(Role::Strong, reasons.address.as_str());
         if let Some(source) = &reasons.source {
-            line = line.put(Role::Faint, format!("  {source}"));
+            line = line.push_styled(Role::Faint, format!("  {source}"));
         }
-        page.line(line);
+        page.add_line(line);
         for reason in &reasons.because {
-            page.line(Line::indent(2).say(reason));
+            page.add_line(Line::indent(2).push_text(reason));
         }
-        neighbours(&mut page, "waits for", &reasons.waits_for, reasons.waits_for_indirectly);
-        neighbours(&mut page, "waited for by", &reasons.waited_for_by, reasons.waited_for_by_indirectly);
+        push_neighbors(&mut page, "waits for", &reasons.waits_for, reasons.waits_for_indirectly);
+        push_neighbors(
+            &mut page,
+            "waited for by",
+            &reasons.waited_for_by,
+            reasons.waited_for_by_indirectly,
+        );
         if let Some(change) = &reasons.change {
-            page.line(Line::indent(2).put(Role::Strong, "in the plan"));
+            page.add_line(Line::indent(2).push_styled(Role::Strong, "in the plan"));
             for reason in change {
-                page.line(Line::indent(4).say(reason));
+                page.add_line(Line::indent(4).push_text(reason));
             }
         }
     }
     page.finish()
 }
 
-fn neighbours(page: &mut Page, title: &str, all: &[Neighbour], more: usize) {
+fn push_neighbors(page: &mut Page, title: &str, all: &[Neighbour], more: usize) {
     if all.is_empty() {
-        page.line(Line::indent(2).put(Role::Strong, title).say(" nothing"));
+        page.add_line(Line::indent(2).push_styled(Role::Strong, title).push_text(" nothing"));
         return;
     }
-    page.line(Line::indent(2).put(Role::Strong, title));
+    page.add_line(Line::indent(2).push_styled(Role::Strong, title));
     for one in all {
-        let line = Line::indent(4).say(one.address.as_str()).say("  ").put(Role::Faint, one.by.join(", "));
+        let line = Line::indent(4)
+            .push_text(one.address.as_str())
+            .push_text("  ")
+            .push_styled(Role::Faint, one.by.join(", "));
         let source = one.source.as_ref().map(|source| format!("  {source}")).unwrap_or_default();
-        page.line(line.put(Role::Faint, source));
+        page.add_line(line.push_styled(Role::Faint, source));
     }
     if more > 0 {
-        page.line(Line::indent(4).put(Role::Faint, format!("and through them {more} more")));
+        page.add_line(Line::indent(4).push_styled(Role::Faint, format!("and through them {more} more")));
     }
 }
 
-fn shown(place: &Place) -> String {
+fn display_location(place: &Place) -> String {
     format!("{}:{}", place.file, place.line)
 }
 
@@ -239,11 +250,14 @@ mod tests {
             "stead: 1\nstack: s\nproject: { p: {} }\nvpc: { main: { cidr: 10.0.0.0/16 } }\nvm:\n  web:\n    for_each: [a]\n    template: t\n    plan: p\n    vpc: $vpc.main\n    lifecycle: { protect: true }\nvolume: { media: { size: 10, vm: $vm.web.a } }\n",
         ));
         let (stack, _) = load(REGISTRY, sources, &Request::default(), &NoFiles).unwrap();
-        let graph = Graph::of(&stack);
+        let graph = Graph::from_stack(&stack);
         let told = |address: &str| {
-            let all: Vec<_> =
-                graph.at(address).into_iter().map(|n| reasons(&stack, &graph, n, Some(&[]))).collect();
-            text(&all, Style::plain(100))
+            let all: Vec<_> = graph
+                .nodes_at(address)
+                .into_iter()
+                .map(|n| resource_reasons(&stack, &graph, n, Some(&[])))
+                .collect();
+            render_reasons(&all, Style::plain(100))
         };
         let page = told("vm.web");
         for part in [

@@ -27,7 +27,7 @@ type Stamp = (u64, u64, (i64, i64), (i64, i64));
 impl Stamps {
     /// Looks at the files that stand in these directories, and not below them. Hidden ones are nobody's
     /// configuration.
-    pub(in crate::cli) fn of(directories: &BTreeSet<PathBuf>) -> Self {
+    pub(in crate::cli) fn from_directories(directories: &BTreeSet<PathBuf>) -> Self {
         let mut found = BTreeMap::new();
         for directory in directories {
             // One that is gone, or cannot be read, has no files: it is noticed when it comes back.
@@ -81,7 +81,7 @@ impl Stops {
                 _ = self.terminate.recv() => return false,
                 _ = looks.tick() => {}
             }
-            if Stamps::of(directories) != *before {
+            if Stamps::from_directories(directories) != *before {
                 return true;
             }
         }
@@ -98,10 +98,10 @@ mod tests {
     fn every_change_of_a_file_shows() {
         let root = tempfile::tempdir().unwrap();
         let directories = BTreeSet::from([root.path().to_owned(), root.path().join("gone")]);
-        let mut before = Stamps::of(&directories);
+        let mut before = Stamps::from_directories(&directories);
         let mut changes = |what: &str, does: bool, change: &dyn Fn()| {
             change();
-            let now = Stamps::of(&directories);
+            let now = Stamps::from_directories(&directories);
             assert_eq!(now != before, does, "{what}");
             before = now;
         };

@@ -32,9 +32,9 @@ impl IgnoreFiles {
     /// # Errors
     /// When it cannot be read.
     pub(in crate::cli) fn open(root: &Path) -> io::Result<Self> {
-        let root = Folder::named(root)?;
+        let root = Folder::open_user_dir(root)?;
         let mut general = vec![Gitignore::global().0];
-        general.extend(patterns(&root, Path::new(EXCLUDES))?);
+        general.extend(read_patterns(&root, Path::new(EXCLUDES))?);
         Ok(Self { root, general, known: BTreeMap::new() })
     }
 
@@ -70,7 +70,7 @@ impl IgnoreFiles {
         if let Some(known) = self.known.get(directory) {
             return Ok(known.clone());
         }
-        let found = patterns(&self.root, &directory.join(".gitignore"))?.map(Rc::new);
+        let found = read_patterns(&self.root, &directory.join(".gitignore"))?.map(Rc::new);
         self.known.insert(directory.to_owned(), found.clone());
         Ok(found)
     }
@@ -93,7 +93,7 @@ pub(in crate::cli) fn line_for(place: &[Name], path: &str) -> String {
     format!("/{}", all.join("/"))
 }
 
-fn patterns(folder: &Folder, path: &Path) -> io::Result<Option<Gitignore>> {
+fn read_patterns(folder: &Folder, path: &Path) -> io::Result<Option<Gitignore>> {
     let file = match folder.open_below(path) {
         Ok(file) => file,
         // Git reads none through a link, either; where a directory is missing, or `.git` is a file, there is none.

@@ -14,9 +14,9 @@ use crate::plan::model::change::Plan;
 const DEEPEST: usize = 5;
 
 /// Returns where a plan came from. The directory's own commit is stronger than what a CI job says.
-pub(in crate::cli) fn of(plan: &Plan, directory: &Path, said: Option<&Name>) -> Origin {
+pub(in crate::cli) fn plan_origin(plan: &Plan, directory: &Path, said: Option<&Name>) -> Origin {
     Origin {
-        commit: commit(directory).or_else(|| said.cloned()),
+        commit: checked_out_commit(directory).or_else(|| said.cloned()),
         fingerprint: Some(Name::new(&plan.fingerprint)),
         config: Some(Name::new(&plan.base.config)),
         put_back: competing_writers::put_back(&plan.drift),
@@ -25,11 +25,11 @@ pub(in crate::cli) fn of(plan: &Plan, directory: &Path, said: Option<&Name>) -> 
 }
 
 /// Returns the commit that is checked out where the directory is. Whatever does not fit is no commit.
-pub(in crate::cli) fn commit(directory: &Path) -> Option<Name> {
+pub(in crate::cli) fn checked_out_commit(directory: &Path) -> Option<Name> {
     let full = std::path::absolute(directory).ok()?;
-    let git = full.ancestors().find_map(repository)?;
+    let git = full.ancestors().find_map(git_directory)?;
     let shared = common_directory(&git);
-    let mut found = text(&git.join("HEAD"))?;
+    let mut found = read_git_file(&git.join("HEAD"))?;
     for _ in 0..DEEPEST {
         let Some(name) = found.trim().strip_prefix("ref:").map(str::trim) else {
             let commit = found.trim();
@@ -38,41 +38,41 @@ pub(in crate::cli) fn commit(directory: &Path) -> Option<Name> {
         if !is_reference(name) {
             return None;
         }
-        found = text(&git.join(name))
-            .or_else(|| text(&shared.join(name)))
-            .or_else(|| packed(&text(&shared.join("packed-refs"))?, name))?;
+        found = read_git_file(&git.join(name))
+            .or_else(|| read_git_file(&shared.join(name)))
+            .or_else(|| packed_ref(&read_git_file(&shared.join("packed-refs"))?, name))?;
     }
     None
 }
 
 /// Returns the directory of git's hooks for a directory below a repository; `None` where git looks elsewhere.
-pub(in crate::cli) fn hooks(directory: &Path) -> Option<PathBuf> {
+pub(in crate::cli) fn hooks_directory(directory: &Path) -> Option<PathBuf> {
     let full = std::path::absolute(directory).ok()?;
-    let git = full.ancestors().find_map(repository)?;
+    let git = full.ancestors().find_map(git_directory)?;
     let shared = common_directory(&git);
     // Whoever keeps hooks elsewhere has a program for them, and git does not look here.
-    let elsewhere =
-        text(&shared.join("config")).is_some_and(|config| config.to_lowercase().contains("hookspath"));
+    let elsewhere = read_git_file(&shared.join("config"))
+        .is_some_and(|config| config.to_lowercase().contains("hookspath"));
     (!elsewhere).then(|| shared.join("hooks"))
 }
 
 /// Returns the directory that the worktrees of a repository share.
 pub(in crate::cli) fn common_directory(git: &Path) -> PathBuf {
-    text(&git.join("commondir")).map_or_else(|| git.to_owned(), |at| git.join(at.trim()))
+    read_git_file(&git.join("commondir")).map_or_else(|| git.to_owned(), |at| git.join(at.trim()))
 }
 
 /// Returns the repository's own directory: `.git`, or what the file of that name points at.
-pub(in crate::cli) fn repository(directory: &Path) -> Option<PathBuf> {
+pub(in crate::cli) fn git_directory(directory: &Path) -> Option<PathBuf> {
     let git = directory.join(".git");
-    if stack_files::exists(&git.join("HEAD")) {
+    if stack_files::path_exists(&git.join("HEAD")) {
         return Some(git);
     }
-    let pointer = text(&git)?;
+    let pointer = read_git_file(&git)?;
     Some(directory.join(pointer.strip_prefix("gitdir:")?.trim()))
 }
 
 /// Returns the text of a file of git's; `None` for one that is not there or cannot be read.
-pub(in crate::cli) fn text(path: &Path) -> Option<String> {
+pub(in crate::cli) fn read_git_file(path: &Path) -> Option<String> {
     stack_files::read_optional(path).ok()?
 }
 
@@ -82,7 +82,7 @@ fn is_reference(name: &str) -> bool {
         && Path::new(name).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-fn packed(list: &str, name: &str) -> Option<String> {
+fn packed_ref(list: &str, name: &str) -> Option<String> {
     let mut lines = list.lines().filter_map(|line| line.split_once(' '));
     lines.find(|(_, at)| *at == name).map(|(commit, _)| commit.to_owned())
 }
@@ -97,7 +97,7 @@ mod tests {
     const ONE: &str = "1111111111111111111111111111111111111111";
     const TWO: &str = "2222222222222222222222222222222222222222";
 
-    fn repository(files: &[(&str, &str)]) -> tempfile::TempDir {
+    fn test_repository(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for (name, text) in files {
             let path = root.path().join(name);
@@ -134,10 +134,10 @@ mod tests {
             (&[(".git/HEAD", "not a commit")], None),
         ];
         for (files, wanted) in table {
-            let root = repository(files);
+            let root = test_repository(files);
             let below = root.path().join("infra/prod");
             fs::create_dir_all(&below).unwrap();
-            assert_eq!(commit(&below).as_deref(), *wanted, "{files:?}");
+            assert_eq!(checked_out_commit(&below).as_deref(), *wanted, "{files:?}");
         }
     }
 }

@@ -26,12 +26,12 @@ pub(in crate::cli) enum Missing {
 ///
 /// # Errors
 /// When something else stands there, a part of the way is a link, or a directory cannot be opened or made.
-pub(in crate::cli) fn open(path: &Path, missing: Missing) -> io::Result<(Folder, String)> {
+pub(in crate::cli) fn open_parent(path: &Path, missing: Missing) -> io::Result<(Folder, String)> {
     let name = path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
     let no_name = || io::Error::new(io::ErrorKind::InvalidInput, "it is no file's name");
     let name = name.ok_or_else(no_name)?;
     let here = std::env::current_dir()?;
-    let full = plain(&here.join(path));
+    let full = normalize_path(&here.join(path));
     let folder = full.parent().unwrap_or(Path::new("/"));
     let root =
         here.ancestors().find(|above| fs::symlink_metadata(above.join(".git")).is_ok()).unwrap_or(&here);
@@ -40,13 +40,13 @@ pub(in crate::cli) fn open(path: &Path, missing: Missing) -> io::Result<(Folder,
     let is_root = |above: &&Path| fs::canonicalize(above).is_ok_and(|above| above == root);
     let folder = if let Some(base) = folder.ancestors().filter(is_root).last() {
         let below = folder.strip_prefix(base).unwrap_or(Path::new(""));
-        let base = Folder::named(base)?;
-        if missing == Missing::Made { base.make_shared_below(below)? } else { base.below(below)? }
+        let base = Folder::open_user_dir(base)?;
+        if missing == Missing::Made { base.make_shared_below(below)? } else { base.open_subdir(below)? }
     } else {
         if missing == Missing::Made {
             fs::create_dir_all(folder)?;
         }
-        Folder::named(folder)?
+        Folder::open_user_dir(folder)?
     };
     match folder.list_one(&name)? {
         None => Ok((folder, name)),
@@ -62,7 +62,7 @@ pub(in crate::cli) fn open(path: &Path, missing: Missing) -> io::Result<(Folder,
 }
 
 /// Returns a full path without `.` and `..`.
-fn plain(path: &Path) -> PathBuf {
+fn normalize_path(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {

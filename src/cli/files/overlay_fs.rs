@@ -30,8 +30,8 @@ impl Files for Overlaid {
         self.disk.list(path)
     }
 
-    fn place(&self) -> Vec<Name> {
-        self.disk.place()
+    fn path_from_root(&self) -> Vec<Name> {
+        self.disk.path_from_root()
     }
 
     fn read_shared(&self, path: &Path) -> io::Result<Vec<u8>> {
@@ -45,7 +45,7 @@ impl Files for Overlaid {
         self.disk.names_shared(path)
     }
 
-    fn below(&self, path: &Path) -> Option<Rc<dyn Files>> {
-        self.disk.below(path)
+    fn in_dir(&self, path: &Path) -> Option<Rc<dyn Files>> {
+        self.disk.in_dir(path)
     }
 }

@@ -24,8 +24,8 @@ pub(in crate::cli) struct FoundStack {
 }
 
 /// Returns the stacks below a repository's root, by directory.
-pub(in crate::cli) fn stacks(settings: &Settings, root: &Path) -> Vec<FoundStack> {
-    let (Ok(folder), Ok(ignored)) = (Folder::named(root), IgnoreFiles::open(root)) else {
+pub(in crate::cli) fn find_stacks(settings: &Settings, root: &Path) -> Vec<FoundStack> {
+    let (Ok(folder), Ok(ignored)) = (Folder::open_user_dir(root), IgnoreFiles::open(root)) else {
         return Vec::new();
     };
     let mut walk = Walk { folder, ignored, found: Vec::new() };

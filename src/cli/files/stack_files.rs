@@ -53,21 +53,21 @@ pub(in crate::cli) fn read_stack_but(
     directory: &Path,
     but: &dyn Fn(&str) -> bool,
 ) -> anyhow::Result<StackFiles> {
-    let folder =
-        Folder::named(directory).map_err(|error| about(&error, "read the directory", directory))?;
-    let mut names = folder.names().map_err(|error| about(&error, "read the directory", directory))?;
+    let folder = Folder::open_user_dir(directory)
+        .map_err(|error| add_context(&error, "read the directory", directory))?;
+    let mut names = folder.names().map_err(|error| add_context(&error, "read the directory", directory))?;
     names.retain(|name| discovery::is_stack_file(name) && !but(name));
     names.sort();
     let mut files = StackFiles::default();
     for name in names {
         let path = directory.join(&name);
-        let shown = shown(&path);
+        let shown = display_path(&path);
         let bytes = folder
             .open_below(Path::new(&name))
             .and_then(|file| read_bounded(file, decode::MAX_BYTES))
-            .map_err(|error| about(&error, "read", &path))?;
+            .map_err(|error| add_context(&error, "read", &path))?;
         let id = files.sources.next();
-        match decode::decode(id, bytes) {
+        match decode::decode_utf8(id, bytes) {
             Ok(text) => {
                 files.sources.add(Source::new(shown, text));
             }
@@ -84,9 +84,12 @@ pub(in crate::cli) fn read_stack_but(
 ///
 /// # Errors
 /// When the directory cannot be read.
-pub(in crate::cli) fn names(directory: &Path, is_wanted: fn(&str) -> bool) -> anyhow::Result<Vec<String>> {
-    let names = Folder::named(directory).and_then(|folder| folder.names());
-    let mut names = names.map_err(|error| about(&error, "read the directory", directory))?;
+pub(in crate::cli) fn entry_names(
+    directory: &Path,
+    is_wanted: fn(&str) -> bool,
+) -> anyhow::Result<Vec<String>> {
+    let names = Folder::open_user_dir(directory).and_then(|folder| folder.names());
+    let mut names = names.map_err(|error| add_context(&error, "read the directory", directory))?;
     names.retain(|name| is_wanted(name));
     names.sort();
     Ok(names)
@@ -104,16 +107,16 @@ pub(in crate::cli) fn read_var_file(path: &Path, trust: Trust) -> anyhow::Result
             .and_then(|(folder, name)| folder.open_below(Path::new(&name)))
             .and_then(|file| read_bounded(file, MAX_SIDE_FILE)),
     };
-    let bytes = read.map_err(|error| about(&error, "read", path))?;
-    let text = decode::decode(SourceId(0), bytes).map_err(|unreadable| {
+    let bytes = read.map_err(|error| add_context(&error, "read", path))?;
+    let text = decode::decode_utf8(SourceId(0), bytes).map_err(|unreadable| {
         // Only the line is named: a column tells how long a value is, and the bad byte may be part of one.
         let problem = unreadable.diagnostic;
         let source = Source::new("", unreadable.shown);
         let line = problem.span().map_or(1, |span| source.line_column(span.start).0);
         let help = problem.help.unwrap_or_default();
-        anyhow::anyhow!("{}, line {line}: {}. {help}", shown(path), problem.summary)
+        anyhow::anyhow!("{}, line {line}: {}. {help}", display_path(path), problem.summary)
     })?;
-    Ok((shown(path), text))
+    Ok((display_path(path), text))
 }
 
 /// Whose stack it is.
@@ -130,7 +133,7 @@ pub(in crate::cli) enum Trust {
 /// # Errors
 /// When the path leaves the root, passes a link, is no regular file or is too large.
 pub(in crate::cli) fn read_below(root: &Path, relative: &Path) -> io::Result<Vec<u8>> {
-    read_bounded(Folder::named(root)?.open_below(relative)?, MAX_SIDE_FILE)
+    read_bounded(Folder::open_user_dir(root)?.open_below(relative)?, MAX_SIDE_FILE)
 }
 
 /// What a configuration may read below the stack's directory.
@@ -156,12 +159,12 @@ pub(in crate::cli) struct Shared {
 impl Shared {
     /// Finds the root of a stack's directory: where `.git` is, else that directory itself. With
     /// `outside` it is the whole disk.
-    pub(in crate::cli) fn of(directory: &Path, outside: bool) -> Self {
+    pub(in crate::cli) fn find_root(directory: &Path, outside: bool) -> Self {
         let own = || Self { root: directory.to_owned(), place: Vec::new() };
         let Ok(full) = fs::canonicalize(directory) else { return own() };
-        let root = full
-            .ancestors()
-            .find(|above| if outside { above.parent().is_none() } else { exists(&above.join(".git")) });
+        let root = full.ancestors().find(|above| {
+            if outside { above.parent().is_none() } else { path_exists(&above.join(".git")) }
+        });
         let way = root.and_then(|root| full.strip_prefix(root).ok());
         let names = |way: &Path| way.iter().map(|part| part.to_str().map(Name::new)).collect();
         match (root, way.and_then(names)) {
@@ -181,11 +184,11 @@ impl Files for Below {
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn Read>> {
-        Ok(Box::new(Folder::named(&self.root)?.open_below(path)?))
+        Ok(Box::new(Folder::open_user_dir(&self.root)?.open_below(path)?))
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<Listed>> {
-        let root = Folder::named(&self.root)?;
+        let root = Folder::open_user_dir(&self.root)?;
         let listed = root.list_below(path)?.into_iter().map(|(name, stat)| {
             let what = match FileType::from_raw_mode(stat.st_mode) {
                 FileType::Directory => Listing::Directory,
@@ -201,20 +204,20 @@ impl Files for Below {
         listed.collect()
     }
 
-    fn place(&self) -> Vec<Name> {
+    fn path_from_root(&self) -> Vec<Name> {
         self.shared.place.clone()
     }
 
     fn read_shared(&self, path: &Path) -> io::Result<Vec<u8>> {
-        read_bounded(Folder::named(&self.shared.root)?.open_below(path)?, decode::MAX_BYTES)
+        read_bounded(Folder::open_user_dir(&self.shared.root)?.open_below(path)?, decode::MAX_BYTES)
     }
 
     fn names_shared(&self, path: &Path) -> io::Result<Vec<String>> {
-        let listed = Folder::named(&self.shared.root)?.list_below(path)?;
+        let listed = Folder::open_user_dir(&self.shared.root)?.list_below(path)?;
         Ok(listed.into_iter().filter_map(|(name, _)| name.into_string().ok()).collect())
     }
 
-    fn below(&self, path: &Path) -> Option<Rc<dyn Files>> {
+    fn in_dir(&self, path: &Path) -> Option<Rc<dyn Files>> {
         Some(Rc::new(Self { root: self.shared.root.join(path), ..self.clone() }))
     }
 }
@@ -247,7 +250,7 @@ pub(in crate::cli) fn change_private_below(
 ) -> anyhow::Result<()> {
     let name = file_name(relative)?;
     let folder = relative.parent().unwrap_or(Path::new(""));
-    let folder = Folder::named(root)?.make_below(folder)?;
+    let folder = Folder::open_user_dir(root)?.make_below(folder)?;
     let _lock = folder.lock()?;
     let old = match folder.read_bounded(&name, MAX_SIDE_FILE)? {
         Some(bytes) => Some(
@@ -272,7 +275,7 @@ pub(in crate::cli) fn write_state(path: &Path, bytes: &[u8]) -> anyhow::Result<(
         let (folder, name) = parent_of(path)?;
         folder.replace(&name, 0o600, |file| file.write_all(bytes))
     };
-    attempt().map_err(|error| about(&error, "write", path))
+    attempt().map_err(|error| add_context(&error, "write", path))
 }
 
 /// Writes a file whole or not at all, readable by its owner only; durable on return.
@@ -280,7 +283,7 @@ pub(in crate::cli) fn write_state(path: &Path, bytes: &[u8]) -> anyhow::Result<(
 /// # Errors
 /// When a directory or the file cannot be written.
 pub(in crate::cli) fn write_private(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    write(path, bytes, 0o600)
+    write_with_mode(path, bytes, 0o600)
 }
 
 /// Writes a file that must not be there yet, readable by its owner only; durable on return. False: something is there,
@@ -291,7 +294,7 @@ pub(in crate::cli) fn write_private(path: &Path, bytes: &[u8]) -> anyhow::Result
 pub(in crate::cli) fn write_new_private(path: &Path, bytes: &[u8]) -> anyhow::Result<bool> {
     let attempt = || {
         let (folder, name) = parent_of(path)?;
-        let mut file = folder.open(&name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
+        let mut file = folder.open_file(&name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         folder.sync()
@@ -299,7 +302,7 @@ pub(in crate::cli) fn write_new_private(path: &Path, bytes: &[u8]) -> anyhow::Re
     match attempt() {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        Err(error) => Err(about(&error, "write", path)),
+        Err(error) => Err(add_context(&error, "write", path)),
     }
 }
 
@@ -308,7 +311,7 @@ pub(in crate::cli) fn write_new_private(path: &Path, bytes: &[u8]) -> anyhow::Re
 /// # Errors
 /// When a directory or the file cannot be written.
 pub(in crate::cli) fn write_public(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    write(path, bytes, 0o644)
+    write_with_mode(path, bytes, 0o644)
 }
 
 /// Writes a program whole or not at all; durable on return.
@@ -316,7 +319,7 @@ pub(in crate::cli) fn write_public(path: &Path, bytes: &[u8]) -> anyhow::Result<
 /// # Errors
 /// When a directory or the file cannot be written.
 pub(in crate::cli) fn write_program(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    write(path, bytes, 0o755)
+    write_with_mode(path, bytes, 0o755)
 }
 
 /// Removes the report of an earlier run, if there is one.
@@ -324,12 +327,12 @@ pub(in crate::cli) fn write_program(path: &Path, bytes: &[u8]) -> anyhow::Result
 /// # Errors
 /// When it cannot be removed, or something else stands in its place.
 pub(in crate::cli) fn remove_report(path: &Path) -> anyhow::Result<()> {
-    let attempt = || match output_path::open(path, Missing::Stays) {
+    let attempt = || match output_path::open_parent(path, Missing::Stays) {
         Ok((folder, name)) => folder.remove(&name),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     };
-    attempt().map_err(|error| about(&error, "remove", path))
+    attempt().map_err(|error| add_context(&error, "remove", path))
 }
 
 /// Reads a text file that an earlier command wrote where the user said.
@@ -338,19 +341,19 @@ pub(in crate::cli) fn remove_report(path: &Path) -> anyhow::Result<()> {
 /// When it is no regular file, passes a link of the repository, cannot be read, or is too large.
 pub(in crate::cli) fn read_output(path: &Path) -> anyhow::Result<Vec<u8>> {
     let attempt = || {
-        let (folder, name) = output_path::open(path, Missing::Stays)?;
+        let (folder, name) = output_path::open_parent(path, Missing::Stays)?;
         let none = || io::Error::from(io::ErrorKind::NotFound);
         folder.read_bounded(&name, decode::MAX_BYTES)?.ok_or_else(none)
     };
-    attempt().map_err(|error| about(&error, "read", path))
+    attempt().map_err(|error| add_context(&error, "read", path))
 }
 
-fn write(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
+fn write_with_mode(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
     let attempt = || {
-        let (folder, name) = output_path::open(path, Missing::Made)?;
+        let (folder, name) = output_path::open_parent(path, Missing::Made)?;
         folder.replace(&name, mode, |file| file.write_all(bytes))
     };
-    attempt().map_err(|error| about(&error, "write", path))
+    attempt().map_err(|error| add_context(&error, "write", path))
 }
 
 /// Writes a file that is there anew, whole or not at all, with the permissions that it has; durable on
@@ -358,7 +361,7 @@ fn write(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// When it is no regular file, or cannot be written.
-pub(in crate::cli) fn rewrite(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+pub(in crate::cli) fn rewrite_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     rewrite_with(path, bytes, 0o777)
 }
 
@@ -384,7 +387,7 @@ fn rewrite_with(path: &Path, bytes: &[u8], mask: u32) -> anyhow::Result<()> {
             file.write_all(bytes)
         })
     };
-    attempt().map_err(|error| about(&error, "write", path))
+    attempt().map_err(|error| add_context(&error, "write", path))
 }
 
 /// Reads a text file that the user named, or one of a stack.
@@ -392,7 +395,7 @@ fn rewrite_with(path: &Path, bytes: &[u8], mask: u32) -> anyhow::Result<()> {
 /// # Errors
 /// When it cannot be read, or is too large.
 pub(in crate::cli) fn read_text(path: &Path) -> anyhow::Result<Vec<u8>> {
-    read_named(path, decode::MAX_BYTES).map_err(|error| about(&error, "read", path))
+    read_named(path, decode::MAX_BYTES).map_err(|error| add_context(&error, "read", path))
 }
 
 /// Reads standard input to its end.
@@ -405,13 +408,13 @@ pub(in crate::cli) fn read_standard_input() -> anyhow::Result<Vec<u8>> {
     match read {
         Ok(n) if n as u64 <= decode::MAX_BYTES => Ok(bytes),
         Ok(_) => Err(anyhow::anyhow!("standard input is larger than {} bytes", decode::MAX_BYTES)),
-        Err(error) => Err(about(&error, "read", Path::new("standard input"))),
+        Err(error) => Err(add_context(&error, "read", Path::new("standard input"))),
     }
 }
 
 /// Returns the directory that a path's file is in, held open, and the file's name.
 fn parent_of(path: &Path) -> io::Result<(Folder, String)> {
-    Ok((Folder::named(path.parent().unwrap_or(Path::new("")))?, file_name(path)?))
+    Ok((Folder::open_user_dir(path.parent().unwrap_or(Path::new("")))?, file_name(path)?))
 }
 
 fn file_name(path: &Path) -> io::Result<String> {
@@ -427,9 +430,9 @@ pub(in crate::cli) fn read_optional(path: &Path) -> anyhow::Result<Option<String
     match read_named(path, decode::MAX_BYTES) {
         Ok(bytes) => String::from_utf8(bytes)
             .map(Some)
-            .map_err(|_| anyhow::anyhow!("{} is not UTF-8 text", shown(path))),
+            .map_err(|_| anyhow::anyhow!("{} is not UTF-8 text", display_path(path))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(about(&error, "read", path)),
+        Err(error) => Err(add_context(&error, "read", path)),
     }
 }
 
@@ -438,7 +441,7 @@ pub(in crate::cli) fn read_optional(path: &Path) -> anyhow::Result<Option<String
 /// # Errors
 /// When it cannot be read, or is too large.
 pub(in crate::cli) fn read_bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
-    read_named(path, MAX_SIDE_FILE).map_err(|error| about(&error, "read", path))
+    read_named(path, MAX_SIDE_FILE).map_err(|error| add_context(&error, "read", path))
 }
 
 /// Reads a file of the user's own that holds a secret. A pipe is nobody else's, either; a link is the user's own.
@@ -446,8 +449,8 @@ pub(in crate::cli) fn read_bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
 /// # Errors
 /// When it cannot be read or is too large, or when others can read or write it.
 pub(in crate::cli) fn read_own_secret(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let fail = |error: io::Error| about(&error, "read", path);
-    let (file, place) = (fs::File::open(path).map_err(fail)?, shown(path));
+    let fail = |error: io::Error| add_context(&error, "read", path);
+    let (file, place) = (fs::File::open(path).map_err(fail)?, display_path(path));
     let data = file.metadata().map_err(fail)?;
     anyhow::ensure!(!data.is_dir(), "{place} is not used: it is a directory");
     anyhow::ensure!(
@@ -468,11 +471,12 @@ pub(in crate::cli) fn read_own_secret(path: &Path) -> anyhow::Result<Vec<u8>> {
 /// # Errors
 /// When it cannot be read, others can write it, or something in it means nothing.
 pub(in crate::cli) fn read_profiles(variables: &Variables) -> anyhow::Result<Profiles> {
-    let Some(path) = credentials::directory(variables).map(|folder| folder.join("settings.toml")) else {
+    let Some(path) = credentials::user_config_dir(variables).map(|folder| folder.join("settings.toml"))
+    else {
         return Ok(Profiles::none("settings.toml"));
     };
-    let place = shown(&path);
-    let fail = |error: io::Error| about(&error, "read", &path);
+    let place = display_path(&path);
+    let fail = |error: io::Error| add_context(&error, "read", &path);
     let file = match fs::File::open(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Profiles::none(place)),
@@ -504,10 +508,10 @@ pub(in crate::cli) fn loose_bits(path: &Path, forbidden: u32) -> Option<u32> {
 ///
 /// # Errors
 /// When it is a link, another user's, or cannot be changed.
-pub(in crate::cli) fn tighten(path: &Path, forbidden: u32) -> anyhow::Result<u32> {
+pub(in crate::cli) fn restrict_permissions(path: &Path, forbidden: u32) -> anyhow::Result<u32> {
     let attempt = || {
         let (folder, name) = parent_of(path)?;
-        let file = folder.open(&name, OFlags::RDONLY)?;
+        let file = folder.open_file(&name, OFlags::RDONLY)?;
         let data = file.metadata()?;
         if data.uid() != rustix::process::geteuid().as_raw() {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
@@ -516,7 +520,7 @@ pub(in crate::cli) fn tighten(path: &Path, forbidden: u32) -> anyhow::Result<u32
         rustix::fs::fchmod(&file, Mode::from_raw_mode((mode & !forbidden) as RawMode))?;
         Ok(mode)
     };
-    attempt().map_err(|error| about(&error, "change the mode of", path))
+    attempt().map_err(|error| add_context(&error, "change the mode of", path))
 }
 
 /// Reads a file that stead wrote, however large; `None` when there is none.
@@ -527,7 +531,7 @@ pub(in crate::cli) fn read_whole(path: &Path) -> anyhow::Result<Option<Vec<u8>>>
     match read_named(path, MAX_LEDGER) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(about(&error, "read", path)),
+        Err(error) => Err(add_context(&error, "read", path)),
     }
 }
 
@@ -536,7 +540,9 @@ pub(in crate::cli) fn read_whole(path: &Path) -> anyhow::Result<Option<Vec<u8>>>
 /// # Errors
 /// When it cannot be made, is a link, or others can write there.
 pub(in crate::cli) fn make_private_directory(path: &Path) -> anyhow::Result<()> {
-    Folder::make(path).map(drop).map_err(|error| about(&error, "make the directory", path))
+    Folder::create_private_dir(path)
+        .map(drop)
+        .map_err(|error| add_context(&error, "make the directory", path))
 }
 
 /// Returns a path without links; `None` where there is nothing.
@@ -566,23 +572,23 @@ pub(in crate::cli) fn directory_name(path: &Path) -> String {
 }
 
 /// Removes a file, if it is there.
-pub(in crate::cli) fn remove(path: &Path) {
+pub(in crate::cli) fn remove_file(path: &Path) {
     remove_named(path);
 }
 
 /// Tells whether something stands at a path.
-pub(in crate::cli) fn exists(path: &Path) -> bool {
+pub(in crate::cli) fn path_exists(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
 /// Returns a path as the user would type it.
-pub(in crate::cli) fn shown(path: &Path) -> String {
+pub(in crate::cli) fn display_path(path: &Path) -> String {
     let text = path.to_string_lossy();
     text.strip_prefix("./").unwrap_or(&text).to_owned()
 }
 
-fn about(error: &io::Error, action: &str, path: &Path) -> anyhow::Error {
-    anyhow::anyhow!("cannot {action} {}: {error}", shown(path))
+fn add_context(error: &io::Error, action: &str, path: &Path) -> anyhow::Error {
+    anyhow::anyhow!("cannot {action} {}: {error}", display_path(path))
 }
 
 #[cfg(test)]

@@ -133,7 +133,7 @@ impl Change {
 
 impl Forge {
     /// Returns the header that bears the token, and what stands before it there.
-    pub(in crate::cli) const fn header(self) -> (&'static str, &'static str) {
+    pub(in crate::cli) const fn token_header(self) -> (&'static str, &'static str) {
         match self {
             Self::GitHub => ("authorization", "Bearer "),
             Self::GitLab => ("private-token", ""),
@@ -141,7 +141,7 @@ impl Forge {
     }
 
     /// Returns what a request for review is called.
-    pub(in crate::cli) const fn review(self) -> &'static str {
+    pub(in crate::cli) const fn review_term(self) -> &'static str {
         match self {
             Self::GitHub => "pull request",
             Self::GitLab => "merge request",
@@ -149,14 +149,14 @@ impl Forge {
     }
 
     /// Asks for a page of what is written on a thread; pages begin at 1.
-    pub(in crate::cli) fn list(self, project: &str, thread: Thread, page: usize) -> Ask {
-        let path = self.thread(project, thread);
+    pub(in crate::cli) fn list_notes(self, project: &str, thread: Thread, page: usize) -> Ask {
+        let path = self.thread_path(project, thread);
         let open = match (self, thread) {
             (_, Thread::Review(_)) => "",
             (Self::GitHub, Thread::Issues) => "&state=open",
             (Self::GitLab, Thread::Issues) => "&state=opened",
         };
-        get(format!("{path}?per_page={PAGE}&page={page}{open}"))
+        get_request(format!("{path}?per_page={PAGE}&page={page}{open}"))
     }
 
     /// Writes a note on a thread: a new one, or the one of this number anew.
@@ -167,7 +167,7 @@ impl Forge {
         id: Option<u64>,
         text: Text<'_>,
     ) -> Ask {
-        let path = self.thread(project, thread);
+        let path = self.thread_path(project, thread);
         let path = match (self, thread, id) {
             (_, _, None) => path,
             (Self::GitHub, Thread::Review(_), Some(id)) => {
@@ -200,7 +200,7 @@ impl Forge {
 
     /// Asks which requests for review a commit came from.
     pub(in crate::cli) fn reviews_of(self, project: &str, commit: &str) -> Ask {
-        get(match self {
+        get_request(match self {
             Self::GitHub => format!("/repos/{project}/commits/{commit}/pulls"),
             Self::GitLab => format!("/projects/{project}/repository/commits/{commit}/merge_requests"),
         })
@@ -208,13 +208,13 @@ impl Forge {
 
     /// Asks about a pull or merge request.
     pub(in crate::cli) fn one_review(self, project: &str, number: u64) -> Ask {
-        get(match self {
+        get_request(match self {
             Self::GitHub => format!("/repos/{project}/pulls/{number}"),
             Self::GitLab => format!("/projects/{project}/merge_requests/{number}"),
         })
     }
 
-    fn thread(self, project: &str, thread: Thread) -> String {
+    fn thread_path(self, project: &str, thread: Thread) -> String {
         match (self, thread) {
             (Self::GitHub, Thread::Review(number)) => format!("/repos/{project}/issues/{number}/comments"),
             (Self::GitHub, Thread::Issues) => format!("/repos/{project}/issues"),
@@ -227,8 +227,8 @@ impl Forge {
 }
 
 /// Asks whose the token is.
-pub(in crate::cli) fn whoami() -> Ask {
-    get("/user".to_owned())
+pub(in crate::cli) fn whoami_request() -> Ask {
+    get_request("/user".to_owned())
 }
 
 /// Reads the notes of a page, and how many rows it had.
@@ -242,7 +242,7 @@ pub(in crate::cli) fn read_notes(
     let rows: Vec<Row> = serde_json::from_slice(page)?;
     let count = rows.len();
     let is_note = |row: &Row| row.pull_request.is_none() && !row.system;
-    Ok((rows.into_iter().filter(is_note).map(|row| note(row, thread)).collect(), count))
+    Ok((rows.into_iter().filter(is_note).map(|row| note_from_row(row, thread)).collect(), count))
 }
 
 /// Reads one note.
@@ -250,7 +250,7 @@ pub(in crate::cli) fn read_notes(
 /// # Errors
 /// When it is none.
 pub(in crate::cli) fn read_note(thread: Thread, answer: &[u8]) -> Result<Note, serde_json::Error> {
-    serde_json::from_slice(answer).map(|row| note(row, thread))
+    serde_json::from_slice(answer).map(|row| note_from_row(row, thread))
 }
 
 /// Reads the number of the account that a token is of.
@@ -288,11 +288,11 @@ pub(in crate::cli) fn read_review(commit: &str, answer: &[u8]) -> Result<Option<
     Ok(merged.or(only).and_then(|change| change.number.or(change.iid)))
 }
 
-fn get(path: String) -> Ask {
+fn get_request(path: String) -> Ask {
     Ask { method: Method::GET, path, body: None }
 }
 
-fn note(row: Row, thread: Thread) -> Note {
+fn note_from_row(row: Row, thread: Thread) -> Note {
     let account = row.user.or(row.author);
     let author = account.map_or(Author { id: None, name: String::new() }, |account| Author {
         id: account.id,
@@ -328,11 +328,11 @@ mod tests {
         let review = Thread::Review(7);
         let all = |forge: Forge, project: &str| {
             [
-                whoami(),
-                forge.list(project, review, 2),
+                whoami_request(),
+                forge.list_notes(project, review, 2),
                 forge.write(project, review, None, TEXT),
                 forge.write(project, review, Some(9), TEXT),
-                forge.list(project, Thread::Issues, 1),
+                forge.list_notes(project, Thread::Issues, 1),
                 forge.write(project, Thread::Issues, None, TEXT),
                 forge.write(project, Thread::Issues, Some(3), closed),
                 forge.reviews_of(project, "c0ffee"),

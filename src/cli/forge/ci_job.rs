@@ -65,7 +65,7 @@ impl Job {
     ///
     /// # Errors
     /// When they tell of none.
-    pub(in crate::cli) fn of(variables: &Variables) -> Result<Self, NoJob> {
+    pub(in crate::cli) fn from_env(variables: &Variables) -> Result<Self, NoJob> {
         let set = |name: &str| variables.get(name).filter(|value| !value.is_empty()).cloned();
         let token = |name| set(name).map(Secret::new).ok_or(NoJob::Lacks(name));
         if let Some(project) = set("GITHUB_REPOSITORY") {
@@ -106,7 +106,7 @@ impl Job {
     }
 
     /// Returns where a browser finds a comment that the API names by its number alone.
-    pub(in crate::cli) fn address(&self, review: u64, comment: u64) -> Option<String> {
+    pub(in crate::cli) fn comment_url(&self, review: u64, comment: u64) -> Option<String> {
         let home = self.home.as_ref()?;
         Some(match self.forge {
             Forge::GitHub => format!("{home}/pull/{review}#issuecomment-{comment}"),
@@ -142,7 +142,7 @@ mod tests {
 
     fn job(variables: &[(&str, &str)]) -> Result<Job, NoJob> {
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-        Job::of(&variables.iter().map(owned).collect())
+        Job::from_env(&variables.iter().map(owned).collect())
     }
 
     #[test]
@@ -155,7 +155,7 @@ mod tests {
         ])
         .unwrap();
         assert_eq!((hub.forge, hub.review), (Forge::GitHub, Some(7)));
-        assert_eq!(hub.address(7, 9).unwrap(), "https://github.com/acme/infra/pull/7#issuecomment-9");
+        assert_eq!(hub.comment_url(7, 9).unwrap(), "https://github.com/acme/infra/pull/7#issuecomment-9");
         assert!(!format!("{hub:?}").contains("canary"));
         let lab = job(&[
             ("CI_API_V4_URL", "https://gitlab.example.com/api/v4"),
@@ -166,7 +166,10 @@ mod tests {
         ])
         .unwrap();
         assert_eq!((lab.forge, lab.review), (Forge::GitLab, Some(3)));
-        assert_eq!(lab.address(3, 5).unwrap(), "https://gitlab.example.com/a/b/-/merge_requests/3#note_5");
+        assert_eq!(
+            lab.comment_url(3, 5).unwrap(),
+            "https://gitlab.example.com/a/b/-/merge_requests/3#note_5"
+        );
     }
 
     #[test]

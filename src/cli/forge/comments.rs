@@ -15,7 +15,9 @@ use crate::cli::process::actor;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cloud::system_clock::SystemClock;
-use crate::ledger::stores::https::{Way, address, client, innermost, shown};
+use crate::ledger::stores::https::{
+    Way, build_client, parse_server_url, root_cause_text, sanitize_server_text,
+};
 use crate::model::clock::Clock as _;
 use crate::model::redact::{SentSecrets, redact_address};
 
@@ -66,7 +68,7 @@ pub(in crate::cli) enum How {
 
 impl How {
     /// Returns a word for it.
-    pub(in crate::cli) const fn word(self) -> &'static str {
+    pub(in crate::cli) const fn outcome_keyword(self) -> &'static str {
         match self {
             Self::Created => "created",
             Self::Changed => "changed",
@@ -90,10 +92,13 @@ impl Desk {
     /// When the API's address is unsafe, the token cannot be sent, or TLS cannot start.
     pub(in crate::cli) fn new(job: Job, author: Option<u64>) -> Result<Self, Failure> {
         let failure = |why: String| Failure::new(Exit::Usage, why);
-        let base = address(&job.api).map_err(|why| {
-            failure(format!("`{}` cannot be the API's address: {why}", shown(&redact_address(&job.api))))
+        let base = parse_server_url(&job.api).map_err(|why| {
+            failure(format!(
+                "`{}` cannot be the API's address: {why}",
+                sanitize_server_text(&redact_address(&job.api))
+            ))
         })?;
-        let (name, before) = job.forge.header();
+        let (name, before) = job.forge.token_header();
         let mut token = job
             .token
             .expose()
@@ -103,7 +108,7 @@ impl Desk {
         let mut headers = HeaderMap::new();
         headers.insert(name, token);
         headers.insert("accept", HeaderValue::from_static("application/json"));
-        let client = client(Way::to(&base)).map_err(failure)?;
+        let client = build_client(Way::for_url(&base)).map_err(failure)?;
         Ok(Self { job, author, base, client, headers })
     }
 
@@ -112,7 +117,7 @@ impl Desk {
     ///
     /// # Errors
     /// When there is none, or the API says no.
-    pub(in crate::cli) async fn review(&self) -> Result<u64, Failure> {
+    pub(in crate::cli) async fn review_number(&self) -> Result<u64, Failure> {
         let told = || {
             let event = self.job.event.as_ref()?;
             of_event(&stack_files::read_optional(event.as_ref()).ok()??)
@@ -120,7 +125,7 @@ impl Desk {
         if let Some(number) = self.job.review.or_else(told) {
             return Ok(number);
         }
-        let kind = self.job.forge.review();
+        let kind = self.job.forge.review_term();
         let none = |why: String| {
             Failure::new(Exit::Failed, why)
                 .help(format!("Name the {kind} with --number, or leave this step out."))
@@ -132,8 +137,8 @@ impl Desk {
             return Err(none("the job's commit is none".to_owned()));
         }
         let answer = self.send(&self.job.forge.reviews_of(&self.job.project, commit)).await;
-        let answer = answer.map_err(|trouble| self.failure(trouble))?;
-        let found = api::read_review(commit, &answer).map_err(|_| self.unreadable())?;
+        let answer = answer.map_err(|trouble| self.to_failure(trouble))?;
+        let found = api::read_review(commit, &answer).map_err(|_| self.unreadable_answer())?;
         found.ok_or_else(|| none(format!("commit {commit} came with no {kind}, or with several")))
     }
 
@@ -141,10 +146,10 @@ impl Desk {
     ///
     /// # Errors
     /// When the API says no.
-    pub(in crate::cli) async fn request(&self, number: u64) -> Result<Review, Failure> {
+    pub(in crate::cli) async fn read_request(&self, number: u64) -> Result<Review, Failure> {
         let answer = self.send(&self.job.forge.one_review(&self.job.project, number)).await;
-        let answer = answer.map_err(|trouble| self.failure(trouble))?;
-        api::read_one_review(&answer).map_err(|_| self.unreadable())
+        let answer = answer.map_err(|trouble| self.to_failure(trouble))?;
+        api::read_one_review(&answer).map_err(|_| self.unreadable_answer())
     }
 
     /// Returns the commit that a report of this job is of: the newest of the request that it runs for, or of the
@@ -152,13 +157,13 @@ impl Desk {
     ///
     /// # Errors
     /// When the API says no.
-    pub(in crate::cli) async fn head(&self, number: u64) -> Result<Option<String>, Failure> {
+    pub(in crate::cli) async fn head_commit(&self, number: u64) -> Result<Option<String>, Failure> {
         let told = || head_of_event(&stack_files::read_optional(self.job.event.as_ref()?.as_ref()).ok()??);
         if let Some(head) = self.job.head.clone().or_else(told) {
             return Ok(Some(head));
         }
         // Before the merge it could be newer than what was planned.
-        let request = self.request(number).await?;
+        let request = self.read_request(number).await?;
         Ok(request.head.filter(|_| request.is_merged))
     }
 
@@ -166,16 +171,20 @@ impl Desk {
     ///
     /// # Errors
     /// When the API says no, or there are several: nobody knows which one was reviewed.
-    pub(in crate::cli) async fn find(&self, thread: Thread, marker: &str) -> Result<Option<Note>, Failure> {
+    pub(in crate::cli) async fn find_note(
+        &self,
+        thread: Thread,
+        marker: &str,
+    ) -> Result<Option<Note>, Failure> {
         // Whoever may write comments could write one that begins like ours, and say in it what they like. Other
         // apps are others, too, and a name can be taken once its account is gone: numbers never are.
-        let me = self.me().await?;
+        let me = self.note_author().await?;
         let is_own = |note: &Note| note.author.id == Some(me);
         let mut found: Vec<Note> = Vec::new();
         for page in 1..=MOST_PAGES {
-            let answer = self.send(&self.job.forge.list(&self.job.project, thread, page)).await;
-            let answer = answer.map_err(|trouble| self.failure(trouble))?;
-            let (notes, rows) = api::read_notes(thread, &answer).map_err(|_| self.unreadable())?;
+            let answer = self.send(&self.job.forge.list_notes(&self.job.project, thread, page)).await;
+            let answer = answer.map_err(|trouble| self.to_failure(trouble))?;
+            let (notes, rows) = api::read_notes(thread, &answer).map_err(|_| self.unreadable_answer())?;
             found.extend(notes.into_iter().filter(|note| first_line(&note.body) == marker && is_own(note)));
             if rows < PAGE {
                 break;
@@ -196,36 +205,42 @@ impl Desk {
     ///
     /// # Errors
     /// When the API says no, or it is not known whether it was written.
-    pub(in crate::cli) async fn put(&self, thread: Thread, text: Text<'_>) -> Result<Written, Failure> {
+    pub(in crate::cli) async fn write_note(
+        &self,
+        thread: Thread,
+        text: Text<'_>,
+    ) -> Result<Written, Failure> {
         let marker = first_line(text.body);
-        let found = self.find(thread, marker).await?;
+        let found = self.find_note(thread, marker).await?;
         if found.is_none() && !text.open {
             return Ok(Written { how: How::Kept, url: None });
         }
         let before = found.as_ref().map(|note| note.id);
-        if let Some(note) = found.filter(|note| text.open && same(&note.body, text.body)) {
-            return Ok(self.written(How::Kept, thread, &note));
+        if let Some(note) = found.filter(|note| text.open && is_same_text(&note.body, text.body)) {
+            return Ok(self.written_note(How::Kept, thread, &note));
         }
         let how = if before.is_some() { How::Changed } else { How::Created };
         match self.send(&self.job.forge.write(&self.job.project, thread, before, text)).await {
             Ok(answer) => {
-                let note = api::read_note(thread, &answer).map_err(|_| self.unreadable())?;
+                let note = api::read_note(thread, &answer).map_err(|_| self.unreadable_answer())?;
                 self.check_author(&note).await?;
-                Ok(self.written(how, thread, &note))
+                Ok(self.written_note(how, thread, &note))
             }
-            Err(Trouble::Silence(why)) => match self.find(thread, marker).await? {
-                Some(note) if same(&note.body, text.body) => Ok(self.written(how, thread, &note)),
-                _ => Err(self.failure(Trouble::Silence(why))),
+            Err(Trouble::Silence(why)) => match self.find_note(thread, marker).await? {
+                Some(note) if is_same_text(&note.body, text.body) => {
+                    Ok(self.written_note(how, thread, &note))
+                }
+                _ => Err(self.to_failure(Trouble::Silence(why))),
             },
-            Err(trouble) => Err(self.failure(trouble)),
+            Err(trouble) => Err(self.to_failure(trouble)),
         }
     }
 
     /// Says whose a new note is, if that is not the account whose notes count: the next run would not find it.
     async fn check_author(&self, note: &Note) -> Result<(), Failure> {
         match note.author.id {
-            Some(id) if id != self.me().await? => {
-                let name = shown(&note.author.name);
+            Some(id) if id != self.note_author().await? => {
+                let name = sanitize_server_text(&note.author.name);
                 Err(Failure::new(Exit::Failed, format!("the token writes as {name}, the account {id}"))
                     .help(format!("The note is there. Say whose notes count: --author {id}")))
             }
@@ -233,28 +248,28 @@ impl Desk {
         }
     }
 
-    fn written(&self, how: How, thread: Thread, note: &Note) -> Written {
+    fn written_note(&self, how: How, thread: Thread, note: &Note) -> Written {
         let url = note.url.clone().or_else(|| match thread {
-            Thread::Review(review) => self.job.address(review, note.id),
+            Thread::Review(review) => self.job.comment_url(review, note.id),
             Thread::Issues => None,
         });
         Written { how, url }
     }
 
     /// Returns the account whose notes count: the one that was said, or the token's.
-    async fn me(&self) -> Result<u64, Failure> {
+    async fn note_author(&self) -> Result<u64, Failure> {
         if let Some(author) = self.author {
             return Ok(author);
         }
-        match self.send(&api::whoami()).await {
+        match self.send(&api::whoami_request()).await {
             Ok(answer) => match api::read_account(&answer) {
                 Ok(Some(id)) => Ok(id),
-                Ok(None) | Err(_) => Err(self.unreadable()),
+                Ok(None) | Err(_) => Err(self.unreadable_answer()),
             },
             Err(Trouble::No(StatusCode::FORBIDDEN, _)) if self.job.forge == Forge::GitHub => {
                 Ok(ACTIONS_BOT)
             }
-            Err(trouble) => Err(self.failure(trouble)),
+            Err(trouble) => Err(self.to_failure(trouble)),
         }
     }
 
@@ -263,7 +278,7 @@ impl Desk {
         let mut tries = 0;
         loop {
             tries += 1;
-            let (trouble, wait) = match self.once(ask).await {
+            let (trouble, wait) = match self.send_once(ask).await {
                 Ok(answer) => return Ok(answer),
                 Err(trouble) => trouble,
             };
@@ -282,8 +297,8 @@ impl Desk {
         }
     }
 
-    async fn once(&self, ask: &Ask) -> Result<Vec<u8>, (Trouble, Option<Duration>)> {
-        let silence = |error: &reqwest::Error| (Trouble::Silence(innermost(error)), None);
+    async fn send_once(&self, ask: &Ask) -> Result<Vec<u8>, (Trouble, Option<Duration>)> {
+        let silence = |error: &reqwest::Error| (Trouble::Silence(root_cause_text(error)), None);
         let url = format!("{}{}", self.base.as_str().trim_end_matches('/'), ask.path);
         let mut request = self.client.request(ask.method.clone(), url).headers(self.headers.clone());
         if let Some(body) = &ask.body {
@@ -295,7 +310,8 @@ impl Desk {
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
         let is_limited = wait.is_some() || header("x-ratelimit-remaining") == Some("0");
         let body = http_body_util::Limited::new(reqwest::Body::from(response), MOST_BYTES);
-        let bytes = body.collect().await.map_err(|error| (Trouble::Silence(innermost(&*error)), None))?;
+        let bytes =
+            body.collect().await.map_err(|error| (Trouble::Silence(root_cause_text(&*error)), None))?;
         let bytes = bytes.to_bytes().to_vec();
         if status.is_success() {
             return Ok(bytes);
@@ -306,24 +322,27 @@ impl Desk {
         // A forge that repeats the token is not quoted.
         let mut sent = SentSecrets::default();
         sent.push(self.job.token.expose().unwrap_or_default());
-        let words = sent.screen(said(&bytes));
+        let words = sent.screen_text(refusal_text(&bytes));
         Err((Trouble::No(status, words), wait.map(Duration::from_secs)))
     }
 
-    fn unreadable(&self) -> Failure {
+    fn unreadable_answer(&self) -> Failure {
         Failure::new(
             Exit::Failed,
             format!("{} answered with something else than its API does", self.host()),
         )
-        .help(format!("Is {} the address of its API?", shown(&redact_address(&self.job.api))))
+        .help(format!(
+            "Is {} the address of its API?",
+            sanitize_server_text(&redact_address(&self.job.api))
+        ))
     }
 
     fn host(&self) -> String {
         self.base.host_str().unwrap_or_default().to_owned()
     }
 
-    fn failure(&self, trouble: Trouble) -> Failure {
-        let (kind, host) = (self.job.forge.review(), self.host());
+    fn to_failure(&self, trouble: Trouble) -> Failure {
+        let (kind, host) = (self.job.forge.review_term(), self.host());
         let (status, words) = match trouble {
             Trouble::Silence(why) => {
                 return Failure::new(Exit::Failed, format!("{host} did not answer: {why}")).help(
@@ -359,13 +378,13 @@ fn first_line(text: &str) -> &str {
 }
 
 /// Tells whether two texts are the same to a reader: forges keep line ends and blanks at the end as they like.
-fn same(left: &str, right: &str) -> bool {
+fn is_same_text(left: &str, right: &str) -> bool {
     left.trim_end().lines().map(str::trim_end).eq(right.trim_end().lines().map(str::trim_end))
 }
 
 /// Returns what a refusal says of itself.
-fn said(body: &[u8]) -> String {
+fn refusal_text(body: &[u8]) -> String {
     let answer: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
     let words = ["message", "error", "error_description"].iter().find_map(|key| answer.get(key)?.as_str());
-    shown(words.unwrap_or_default())
+    sanitize_server_text(words.unwrap_or_default())
 }

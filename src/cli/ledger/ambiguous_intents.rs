@@ -6,11 +6,13 @@ use crate::ledger::state::ledger::Ledger;
 use crate::report::text::escape;
 
 /// Says each open question in one line, with the ways to answer it; and what may become one.
-pub(in crate::cli) fn remind(session: &Session, ledger: &Ledger) {
-    for text in ledger.questions.keys().filter_map(|op| ambiguous_intent::told(ledger, *op)) {
-        session.ui.say(&format!("question: {}", session.to_copy(&escape::line(&text))));
+pub(in crate::cli) fn warn_ambiguous_intents(session: &Session, ledger: &Ledger) {
+    for text in
+        ledger.questions.keys().filter_map(|op| ambiguous_intent::describe_ambiguous_intent(ledger, *op))
+    {
+        session.ui.write_message(&format!("question: {}", session.to_copy(&escape::escape_line(&text))));
     }
-    for text in ambiguous_intent::expected(ledger) {
-        session.ui.say(&format!("note: {}", session.to_copy(&escape::line(&text))));
+    for text in ambiguous_intent::likely_ambiguous_intents(ledger) {
+        session.ui.write_message(&format!("note: {}", session.to_copy(&escape::escape_line(&text))));
     }
 }

@@ -17,7 +17,7 @@ use crate::ledger::state::run_history::Run;
 use crate::ledger::stores::any_store;
 use crate::ledger::stores::location::Place;
 use crate::model::address::Name;
-use crate::model::hex::hex;
+use crate::model::hex::encode_hex;
 
 /// How far a ledger had come.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,7 +56,7 @@ pub(in crate::cli) struct Objection {
 }
 
 impl Objection {
-    const fn older(what: &'static str) -> Self {
+    const fn older_version(what: &'static str) -> Self {
         Self {
             what,
             means: "what was made since then is not in it, and would be made a second time",
@@ -87,7 +87,7 @@ impl Objection {
 
 impl Waterline {
     /// Returns a ledger's.
-    fn of(ledger: &Ledger, trail: &Trail) -> Self {
+    fn from_ledger(ledger: &Ledger, trail: &Trail) -> Self {
         Self {
             serial: ledger.serial,
             run: ledger.history.back().map(|run| (run.run, run.at)),
@@ -101,7 +101,7 @@ impl Waterline {
     }
 
     /// Tells what is wrong with a ledger that should be at this line or above it.
-    fn objection(&self, ledger: &Ledger, trail: &Trail) -> Option<Objection> {
+    fn detect_ledger_rollback(&self, ledger: &Ledger, trail: &Trail) -> Option<Objection> {
         if self.lineage.is_some_and(|lineage| lineage != ledger.identity.lineage) {
             // Without MACs nothing proves whose the mark is, either: the next apply replaces it.
             let objection = if ledger.is_blank() { Objection::GONE } else { Objection::ANOTHER };
@@ -112,12 +112,14 @@ impl Waterline {
             return Some(Objection::UNSEALED);
         }
         if ledger.serial < self.serial {
-            return Some(Objection::older("the ledger is older than the last one that was seen here"));
+            return Some(Objection::older_version(
+                "the ledger is older than the last one that was seen here",
+            ));
         }
         let unknown = "the ledger does not know the last apply that was seen here";
         let other = |head: &String| self.sealed.is_some() && trail.contradicts(self.serial, head);
         if self.head.as_ref().is_some_and(other) {
-            return Some(Objection::older(
+            return Some(Objection::older_version(
                 "the ledger does not go on from the version that was last seen here",
             ));
         }
@@ -128,7 +130,7 @@ impl Waterline {
         let ended = self.ended.filter(|_| self.sealed.is_some());
         let as_seen = |known: &Run| ended.is_none() || known.end.as_ref().map(|end| end.at) == ended;
         let knows = ledger.history.iter().any(|known| known.run == run && as_seen(known));
-        (reaches_back && !knows).then_some(Objection::older(unknown))
+        (reaches_back && !knows).then_some(Objection::older_version(unknown))
     }
 
     /// Tells whether a ledger has the MACs that it had, or those of a key that took over from theirs.
@@ -140,7 +142,7 @@ impl Waterline {
     }
 
     /// Returns what its MAC is made over.
-    fn text(&self, whose: &str) -> anyhow::Result<Vec<u8>> {
+    fn mac_input(&self, whose: &str) -> anyhow::Result<Vec<u8>> {
         let mut text = serde_json::to_vec(&Self { mac: None, ..self.clone() })?;
         text.extend_from_slice(whose.as_bytes());
         Ok(text)
@@ -170,7 +172,7 @@ impl Marks {
             Place::Directory(directory) => Place::Directory(stack_files::full_path(directory)),
             place => place.clone(),
         };
-        let whose = format!("{}\n{}\n{}", any_store::normalized(&place), owner.0, owner.1);
+        let whose = format!("{}\n{}\n{}", any_store::normalize_location(&place), owner.0, owner.1);
         let whose = Some(whose).filter(|_| settings.cloud != Cloud::Local);
         Self { state: settings.state.clone(), key, whose }
     }
@@ -179,7 +181,7 @@ impl Marks {
     ///
     /// # Errors
     /// When a mark is there but cannot be read, or was not written with the key.
-    pub(in crate::cli) fn objection(
+    pub(in crate::cli) fn detect_rollback(
         &self,
         found: Option<(&Ledger, &Trail)>,
     ) -> anyhow::Result<Option<Objection>> {
@@ -187,11 +189,11 @@ impl Marks {
         let Some((ledger, trail)) = found else {
             return Ok(filed.and_then(|mark| mark.sealed).map(|_| Objection::GONE));
         };
-        if let Some(objection) = filed.and_then(|mark| mark.objection(ledger, trail)) {
+        if let Some(objection) = filed.and_then(|mark| mark.detect_ledger_rollback(ledger, trail)) {
             return Ok(Some(objection));
         }
         let moved = self.read_lineage(ledger)?;
-        Ok(moved.and_then(|mark| mark.objection(ledger, trail)))
+        Ok(moved.and_then(|mark| mark.detect_ledger_rollback(ledger, trail)))
     }
 
     /// Tells whether this machine saw MACs there.
@@ -215,39 +217,39 @@ impl Marks {
     ///
     /// # Errors
     /// When they cannot be written.
-    pub(in crate::cli) fn remember(&self, ledger: &Ledger, trail: &Trail) -> anyhow::Result<()> {
+    pub(in crate::cli) fn advance_marks(&self, ledger: &Ledger, trail: &Trail) -> anyhow::Result<()> {
         let Some(state) = &self.state else { return Ok(()) };
-        let mark = Waterline::of(ledger, trail);
+        let mark = Waterline::from_ledger(ledger, trail);
         // Elsewhere its lines have other digests.
-        write(&of_lineage(state, ledger), &Waterline { head: None, ..mark.clone() })?;
+        write_mark(&of_lineage(state, ledger), &Waterline { head: None, ..mark.clone() })?;
         let Some(whose) = &self.whose else { return Ok(()) };
         let mut filed = mark;
         if let (Some(key), Some(_)) = (&self.key, &ledger.sealed) {
             filed.key = Some(key.id().clone());
-            filed.mac = Some(key.of_mark(&filed.text(whose)?));
+            filed.mac = Some(key.of_mark(&filed.mac_input(whose)?));
         }
-        write(&of_place(state, whose), &filed)
+        write_mark(&of_place(state, whose), &filed)
     }
 
     fn read_filed(&self) -> anyhow::Result<Option<Waterline>> {
         let (Some(state), Some(whose)) = (&self.state, &self.whose) else { return Ok(None) };
         let path = of_place(state, whose);
-        let Some(mark) = read(&path)? else { return Ok(None) };
+        let Some(mark) = read_mark(&path)? else { return Ok(None) };
         let Some(key) = self.key.as_ref().filter(|_| mark.sealed.is_some()) else { return Ok(Some(mark)) };
         // A mark of another key can be checked by the ledger alone, which says what its former keys were.
         let is_other = mark.key.as_ref().is_some_and(|id| id != key.id());
-        if is_other || mark.mac.as_deref() == Some(key.of_mark(&mark.text(whose)?).as_str()) {
+        if is_other || mark.mac.as_deref() == Some(key.of_mark(&mark.mac_input(whose)?).as_str()) {
             return Ok(Some(mark));
         }
         anyhow::bail!(
             "the high-water mark of this ledger, {}, was changed: its MAC does not match. Remove the file only if you \
              know why; this machine cannot notice an older ledger then",
-            stack_files::shown(&path)
+            stack_files::display_path(&path)
         )
     }
 
     fn read_lineage(&self, ledger: &Ledger) -> anyhow::Result<Option<Waterline>> {
-        self.state.as_ref().map_or(Ok(None), |state| read(&of_lineage(state, ledger)))
+        self.state.as_ref().map_or(Ok(None), |state| read_mark(&of_lineage(state, ledger)))
     }
 }
 
@@ -256,17 +258,18 @@ fn of_lineage(state: &Path, ledger: &Ledger) -> PathBuf {
 }
 
 fn of_place(state: &Path, whose: &str) -> PathBuf {
-    let name = hex(&Sha256::digest(whose.as_bytes()));
+    let name = encode_hex(&Sha256::digest(whose.as_bytes()));
     state.join("ledgers").join("places").join(format!("{name}.json"))
 }
 
-fn read(path: &Path) -> anyhow::Result<Option<Waterline>> {
+fn read_mark(path: &Path) -> anyhow::Result<Option<Waterline>> {
     let Some(text) = stack_files::read_optional(path)? else { return Ok(None) };
     let mark = serde_json::from_str(&text);
-    mark.map(Some).map_err(|error| anyhow::anyhow!("{} is damaged: {error}", stack_files::shown(path)))
+    mark.map(Some)
+        .map_err(|error| anyhow::anyhow!("{} is damaged: {error}", stack_files::display_path(path)))
 }
 
-fn write(path: &Path, mark: &Waterline) -> anyhow::Result<()> {
+fn write_mark(path: &Path, mark: &Waterline) -> anyhow::Result<()> {
     if let Some(folder) = path.parent() {
         stack_files::make_private_directory(folder)?;
     }

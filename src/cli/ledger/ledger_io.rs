@@ -59,8 +59,8 @@ pub(in crate::cli) async fn find_ledger(
     project: &Project,
     place: &Place,
 ) -> Result<Option<Ledger>, Failure> {
-    let looked = look(project, place).await?;
-    looked.warn();
+    let looked = inspect_ledger(project, place).await?;
+    looked.warn_if_unproven();
     Ok(looked.found)
 }
 
@@ -88,9 +88,9 @@ pub(in crate::cli) struct Looked<T> {
 
 impl<T> Looked<T> {
     /// Says so if nothing proves who wrote it.
-    pub(in crate::cli) fn warn(&self) {
+    pub(in crate::cli) fn warn_if_unproven(&self) {
         if self.unproven {
-            Ui::complain(&format!("warning: {UNPROVEN}"));
+            Ui::write_error(&format!("warning: {UNPROVEN}"));
         }
     }
 }
@@ -102,7 +102,7 @@ pub(in crate::cli) const UNPROVEN: &str = "ledger not authenticated: `STEAD_LEDG
 ///
 /// # Errors
 /// When it cannot be read or is damaged.
-pub(in crate::cli) async fn look(
+pub(in crate::cli) async fn inspect_ledger(
     project: &Project,
     place: &Place,
 ) -> Result<Looked<Option<Ledger>>, Failure> {
@@ -124,7 +124,7 @@ pub(in crate::cli) async fn read_ledger(
     let (stack, place) = (&project.stack, &connection.place);
     let found = find_ledger(project, place).await?;
     check_required(project, place, found.as_ref())?;
-    let unborn = || Ledger::new(Identity::unborn(&stack.name, &stack.environment.name));
+    let unborn = || Ledger::new(Identity::new_placeholder(&stack.name, &stack.environment.name));
     Ok(found.map_or_else(unborn, Ledger::for_plans))
 }
 
@@ -148,7 +148,7 @@ pub(in crate::cli) fn check_lock(
     let Some((table, first)) = records.find(|(table, record)| !has(table, &record.id)) else {
         return Ok(());
     };
-    let path = stack_files::shown(&connection.lock_file);
+    let path = stack_files::display_path(&connection.lock_file);
     let what = match pinned {
         None => format!(
             "{path} is missing: names such as {} are taken as the service lists them now",
@@ -163,7 +163,9 @@ pub(in crate::cli) fn check_lock(
     // The first apply writes it; a stack of the embedded cloud commits none.
     let expected = is_born || session.settings.ci;
     if pinned.is_none() && expected && session.settings.cloud != Cloud::Local {
-        session.ui.say(&format!("warning: {what}. `stead catalog update` pins them; commit the file."));
+        session
+            .ui
+            .write_message(&format!("warning: {what}. `stead catalog update` pins them; commit the file."));
     }
     Ok(())
 }
@@ -180,11 +182,11 @@ pub(in crate::cli) async fn read_for_plan(
     let (name, environment, key) = (&stack.name, &stack.environment.name, seal_key(&project.settings)?);
     let read = Shelf::read_with_trail(place, name, environment, key.as_ref()).await?;
     let unproven = key.is_none() && read.as_ref().is_some_and(|(ledger, _)| ledger.sealed.is_some());
-    Looked { found: (), unproven }.warn();
+    Looked { found: (), unproven }.warn_if_unproven();
     check_required(project, place, read.as_ref().map(|(ledger, _)| ledger))?;
-    let objection =
-        marks(project, place)?.objection(read.as_ref().map(|(ledger, trail)| (ledger, trail)))?;
-    let unborn = || Ledger::new(Identity::unborn(name, environment));
+    let objection = high_water_marks(project, place)?
+        .detect_rollback(read.as_ref().map(|(ledger, trail)| (ledger, trail)))?;
+    let unborn = || Ledger::new(Identity::new_placeholder(name, environment));
     Ok((read.map_or_else(unborn, |(ledger, _)| ledger.for_plans()), objection))
 }
 
@@ -192,7 +194,7 @@ pub(in crate::cli) async fn read_for_plan(
 ///
 /// # Errors
 /// When the key of ledgers cannot be used.
-pub(in crate::cli) fn marks(project: &Project, place: &Place) -> Result<Marks, Failure> {
+pub(in crate::cli) fn high_water_marks(project: &Project, place: &Place) -> Result<Marks, Failure> {
     let (settings, stack) = (&project.settings, &project.stack);
     Ok(Marks::new(settings, seal_key(settings)?, place, (&stack.name, &stack.environment.name)))
 }
@@ -201,13 +203,14 @@ pub(in crate::cli) fn marks(project: &Project, place: &Place) -> Result<Marks, F
 ///
 /// # Errors
 /// When it cannot be read or is damaged.
-pub(in crate::cli) async fn objection(
+pub(in crate::cli) async fn detect_rollback(
     project: &Project,
     place: &Place,
 ) -> Result<Option<Objection>, Failure> {
     let (stack, key) = (&project.stack, seal_key(&project.settings)?);
     let found = Shelf::read_with_trail(place, &stack.name, &stack.environment.name, key.as_ref()).await?;
-    Ok(marks(project, place)?.objection(found.as_ref().map(|(ledger, trail)| (ledger, trail)))?)
+    Ok(high_water_marks(project, place)?
+        .detect_rollback(found.as_ref().map(|(ledger, trail)| (ledger, trail)))?)
 }
 
 /// Fails when the ledger must be there and is not: a deleted one looks like one that was never begun.
@@ -237,7 +240,7 @@ pub(in crate::cli) fn is_empty(ledger: &Ledger) -> bool {
 ///
 /// # Errors
 /// When one cannot be read or is damaged.
-pub(in crate::cli) async fn foreign(
+pub(in crate::cli) async fn objects_of_other_ledgers(
     project: &Project,
     place: &Place,
 ) -> Result<BTreeMap<ObjectKey, Name>, Failure> {
@@ -246,26 +249,26 @@ pub(in crate::cli) async fn foreign(
     let mut owned = BTreeMap::new();
     for other in stack.environments.iter().filter(|name| *name != own) {
         let ledger = read_other_environment(project, place, other, key.as_ref()).await?;
-        owned.extend(ledger.iter().flat_map(belongings));
+        owned.extend(ledger.iter().flat_map(owned_objects));
     }
     // Ledgers of others may be sealed with keys of others: what they own is asked, and nothing done by it.
-    for (place, name, environment) in neighbours(project) {
+    for (place, name, environment) in neighbor_ledgers(project) {
         let ledger = Shelf::read(&place, &name, &environment, None).await?;
-        owned.extend(ledger.iter().flat_map(belongings));
+        owned.extend(ledger.iter().flat_map(owned_objects));
     }
     if !project.settings.untrusted {
-        for (name, environment) in any_store::beside(place, (&stack.name, own)).await? {
+        for (name, environment) in any_store::list_ledgers(place, (&stack.name, own)).await? {
             if name != stack.name.as_str() {
                 let ledger = Shelf::read(place, &name, &environment, None).await?;
-                owned.extend(ledger.iter().flat_map(belongings));
+                owned.extend(ledger.iter().flat_map(owned_objects));
             }
         }
     }
     for (name, other) in stack.stacks.iter().filter(|_| !project.settings.untrusted) {
-        let ledger = remote_stacks::ledger(project, name, other).await?;
+        let ledger = remote_stacks::read_remote_ledger(project, name, other).await?;
         let ledger = ledger
             .filter(|ledger| (&ledger.identity.stack, &ledger.identity.environment) != (&stack.name, own));
-        owned.extend(ledger.iter().flat_map(belongings));
+        owned.extend(ledger.iter().flat_map(owned_objects));
     }
     Ok(owned)
 }
@@ -287,7 +290,7 @@ async fn read_other_environment(
         if marks.saw_macs(Some(ledger))? {
             return Err(about_environment(environment, SealError::Unsealed.into()));
         }
-        Ui::complain(&format!(
+        Ui::write_error(&format!(
             "warning: ledger of environment `{environment}` not authenticated: it has no MACs. Add them with: stead \
              state seal -e {environment}"
         ));
@@ -301,7 +304,7 @@ fn about_environment(environment: &Name, error: StoreError) -> Failure {
 }
 
 /// Returns what a ledger owns, and where.
-fn belongings(ledger: &Ledger) -> Vec<(ObjectKey, Name)> {
+fn owned_objects(ledger: &Ledger) -> Vec<(ObjectKey, Name)> {
     let Identity { stack, environment, .. } = &ledger.identity;
     let of = |(address, entry): (&Address, &Entry)| {
         let whose = Name::new(format!("{address} of {stack}/{environment}"));
@@ -313,7 +316,7 @@ fn belongings(ledger: &Ledger) -> Vec<(ObjectKey, Name)> {
 
 /// Returns the ledgers of other stacks in the directory that was named for all of them, or beside the other stacks
 /// that use the built-in cloud of the repository.
-fn neighbours(project: &Project) -> Vec<(Place, Name, Name)> {
+fn neighbor_ledgers(project: &Project) -> Vec<(Place, Name, Name)> {
     let settings = &project.settings;
     if settings.cloud == Cloud::Local {
         return neighbours_in_local_cloud(project);
@@ -322,7 +325,7 @@ fn neighbours(project: &Project) -> Vec<(Place, Name, Name)> {
         return Vec::new();
     };
     // What is no directory, or not there yet, holds no ledgers.
-    let within = |path: &Path| stack_files::names(path, is_legal_segment).unwrap_or_default();
+    let within = |path: &Path| stack_files::entry_names(path, is_legal_segment).unwrap_or_default();
     let mut found = Vec::new();
     for stack in within(&all).into_iter().filter(|name| *name != project.stack.name) {
         let place = all.join(&stack);
@@ -333,17 +336,17 @@ fn neighbours(project: &Project) -> Vec<(Place, Name, Name)> {
 }
 
 fn neighbours_in_local_cloud(project: &Project) -> Vec<(Place, Name, Name)> {
-    let cloud = embedded_cloud::directory(&project.directory);
-    let root = Shared::of(&project.directory, false).root;
+    let cloud = embedded_cloud::data_directory(&project.directory);
+    let root = Shared::find_root(&project.directory, false).root;
     let own = stack_files::real_path(&project.directory);
     let mut found = Vec::new();
-    for stack in repository_walk::stacks(&project.settings, &root) {
+    for stack in repository_walk::find_stacks(&project.settings, &root) {
         let is_other = stack_files::real_path(&stack.directory) != own;
-        let same_cloud = stack_files::real_path(&embedded_cloud::directory(&stack.directory))
+        let same_cloud = stack_files::real_path(&embedded_cloud::data_directory(&stack.directory))
             == stack_files::real_path(&cloud);
         let Some(header) = stack.header.filter(|_| is_other && same_cloud) else { continue };
         let place = stack.directory.join(".stead/local");
-        let environments = stack_files::names(&place, is_legal_segment).unwrap_or_default();
+        let environments = stack_files::entry_names(&place, is_legal_segment).unwrap_or_default();
         let environments = environments.into_iter().map(Name::new);
         found.extend(environments.map(|name| (Place::Directory(place.clone()), header.name.clone(), name)));
     }
@@ -361,9 +364,9 @@ pub(in crate::cli) async fn open_journal(
     expected: Expected,
 ) -> Result<Book, Failure> {
     let place = &connection.place;
-    let marks = marks(project, place)?;
+    let marks = high_water_marks(project, place)?;
     check_found(project, place, &marks, expected).await?;
-    let terms = Terms { identity: &fresh(project), effect: connection.bounds.effect, force: None };
+    let terms = Terms { identity: &new_identity(project), effect: connection.bounds.effect, force: None };
     let journal = open_at(&project.settings, who, place, &terms).await?;
     let checked = check_newest(&journal, &marks, expected);
     match checked {
@@ -387,7 +390,7 @@ async fn check_found(
     let found = Shelf::read(place, &stack.name, &stack.environment.name, key.as_ref()).await?;
     if found.is_none()
         && expected != Expected::Any
-        && let Some(objection) = marks.objection(None)?
+        && let Some(objection) = marks.detect_rollback(None)?
     {
         return Err(objection.into());
     }
@@ -403,17 +406,17 @@ fn check_newest(journal: &Book, marks: &Marks, expected: Expected) -> Result<(),
         Expected::Any | Expected::Lost => return Ok(()),
         Expected::Newest | Expected::NewestOfAll => {}
     }
-    if let Some(objection) = marks.objection(Some((&ledger, &trail)))? {
+    if let Some(objection) = marks.detect_rollback(Some((&ledger, &trail)))? {
         return Err(objection.into());
     }
     if ledger.sealed.is_some() {
         if !marks.can_notice(&ledger)? {
-            Ui::complain(
+            Ui::write_error(
                 "note: this machine never saw this ledger before, so it cannot notice an old copy or a deleted ledger. \
                  In a pipeline, keep the state directory in a cache, and set STEAD_REQUIRE_LEDGER=1 after the first apply.",
             );
         }
-        remember(marks, journal);
+        advance_marks(marks, journal);
     }
     Ok(())
 }
@@ -427,17 +430,19 @@ pub(in crate::cli) fn check_unrolled(
     place: &Place,
     journal: &Book,
 ) -> Result<(), Failure> {
-    let (ledger, marks) = (journal.ledger(), marks(project, place)?);
+    let (ledger, marks) = (journal.ledger(), high_water_marks(project, place)?);
     if ledger.sealed.is_none() {
         return Ok(());
     }
-    marks.objection(Some((&ledger, &journal.trail())))?.map_or(Ok(()), |objection| Err(objection.into()))
+    marks
+        .detect_rollback(Some((&ledger, &journal.trail())))?
+        .map_or(Ok(()), |objection| Err(objection.into()))
 }
 
 /// Moves the high-water marks to a ledger's last record; says so if they cannot be moved.
-pub(in crate::cli) fn remember(marks: &Marks, journal: &Book) {
-    if let Err(error) = marks.remember(&journal.ledger(), &journal.trail()) {
-        Ui::complain(&format!("An older ledger would not be noticed here: {error:#}"));
+pub(in crate::cli) fn advance_marks(marks: &Marks, journal: &Book) {
+    if let Err(error) = marks.advance_marks(&journal.ledger(), &journal.trail()) {
+        Ui::write_error(&format!("An older ledger would not be noticed here: {error:#}"));
     }
 }
 
@@ -449,14 +454,14 @@ impl From<Objection> for Failure {
 }
 
 /// Returns the identity of a stack's ledger that is born now.
-pub(in crate::cli) fn fresh(project: &Project) -> Identity {
-    Identity::fresh(&project.stack.name, &project.stack.environment.name, &SystemRandom)
+pub(in crate::cli) fn new_identity(project: &Project) -> Identity {
+    Identity::new_random(&project.stack.name, &project.stack.environment.name, &SystemRandom)
 }
 
 /// Returns this process as the holder of a ledger.
-pub(in crate::cli) fn holder(who: &str) -> Holder {
+pub(in crate::cli) fn lock_holder(who: &str) -> Holder {
     let (session, since) = (SystemRandom.uuid(), SystemClock.now());
-    Holder { session, who: who.to_owned(), process: process::this(), since }
+    Holder { session, who: who.to_owned(), process: process::current_process(), since }
 }
 
 /// Opens a ledger for writing wherever it is.
@@ -484,7 +489,7 @@ pub(in crate::cli) async fn open_with(
 ) -> Result<Book, Failure> {
     let opening = Opening {
         identity: terms.identity,
-        holder: holder(who),
+        holder: lock_holder(who),
         now: SystemClock.now(),
         effect: terms.effect,
         is_dead: &process::is_dead,
@@ -494,7 +499,7 @@ pub(in crate::cli) async fn open_with(
     let store = Shelf::open(place, SystemClock, &opening).await?;
     let journal = Journal::open(store).await?;
     if journal.ledger().sealed.is_some() && journal.ledger().is_blank() {
-        Ui::complain("The ledger's lines bear MACs from here on: nobody writes it without the key.");
+        Ui::write_error("The ledger's lines bear MACs from here on: nobody writes it without the key.");
     }
     Ok(journal)
 }
@@ -511,11 +516,11 @@ pub(in crate::cli) async fn while_kept<T>(
     let kept = async {
         tokio::select! {
             done = work => done,
-            lost = journal.keep() => Err(Failure::from(lost)),
+            lost = journal.keep_lease() => Err(Failure::from(lost)),
         }
     };
     let at_once = Cell::new(true);
-    match signals::watch(kept, &at_once, || {}, || {}).await.map_err(anyhow::Error::from)? {
+    match signals::watch_stop_signals(kept, &at_once, || {}, || {}).await.map_err(anyhow::Error::from)? {
         Ended::Finished(done) => done,
         Ended::Abandoned => Err(Failure::new(Exit::Interrupted, "interrupted").help("Nothing was sent.")),
     }
@@ -527,7 +532,7 @@ pub(in crate::cli) async fn while_kept<T>(
 /// # Errors
 /// What went wrong before, or else while closing.
 pub(in crate::cli) async fn close_after<T>(journal: Book, done: Result<T, Failure>) -> Result<T, Failure> {
-    let closed = close(journal).await;
+    let closed = close_ledger(journal).await;
     done.and_then(|done| closed.map(|()| done))
 }
 
@@ -536,7 +541,7 @@ pub(in crate::cli) async fn close_after<T>(journal: Book, done: Result<T, Failur
 ///
 /// # Errors
 /// When the summary cannot be written, or the lock not be given back.
-pub(in crate::cli) async fn close(journal: Book) -> Result<(), Failure> {
+pub(in crate::cli) async fn close_ledger(journal: Book) -> Result<(), Failure> {
     match journal.close().await {
         Ok(()) | Err(StoreError::Poisoned) => Ok(()),
         Err(error) => Err(error.into()),
@@ -547,21 +552,21 @@ pub(in crate::cli) async fn close(journal: Book) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When the lock file cannot be written.
-pub(in crate::cli) fn pin(
+pub(in crate::cli) fn pin_catalog_names(
     project: &Project,
     connection: &Connection,
     catalog: &Catalog,
     pinned: Option<&Catalog>,
 ) -> Result<(), Failure> {
-    let mut lock = lock_file::pinned(REGISTRY, &project.stack, catalog);
+    let mut lock = lock_file::build_lock(REGISTRY, &project.stack, catalog);
     let mut now = pinned.cloned().unwrap_or_default();
     now.extend_with(lock.catalog);
     if pinned.is_some_and(|before| before.tables == now.tables) || now.tables.is_empty() {
         return Ok(());
     }
     lock.catalog = now;
-    let text =
-        lock_file::write(&lock).map_err(|problem| Failure::new(Exit::Failed, problem.summary.clone()))?;
+    let text = lock_file::render_lock(&lock)
+        .map_err(|problem| Failure::new(Exit::Failed, problem.summary.clone()))?;
     stack_files::write_public(&connection.lock_file, text.as_bytes())?;
     Ok(())
 }

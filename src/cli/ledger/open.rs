@@ -44,7 +44,7 @@ pub(in crate::cli) async fn key_as_found(
 pub(in crate::cli) fn key_of_file(path: &Path) -> Result<SealKey, Failure> {
     let bytes = stack_files::read_own_secret(path)?;
     SealKey::new(&bytes).map_err(|error| {
-        Failure::new(Exit::Failed, format!("{} is not used: {error}", stack_files::shown(path)))
+        Failure::new(Exit::Failed, format!("{} is not used: {error}", stack_files::display_path(path)))
             .help("A key for ledgers: (umask 077; openssl rand -base64 48 > FILE)")
     })
 }

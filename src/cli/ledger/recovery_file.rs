@@ -33,24 +33,31 @@ impl Rescue {
 
     /// Keeps facts, and says which; without a place it only says them. `address` says for which
     /// resource a request was.
-    pub(in crate::cli) fn keep(&self, records: &[Record], address: impl Fn(Uuid) -> Option<Address>) {
+    pub(in crate::cli) fn save_records(
+        &self,
+        records: &[Record],
+        address: impl Fn(Uuid) -> Option<Address>,
+    ) {
         for record in records {
             if let Record::Bound { op, object } = record {
                 let what = address(*op).map_or_else(|| "a request".to_owned(), |a| a.to_string());
-                Ui::complain(&format!("The ledger did not take this: {what} was made as {}.", object.id));
+                Ui::write_error(&format!(
+                    "The ledger did not take this: {what} was made as {}.",
+                    object.id
+                ));
             }
         }
-        match self.add(records) {
-            Ok(path) => Ui::complain(&format!(
+        match self.append_records(records) {
+            Ok(path) => Ui::write_error(&format!(
                 "What it did not take is kept in {}; the next apply puts it in.",
-                stack_files::shown(&path)
+                stack_files::display_path(&path)
             )),
-            Err(error) => Ui::complain(&format!("It cannot be kept elsewhere either: {error:#}")),
+            Err(error) => Ui::write_error(&format!("It cannot be kept elsewhere either: {error:#}")),
         }
     }
 
-    fn add(&self, records: &[Record]) -> anyhow::Result<PathBuf> {
-        let path = self.file("facts")?;
+    fn append_records(&self, records: &[Record]) -> anyhow::Result<PathBuf> {
+        let path = self.prepare_path("facts")?;
         let mut text = stack_files::read_optional(&path)?.unwrap_or_default();
         text.push_str(&serde_json::to_string(&Facts { records: records.to_vec() })?);
         text.push('\n');
@@ -62,13 +69,14 @@ impl Rescue {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub(in crate::cli) fn kept(&self) -> anyhow::Result<Vec<Record>> {
-        let Ok(path) = self.file("facts") else { return Ok(Vec::new()) };
+    pub(in crate::cli) fn saved_records(&self) -> anyhow::Result<Vec<Record>> {
+        let Ok(path) = self.prepare_path("facts") else { return Ok(Vec::new()) };
         let Some(text) = stack_files::read_optional(&path)? else { return Ok(Vec::new()) };
         let mut records = Vec::new();
         for line in text.lines() {
-            let facts: Facts = serde_json::from_str(line)
-                .map_err(|error| anyhow::anyhow!("{} is damaged: {error}", stack_files::shown(&path)))?;
+            let facts: Facts = serde_json::from_str(line).map_err(|error| {
+                anyhow::anyhow!("{} is damaged: {error}", stack_files::display_path(&path))
+            })?;
             records.extend(facts.records);
         }
         Ok(records)
@@ -76,8 +84,8 @@ impl Rescue {
 
     /// Drops the facts that were kept: the ledger has them.
     pub(in crate::cli) fn clear(&self) {
-        if let Ok(path) = self.file("facts") {
-            stack_files::remove(&path);
+        if let Ok(path) = self.prepare_path("facts") {
+            stack_files::remove_file(&path);
         }
     }
 
@@ -86,25 +94,25 @@ impl Rescue {
     /// # Errors
     /// When there is no place for it.
     pub(in crate::cli) fn keep_secret(&self, of: (&Address, &str), text: &str) -> anyhow::Result<PathBuf> {
-        let path = self.file(&secret_of(of))?;
+        let path = self.prepare_path(&secret_of(of))?;
         stack_files::write_state(&path, format!("{text}\n").as_bytes())?;
         Ok(path)
     }
 
     /// Returns the secret of an object that was kept; one that cannot be read is none.
     pub(in crate::cli) fn kept_secret(&self, of: (&Address, &str)) -> Option<Secret> {
-        let text = stack_files::read_optional(&self.place(&secret_of(of))?).ok()??;
+        let text = stack_files::read_optional(&self.existing_path(&secret_of(of))?).ok()??;
         Some(Secret::new(text.trim_end_matches(['\r', '\n'])))
     }
 
     /// Drops a secret that was kept: it is where it should be.
     pub(in crate::cli) fn drop_secret(&self, of: (&Address, &str)) {
-        if let Some(path) = self.place(&secret_of(of)) {
-            stack_files::remove(&path);
+        if let Some(path) = self.existing_path(&secret_of(of)) {
+            stack_files::remove_file(&path);
         }
     }
 
-    fn file(&self, what: &str) -> anyhow::Result<PathBuf> {
+    fn prepare_path(&self, what: &str) -> anyhow::Result<PathBuf> {
         let directory = self
             .directory
             .as_ref()
@@ -114,7 +122,7 @@ impl Rescue {
     }
 
     /// Returns where something is kept, if it is; makes nothing.
-    fn place(&self, what: &str) -> Option<PathBuf> {
+    fn existing_path(&self, what: &str) -> Option<PathBuf> {
         Some(self.directory.as_ref()?.join(format!("{}-{what}", self.lineage)))
     }
 }
@@ -139,10 +147,10 @@ mod tests {
         let rescue = Rescue::new(Some(state.path()), Uuid::from_u128(7));
         for line in golden.lines() {
             let facts: Facts = serde_json::from_str(line).unwrap();
-            rescue.add(&facts.records).unwrap();
+            rescue.append_records(&facts.records).unwrap();
         }
-        let path = rescue.file("facts").unwrap();
+        let path = rescue.prepare_path("facts").unwrap();
         assert_eq!(std::fs::read_to_string(path).unwrap(), golden);
-        assert_eq!(rescue.kept().unwrap().len(), 3);
+        assert_eq!(rescue.saved_records().unwrap().len(), 3);
     }
 }

@@ -26,7 +26,7 @@ use crate::model::value::Attributes;
 ///
 /// # Errors
 /// When another stack or its ledger cannot be read, or something is not there.
-pub(in crate::cli) async fn settle<'p>(
+pub(in crate::cli) async fn resolve_remote_outputs<'p>(
     project: &'p Project,
     ledger: &Ledger,
     snapshot: &Snapshot,
@@ -37,7 +37,7 @@ pub(in crate::cli) async fn settle<'p>(
     }
     let mut outputs = BTreeMap::new();
     for (name, other) in &stack.stacks {
-        if let Some(given) = given(project, name, other).await? {
+        if let Some(given) = read_remote_outputs(project, name, other).await? {
             outputs.insert(name.clone(), given);
         }
     }
@@ -46,12 +46,16 @@ pub(in crate::cli) async fn settle<'p>(
         objects.map(|owned| (owned.key(&entry.kind), address.clone()))
     });
     let read = Read { snapshot, owned: owned.collect(), outputs };
-    late_binding::settle(stack, &read)
+    late_binding::bind_lookups(stack, &read)
         .map_err(|diagnostics| Box::new(Rejected { sources: stack.sources.clone(), diagnostics }).into())
 }
 
 /// Returns the outputs of another stack; `None` when it was not applied yet.
-async fn given(project: &Project, name: &Name, other: &OtherStack) -> Result<Option<Attributes>, Failure> {
+async fn read_remote_outputs(
+    project: &Project,
+    name: &Name,
+    other: &OtherStack,
+) -> Result<Option<Attributes>, Failure> {
     if project.settings.untrusted {
         return Err(Failure::new(
             Exit::Failed,
@@ -59,22 +63,22 @@ async fn given(project: &Project, name: &Name, other: &OtherStack) -> Result<Opt
         )
         .help("A stack from a stranger could name any of them, and show what it gave."));
     }
-    Ok(ledger(project, name, other).await?.and_then(|ledger| ledger.outputs))
+    Ok(read_remote_ledger(project, name, other).await?.and_then(|ledger| ledger.outputs))
 }
 
 /// Reads the ledger of another stack; `None` when it was not applied yet.
 ///
 /// # Errors
 /// When there is no such stack, or its ledger cannot be read.
-pub(in crate::cli) async fn ledger(
+pub(in crate::cli) async fn read_remote_ledger(
     project: &Project,
     name: &Name,
     other: &OtherStack,
 ) -> Result<Option<Ledger>, Failure> {
-    let shared = Shared::of(&project.directory, project.outside);
+    let shared = Shared::find_root(&project.directory, project.outside);
     let directory = shared.root.join(other.directory.as_str());
-    let peek = peek(project, &directory, name, other)?;
-    let environment = environment(project, name, other, &peek)?;
+    let peek = read_remote_header(project, &directory, name, other)?;
+    let environment = remote_environment(project, name, other, &peek)?;
     let whose = (peek.name.as_str(), peek.backend_required);
     let place = ledger_settings::place_of(&project.settings, whose, &directory)?;
     let key = open::seal_key(&project.settings)?;
@@ -85,19 +89,25 @@ pub(in crate::cli) async fn ledger(
     })
 }
 
-fn peek(project: &Project, directory: &Path, name: &Name, other: &OtherStack) -> Result<Peek, Failure> {
-    let found = stack_files::read_stack(directory).map_err(|cause| nowhere(project, other, &cause))?;
-    let below = project::below(directory, Trust::Full, project.outside);
-    load::peek(REGISTRY, &found.sources, &below).ok_or_else(|| {
+fn read_remote_header(
+    project: &Project,
+    directory: &Path,
+    name: &Name,
+    other: &OtherStack,
+) -> Result<Peek, Failure> {
+    let found = stack_files::read_stack(directory)
+        .map_err(|cause| unreadable_stack_failure(project, other, &cause))?;
+    let below = project::confined_files(directory, Trust::Full, project.outside);
+    load::read_header(REGISTRY, &found.sources, &below).ok_or_else(|| {
         Failure::new(Exit::Failed, format!("stacks.{name}: there is no valid stack in {}", other.shown))
-            .help(format!("Check it with: stead -C {} validate", stack_files::shown(directory)))
+            .help(format!("Check it with: stead -C {} validate", stack_files::display_path(directory)))
     })
 }
 
 /// Says where a directory is named in which no stack can be read, and why not.
-fn nowhere(project: &Project, other: &OtherStack, cause: &anyhow::Error) -> Failure {
+fn unreadable_stack_failure(project: &Project, other: &OtherStack, cause: &anyhow::Error) -> Failure {
     let problem = Diagnostic::error("S0321", "there is no stack in this directory")
-        .at(other.span, "")
+        .with_label(other.span, "")
         .detail(format!("`{}` cannot be read as one: {cause:#}.", other.shown))
         .help("name the directory of a stack, relative to this one");
     Box::new(Rejected { sources: project.stack.sources.clone(), diagnostics: vec![problem] }).into()
@@ -105,7 +115,12 @@ fn nowhere(project: &Project, other: &OtherStack, cause: &anyhow::Error) -> Fail
 
 /// Returns the environment whose outputs are read: the one that is said, the one of the same name, or
 /// the only one.
-fn environment(project: &Project, name: &Name, other: &OtherStack, peek: &Peek) -> Result<Name, Failure> {
+fn remote_environment(
+    project: &Project,
+    name: &Name,
+    other: &OtherStack,
+    peek: &Peek,
+) -> Result<Name, Failure> {
     let own = &project.stack.environment.name;
     let known = |wanted: &Name| peek.environments.contains(wanted);
     match &other.environment {

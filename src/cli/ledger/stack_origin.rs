@@ -21,28 +21,28 @@ use crate::model::address::Name;
 ///
 /// # Errors
 /// When `STEAD_ORIGIN` names no origin.
-pub(in crate::cli) fn here(project: &Project, ledger: &Ledger) -> Result<Option<Here>, Failure> {
+pub(in crate::cli) fn current_origin(project: &Project, ledger: &Ledger) -> Result<Option<Here>, Failure> {
     let settings = &project.settings;
     if !ledger_settings::is_shared(settings) {
         return Ok(None);
     }
-    find(settings, &project.directory, &project.stack.name, &ledger.origins).map(Some)
+    find_origin(settings, &project.directory, &project.stack.name, &ledger.origins).map(Some)
 }
 
 /// Returns where a stack of this name in a directory stands against the origins that its ledger remembers.
 ///
 /// # Errors
 /// When `STEAD_ORIGIN` names no origin.
-pub(in crate::cli) fn find(
+pub(in crate::cli) fn find_origin(
     settings: &Settings,
     directory: &Path,
     stack: &str,
     known: &BTreeSet<StackOrigin>,
 ) -> Result<Here, Failure> {
-    let Shared { root, place } = Shared::of(directory, false);
-    let git = git_origin::repository(&root).map(|git| (git_origin::common_directory(&git), git));
+    let Shared { root, place } = Shared::find_root(directory, false);
+    let git = git_origin::git_directory(&root).map(|git| (git_origin::common_directory(&git), git));
     let place: Vec<&str> = place.iter().map(Name::as_str).collect();
-    let config = git.as_ref().and_then(|(common, _)| git_origin::text(&common.join("config")));
+    let config = git.as_ref().and_then(|(common, _)| git_origin::read_git_file(&common.join("config")));
     let here = match &settings.origin {
         Some(text) => Some(StackOrigin::parse(text, &place.join("/")).ok_or_else(|| {
             Failure::new(Exit::Usage, format!("STEAD_ORIGIN is `{text}`, which names no repository"))
@@ -59,7 +59,7 @@ pub(in crate::cli) fn find(
     let directories = known.iter().filter(in_repository).map(|one| &one.directory);
     let vacated = directories.filter(|old| !may_stand(settings, &root, old, (directory, stack)));
     let sparse = git.as_ref().is_some_and(|(_, own)| {
-        let own = git_origin::text(&own.join("config.worktree"));
+        let own = git_origin::read_git_file(&own.join("config.worktree"));
         config.iter().chain(&own).any(|config| is_sparse(config))
     });
     Ok(Here { vacated: vacated.cloned().collect(), origin: here, sparse })
@@ -73,7 +73,9 @@ fn may_stand(settings: &Settings, root: &Path, old: &str, (here, stack): (&Path,
     }
     let directory = root.join(relative);
     // A link at the old path that leads here is this directory.
-    let Some(real) = stack_files::real_path(&directory) else { return stack_files::exists(&directory) };
+    let Some(real) = stack_files::real_path(&directory) else {
+        return stack_files::path_exists(&directory);
+    };
     if stack_files::real_path(here).is_some_and(|here| here == real) {
         return false;
     }
@@ -82,8 +84,8 @@ fn may_stand(settings: &Settings, root: &Path, old: &str, (here, stack): (&Path,
         return !found.diagnostics.is_empty();
     }
     let trust = if settings.untrusted { Trust::None } else { Trust::Full };
-    let below = project::below(&directory, trust, settings.allow_outside);
-    load::peek(REGISTRY, &found.sources, &below).is_none_or(|peek| peek.name == stack)
+    let below = project::confined_files(&directory, trust, settings.allow_outside);
+    load::read_header(REGISTRY, &found.sources, &below).is_none_or(|peek| peek.name == stack)
 }
 
 /// Returns the address of the remote `origin` in the text of git's configuration.
@@ -127,11 +129,11 @@ fn settings_of(config: &str) -> impl Iterator<Item = (&str, &str, String)> {
             return None;
         }
         let (key, value) = rest.split_once('=').unwrap_or((rest, ""));
-        Some((section, key.trim(), unquoted(value.trim())))
+        Some((section, key.trim(), unquote_value(value.trim())))
     })
 }
 
-fn unquoted(text: &str) -> String {
+fn unquote_value(text: &str) -> String {
     let (mut value, mut quoted, mut escaped) = (String::new(), false, false);
     for c in text.chars() {
         match c {

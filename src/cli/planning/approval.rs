@@ -7,21 +7,21 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::stack::project::Project;
 use crate::model::address::Name;
-use crate::model::diagnostic::nearest;
+use crate::model::diagnostic::nearest_name;
 use crate::plan::model::change::{Action, Change, Plan};
 
 /// Returns the changes of a plan that a consent does not cover.
 ///
 /// Adopting counts as creating; moving and forgetting, which touch the ledger only, as updating.
-pub fn outside<'a>(consent: &Consent, plan: &'a Plan) -> Vec<&'a Change> {
+pub fn uncovered_changes<'a>(consent: &Consent, plan: &'a Plan) -> Vec<&'a Change> {
     let Consent::Only(kinds) = consent else { return Vec::new() };
-    let covered = |change: &&Change| kind(change.action).is_none_or(|kind| kinds.contains(&kind));
+    let covered = |change: &&Change| change_kind(change.action).is_none_or(|kind| kinds.contains(&kind));
     plan.changes.iter().filter(|change| !covered(change)).collect()
 }
 
 /// Returns the word of `--yes` that covers an action.
 #[must_use]
-pub const fn word(action: Action) -> &'static str {
+pub const fn approval_keyword(action: Action) -> &'static str {
     match action {
         Action::Create | Action::Adopt | Action::Read => "create",
         Action::Replace => "replace",
@@ -30,7 +30,7 @@ pub const fn word(action: Action) -> &'static str {
     }
 }
 
-const fn kind(action: Action) -> Option<ChangeKind> {
+const fn change_kind(action: Action) -> Option<ChangeKind> {
     match action {
         Action::Create | Action::Adopt => Some(ChangeKind::Create),
         Action::Update | Action::Move | Action::Forget => Some(ChangeKind::Update),
@@ -48,18 +48,18 @@ pub(in crate::cli) struct Overriding {
 }
 
 impl Overriding {
-    pub(in crate::cli) fn names(&self) -> BTreeSet<Name> {
+    pub(in crate::cli) fn policy_names(&self) -> BTreeSet<Name> {
         self.policies.iter().cloned().collect()
     }
 
     /// Refuses a policy that the stack does not have.
-    pub(in crate::cli) fn check(&self, project: &Project) -> Result<(), Failure> {
+    pub(in crate::cli) fn reject_unknown_policies(&self, project: &Project) -> Result<(), Failure> {
         let known = || project.stack.policies.iter().map(|policy| policy.name.as_str());
         let Some(name) = self.policies.iter().find(|name| !known().any(|known| known == name.as_str()))
         else {
             return Ok(());
         };
-        let help = match (nearest(name, known()), known().next()) {
+        let help = match (nearest_name(name, known()), known().next()) {
             (Some(near), _) => format!("Did you mean {near}?"),
             (None, Some(_)) => format!("Policies are: {}.", known().collect::<Vec<_>>().join(", ")),
             (None, None) => "It has no policies: leave --override out.".to_owned(),
@@ -80,11 +80,11 @@ mod tests {
         let plan = plans::full();
         let outside = |kinds: &[ChangeKind]| -> Vec<String> {
             let consent = Consent::Only(kinds.iter().copied().collect());
-            outside(&consent, &plan).iter().map(|change| change.address.to_string()).collect()
+            uncovered_changes(&consent, &plan).iter().map(|change| change.address.to_string()).collect()
         };
         assert_eq!(outside(&[Create, Update]), ["vm.web.a", "volume.old"]);
         assert_eq!(outside(&[Create, Update, Replace]), ["volume.old"]);
         assert_eq!(outside(&[Create, Update, Replace, Delete]), Vec::<String>::new());
-        assert_eq!(super::outside(&Consent::All, &plan), Vec::<&Change>::new());
+        assert_eq!(uncovered_changes(&Consent::All, &plan), Vec::<&Change>::new());
     }
 }

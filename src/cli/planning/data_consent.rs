@@ -23,7 +23,7 @@ const CODE: &str = "holds_data";
 ///
 /// # Errors
 /// When the terminal cannot be read.
-pub(in crate::cli) async fn ask(
+pub(in crate::cli) async fn confirm_data_loss(
     session: &Session,
     plan: &Plan,
     overrides: &BTreeSet<Name>,
@@ -41,7 +41,7 @@ pub(in crate::cli) async fn ask(
     let others = plan.blocks.iter().filter(|block| !lacks_consent(block) && !block.only_freezes());
     if asked.is_empty()
         || others.count() > 0
-        || plan.denied().into_iter().any(|name| !overrides.contains(name))
+        || plan.denying_policies().into_iter().any(|name| !overrides.contains(name))
     {
         return Ok(None);
     }
@@ -49,8 +49,8 @@ pub(in crate::cli) async fn ask(
     let mut agreed = BTreeSet::new();
     for block in asked {
         let Some(address) = &block.address else { continue };
-        ui.say(&escape::line(&block.text));
-        if !ui.agrees("", Some(address.as_str())).await? {
+        ui.write_message(&escape::escape_line(&block.text));
+        if !ui.ask_approval("", Some(address.as_str())).await? {
             return Ok(None);
         }
         agreed.insert(address.clone());
@@ -59,7 +59,7 @@ pub(in crate::cli) async fn ask(
 }
 
 /// Returns what a plan deletes with the data that it holds.
-fn lost(plan: &Plan) -> impl Iterator<Item = &Change> {
+fn data_losing_changes(plan: &Plan) -> impl Iterator<Item = &Change> {
     let holds = |change: &&Change| {
         let kind = REGISTRY.kind(&change.kind);
         kind.is_some_and(|kind| kind.data_bearing || kind.local_data)
@@ -67,7 +67,7 @@ fn lost(plan: &Plan) -> impl Iterator<Item = &Change> {
     plan.changes.iter().filter(|change| change.action == Action::Delete).filter(holds)
 }
 
-fn named(addresses: &[&Address]) -> String {
+fn summarize_addresses(addresses: &[&Address]) -> String {
     let first: Vec<&str> = addresses.iter().take(NAMED).map(|address| address.as_str()).collect();
     let more = addresses.len().saturating_sub(NAMED);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
@@ -75,18 +75,24 @@ fn named(addresses: &[&Address]) -> String {
 }
 
 /// Names what holds data and is deleted, before the question whether to go on.
-pub(in crate::cli) fn warn(session: &Session, plan: &Plan) {
-    let all: Vec<&Address> = lost(plan).map(|change| &change.address).collect();
+pub(in crate::cli) fn warn_data_loss(session: &Session, plan: &Plan) {
+    let all: Vec<&Address> = data_losing_changes(plan).map(|change| &change.address).collect();
     if !all.is_empty() {
-        session.ui.say(&format!("warning: deleted with the data that they hold: {}", named(&all)));
+        session.ui.write_message(&format!(
+            "warning: deleted with the data that they hold: {}",
+            summarize_addresses(&all)
+        ));
     }
 }
 
 /// Names what was deleted with the data that it held.
-pub(in crate::cli) fn tell(session: &Session, plan: &Plan, outcome: &Outcome) {
+pub(in crate::cli) fn report_data_loss(session: &Session, plan: &Plan, outcome: &Outcome) {
     let is_done = |change: &&Change| outcome.done.contains(&change.address);
-    let all: Vec<&Address> = lost(plan).filter(is_done).map(|change| &change.address).collect();
+    let all: Vec<&Address> =
+        data_losing_changes(plan).filter(is_done).map(|change| &change.address).collect();
     if !all.is_empty() {
-        session.ui.say(&format!("Deleted with the data that they held: {}", named(&all)));
+        session
+            .ui
+            .write_message(&format!("Deleted with the data that they held: {}", summarize_addresses(&all)));
     }
 }

@@ -47,7 +47,7 @@ pub(in crate::cli) fn in_use(
 ///
 /// # Errors
 /// When the service does not answer.
-pub(in crate::cli) async fn claimed(
+pub(in crate::cli) async fn claimed_objects(
     connection: &Connection,
     snapshot: &Snapshot,
 ) -> Result<BTreeMap<ObjectKey, ObjectKey>, Failure> {
@@ -86,14 +86,15 @@ pub(in crate::cli) fn left_to_its_owner(snapshot: &Snapshot, owner: &ObjectKey) 
 ///
 /// # Errors
 /// When the service refuses another read or does not answer.
-pub(in crate::cli) async fn read(
+pub(in crate::cli) async fn read_inventory(
     session: &Session,
     connection: &Connection,
     project: &Project,
     ledger: &Ledger,
 ) -> Result<World, Failure> {
     let client = &connection.client;
-    let (mut wanted, _) = pipeline::wanted(REGISTRY, &project.stack, ledger, &session.looking());
+    let (mut wanted, _) =
+        pipeline::refresh_request(REGISTRY, &project.stack, ledger, &session.read_only_options());
     wanted.projects = None;
     let single = REGISTRY.top_level().filter(|kind| kind.api.absent_when.is_some());
     wanted.kinds.extend(single.map(|kind| Name::new(kind.name)));
@@ -109,8 +110,8 @@ pub(in crate::cli) async fn read(
                 snapshot.listed.insert(kind.name.into());
             }
             Err(error @ ReadError::Refused { .. }) => {
-                let why = escape::line(&error.to_string()).into_owned();
-                session.ui.say(&format!("note: {} is left out: {why}", kind.name));
+                let why = escape::escape_line(&error.to_string()).into_owned();
+                session.ui.write_message(&format!("note: {} is left out: {why}", kind.name));
             }
             Err(error) => return Err(error.into()),
         }
@@ -122,11 +123,11 @@ pub(in crate::cli) async fn read(
             parents.extend(snapshot.of_kind(kind.name).map(|object| (Name::new(child), object.id.clone())));
         }
     }
-    let below = Wanted { parents, details: details(&snapshot), ..Wanted::default() };
-    merge(&mut snapshot, client.refresh(&below).await?);
-    let below = Wanted { details: details(&snapshot), ..Wanted::default() };
+    let below = Wanted { parents, details: keys_without_details(&snapshot), ..Wanted::default() };
+    merge_snapshot(&mut snapshot, client.refresh(&below).await?);
+    let below = Wanted { details: keys_without_details(&snapshot), ..Wanted::default() };
     if !below.details.is_empty() {
-        merge(&mut snapshot, client.refresh(&below).await?);
+        merge_snapshot(&mut snapshot, client.refresh(&below).await?);
     }
     let tables: BTreeSet<&str> = REGISTRY.catalogs.iter().map(|table| table.name).collect();
     Ok(World { snapshot, catalog: client.catalog(&tables).await?, known: Known::default(), secrets: None })
@@ -154,7 +155,8 @@ pub(in crate::cli) async fn read_whole(
             Ok(Some(object)) => drop(snapshot.objects.insert(key, object)),
             Ok(None) => drop(unread.insert(key, "It is gone by now.".to_owned())),
             Err(error @ ReadError::Refused { .. }) => {
-                let why = format!("It cannot be read by its id: {}.", escape::line(&error.to_string()));
+                let why =
+                    format!("It cannot be read by its id: {}.", escape::escape_line(&error.to_string()));
                 unread.insert(key, why);
             }
             Err(error) => return Err(error.into()),
@@ -164,7 +166,7 @@ pub(in crate::cli) async fn read_whole(
 }
 
 /// Objects that show more by id than in lists, and were not read so yet.
-fn details(snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
+fn keys_without_details(snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
     let unlisted = |attribute: &Attribute| !attribute.listed && attribute.is_readable();
     let short = REGISTRY
         .kinds
@@ -174,7 +176,7 @@ fn details(snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
     objects.filter(|object| !object.detailed).map(Object::key).collect()
 }
 
-fn merge(into: &mut Snapshot, more: Snapshot) {
+fn merge_snapshot(into: &mut Snapshot, more: Snapshot) {
     for (key, object) in more.objects {
         let keeps = into.objects.get(&key).is_some_and(|known| known.detailed && !object.detailed);
         if !keeps {
@@ -189,17 +191,21 @@ fn merge(into: &mut Snapshot, more: Snapshot) {
 ///
 /// # Errors
 /// When there is none, or several have the name.
-pub(in crate::cli) fn project(snapshot: &Snapshot, named: &Name) -> Result<Name, Failure> {
+pub(in crate::cli) fn find_project(snapshot: &Snapshot, named: &Name) -> Result<Name, Failure> {
     let kind = REGISTRY.top_level().find(|kind| kind.attribute("is_default").is_some());
     let Some(kind) = kind else { return Ok(named.clone()) };
-    object(snapshot, kind, named).map(|key| key.id)
+    find_object(snapshot, kind, named).map(|key| key.id)
 }
 
 /// Returns the object of an id, or of a name that no other of its kind has.
 ///
 /// # Errors
 /// When there is none, or several have the name.
-pub(in crate::cli) fn object(snapshot: &Snapshot, kind: &Kind, named: &Name) -> Result<ObjectKey, Failure> {
+pub(in crate::cli) fn find_object(
+    snapshot: &Snapshot,
+    kind: &Kind,
+    named: &Name,
+) -> Result<ObjectKey, Failure> {
     let all = || snapshot.of_kind(kind.name);
     let name = |value: Option<&Value>| value.and_then(Value::as_text) == Some(named);
     let is_id = |object: &&Object| {

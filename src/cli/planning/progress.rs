@@ -29,25 +29,25 @@ pub(in crate::cli) struct Waits(Rc<RefCell<Vec<Event>>>);
 
 impl Waits {
     /// Begins to listen to a client.
-    pub(in crate::cli) fn of<C: Cloud, K: Clock, R: Random>(client: &Client<C, K, R>) -> Self {
+    pub(in crate::cli) fn from_client<C: Cloud, K: Clock, R: Random>(client: &Client<C, K, R>) -> Self {
         let heard = Rc::new(RefCell::new(Vec::new()));
         let taken_down = Rc::clone(&heard);
         client.on_wait(move |wait| {
-            let event = Event::Retrying { step: None, text: waiting(wait) };
+            let event = Event::Retrying { step: None, text: wait_message(wait) };
             taken_down.borrow_mut().push(event);
         });
         Self(heard)
     }
 
     /// Returns what was heard since the last time.
-    pub(in crate::cli) fn heard(&self) -> Vec<Event> {
+    pub(in crate::cli) fn take_events(&self) -> Vec<Event> {
         self.0.take()
     }
 }
 
 /// Says that a request waits, why, and for how long.
-pub(in crate::cli) fn waiting(wait: &Wait) -> String {
-    format!("{}: {}; goes on in {}", wait.request, wait.reason, phrases::took(wait.pause))
+pub(in crate::cli) fn wait_message(wait: &Wait) -> String {
+    format!("{}: {}; goes on in {}", wait.request, wait.reason, phrases::format_duration(wait.pause))
 }
 
 /// One apply's voice.
@@ -74,7 +74,9 @@ impl<'a, K: Clock> Telling<'a, K> {
         let form = match plan {
             _ if ui.ndjson => Form::Ndjson,
             _ if ui.quiet || ui.json => Form::Silent,
-            Some(plan) if ui.live => Form::Table(Box::new(Board::new(plan).paced(speed)), Live::new()),
+            Some(plan) if ui.live => {
+                Form::Table(Box::new(Board::new(plan).with_clock_speed(speed)), Live::new())
+            }
             plan => {
                 let steps = plan.map_or(0, |plan| plan.steps.len());
                 Form::Lines(Box::new(Transitions::new(steps, clock.now(), ui.message_style)))
@@ -84,16 +86,18 @@ impl<'a, K: Clock> Telling<'a, K> {
     }
 
     /// Takes an event.
-    pub(in crate::cli) fn tell(&self, event: &Event) {
-        self.steps.borrow_mut().on(event);
+    pub(in crate::cli) fn report_event(&self, event: &Event) {
+        self.steps.borrow_mut().record_event(event);
         match &mut *self.form.borrow_mut() {
             Form::Silent => {}
-            Form::Ndjson => self.ui.out(&(apply_events::event(self.clock.now(), event) + "\n")),
-            Form::Lines(lines) => self.say(lines.on(self.clock.now(), event)),
+            Form::Ndjson => {
+                self.ui.write_result(&(apply_events::event_line(self.clock.now(), event) + "\n"));
+            }
+            Form::Lines(lines) => self.print_line(lines.handle_event(self.clock.now(), event)),
             Form::Table(board, live) => {
-                let now = self.since();
-                if let Some(line) = board.on(now, event, self.ui.message_style) {
-                    let _ = live.keep(&line);
+                let now = self.elapsed_time();
+                if let Some(line) = board.handle_event(now, event, self.ui.message_style) {
+                    let _ = live.write_above(&line);
                 }
                 live.draw(board.lines(now, ROWS, self.ui.message_style));
             }
@@ -101,16 +105,16 @@ impl<'a, K: Clock> Telling<'a, K> {
     }
 
     /// Returns what was heard of the steps so far.
-    pub(in crate::cli) fn heard(&self) -> Steps {
+    pub(in crate::cli) fn steps_so_far(&self) -> Steps {
         self.steps.borrow().clone()
     }
 
     /// Returns the time since the apply began.
-    pub(in crate::cli) fn since(&self) -> Duration {
+    pub(in crate::cli) fn elapsed_time(&self) -> Duration {
         self.clock.elapsed().saturating_sub(self.start)
     }
 
-    fn say(&self, line: Option<String>) {
+    fn print_line(&self, line: Option<String>) {
         if let Some(line) = line {
             self.ui.hint(&line);
         }
@@ -120,23 +124,23 @@ impl<'a, K: Clock> Telling<'a, K> {
     pub(in crate::cli) fn tick(&self) {
         match &mut *self.form.borrow_mut() {
             Form::Silent | Form::Ndjson => {}
-            Form::Lines(lines) => self.say(lines.heartbeat(self.clock.now())),
+            Form::Lines(lines) => self.print_line(lines.heartbeat_line(self.clock.now())),
             Form::Table(board, live) => {
-                live.draw(board.lines(self.since(), ROWS, self.ui.message_style));
+                live.draw(board.lines(self.elapsed_time(), ROWS, self.ui.message_style));
             }
         }
     }
 
     /// Says that the first stop signal came.
-    pub(in crate::cli) fn stopping(&self) {
+    pub(in crate::cli) fn announce_stop(&self) {
         const TEXT: &str =
             "Stopping: what runs is finished and saved, nothing new starts. Again to stop at once.";
         match &mut *self.form.borrow_mut() {
             Form::Table(board, live) => {
                 board.stop();
-                let _ = live.keep(TEXT);
+                let _ = live.write_above(TEXT);
             }
-            _ => self.ui.say(TEXT),
+            _ => self.ui.write_message(TEXT),
         }
     }
 

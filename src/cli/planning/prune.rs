@@ -10,7 +10,7 @@ use crate::cli::process::ledger_settings;
 use crate::cli::process::settings::Settings;
 use crate::cli::stack::project::Project;
 use crate::cli::stack::rewrite_files;
-use crate::config::edit::{Edit, File, edit, entry_at};
+use crate::config::edit::{Edit, File, apply_edits, entry_at};
 use crate::config::stack::declarations::Declarations;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
@@ -42,16 +42,16 @@ struct Verdicts {
 /// # Errors
 /// When the stack has problems in one of its environments, a ledger cannot be read, or an entry cannot be
 /// taken out without touching anything else.
-pub(in crate::cli) async fn prune(settings: &Settings) -> Result<Pruned, Failure> {
+pub(in crate::cli) async fn prune_declarations(settings: &Settings) -> Result<Pruned, Failure> {
     let own = stack_files::read_stack(&settings.dir)?.sources;
     let project = Project::open(&Project::in_some_environment(settings)?.settings)?;
     let mut verdicts = Verdicts::default();
     for environment in &project.stack.environments {
         let settings = Settings { env: Some(environment.clone()), ..settings.clone() };
-        verdicts.hear(&Project::open(&settings)?).await?;
+        verdicts.read_ledger_declarations(&Project::open(&settings)?).await?;
     }
     if project.stack.environments.is_empty() {
-        verdicts.hear(&project).await?;
+        verdicts.read_ledger_declarations(&project).await?;
     }
     let mut found: BTreeMap<SourceId, Vec<Span>> = BTreeMap::new();
     let mut pruned = Pruned { files: Vec::new(), dropped: Vec::new(), kept: Vec::new() };
@@ -69,30 +69,34 @@ pub(in crate::cli) async fn prune(settings: &Settings) -> Result<Pruned, Failure
     }
     for (id, source) in own.iter() {
         let spans = found.remove(&id).unwrap_or_default();
-        pruned.files.push((source.clone(), without(source, &spans)?));
+        pruned.files.push((source.clone(), remove_spans(source, &spans)?));
     }
     Ok(pruned)
 }
 
 /// Returns a file without entries at these places, which stand in the file's order.
-fn without(source: &Source, spans: &[Span]) -> Result<Source, Failure> {
+fn remove_spans(source: &Source, spans: &[Span]) -> Result<Source, Failure> {
     let file = File { source, registry: &REGISTRY };
     // The last one first: those before it keep their numbers.
     let removals: Vec<Edit> =
         spans.iter().rev().filter_map(|span| entry_at(&file, *span)).map(Edit::Remove).collect();
-    let text = edit(&file, &removals).map_err(|refusal| rewrite_files::refused(source, refusal))?;
+    let text =
+        apply_edits(&file, &removals).map_err(|refusal| rewrite_files::edit_failure(source, refusal))?;
     Ok(Source::new(source.path.as_str(), text))
 }
 
 impl Verdicts {
     /// Adds what an environment's ledger says.
-    async fn hear(&mut self, project: &Project) -> Result<(), Failure> {
-        let place = ledger_settings::place(&project.settings, &project.stack, &project.directory)?;
+    async fn read_ledger_declarations(&mut self, project: &Project) -> Result<(), Failure> {
+        let place =
+            ledger_settings::ledger_location(&project.settings, &project.stack, &project.directory)?;
         let ledger = ledger_io::find_ledger(project, &place).await?.map(Ledger::for_plans);
         // Where nothing was ever applied, there is nothing to move or to remove; objects are still to
         // be taken over.
         let unborn = ledger.as_ref().is_none_or(|ledger| ledger.entries.is_empty());
-        let done = ledger.map(|ledger| ledger_moves::done(&project.stack, &ledger)).unwrap_or_default();
+        let done = ledger
+            .map(|ledger| ledger_moves::finished_declarations(&project.stack, &ledger))
+            .unwrap_or_default();
         let spans: BTreeSet<Span> = done.iter().map(|done| done.span).collect();
         let Declarations { moved, imports, removed } = &project.stack.declarations;
         let needed = moved.iter().map(|moved| moved.span).chain(removed.iter().map(|removed| removed.span));

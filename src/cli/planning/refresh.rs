@@ -48,10 +48,10 @@ pub(in crate::cli) struct World {
 ///
 /// # Errors
 /// When the file is there and is no lock file.
-pub(in crate::cli) fn pinned(path: &Path) -> Result<Option<Catalog>, Failure> {
+pub(in crate::cli) fn read_pinned_names(path: &Path) -> Result<Option<Catalog>, Failure> {
     let Some(text) = stack_files::read_optional(path)? else { return Ok(None) };
     let mut sources = Sources::default();
-    let id = sources.add(Source::new(stack_files::shown(path), text.as_str()));
+    let id = sources.add(Source::new(stack_files::display_path(path), text.as_str()));
     match lock_file::parse(id, &text) {
         Ok(lock) => Ok(Some(lock.catalog)),
         Err(problem) => Err(Box::new(Rejected { sources, diagnostics: vec![*problem] }).into()),
@@ -62,7 +62,7 @@ pub(in crate::cli) fn pinned(path: &Path) -> Result<Option<Catalog>, Failure> {
 ///
 /// # Errors
 /// When the service refuses a read or does not answer.
-pub(in crate::cli) async fn world(
+pub(in crate::cli) async fn read_world(
     connection: &Connection,
     wanted: &Wanted,
     tables: &BTreeSet<&str>,
@@ -70,9 +70,9 @@ pub(in crate::cli) async fn world(
 ) -> Result<World, Failure> {
     let client = &connection.client;
     let (snapshot, mut catalog) = try_join!(client.refresh(wanted), client.catalog(tables))?;
-    catalog_cache::keep(connection.catalogs.as_deref(), &catalog);
+    catalog_cache::save_tables(connection.catalogs.as_deref(), &catalog);
     if let Some(pinned) = pinned {
-        catalog.hold(pinned);
+        catalog.pin_ids(pinned);
     }
     Ok(World { snapshot, catalog, known: Known::default(), secrets: None })
 }
@@ -81,14 +81,14 @@ pub(in crate::cli) async fn world(
 ///
 /// # Errors
 /// When the plan is limited to what nothing has, or the service refuses a read or does not answer.
-pub(in crate::cli) async fn plan(
+pub(in crate::cli) async fn read_and_plan(
     connection: &Connection,
     project: &Project,
     ledger: &Ledger,
     options: &Options,
     pinned: Option<&Catalog>,
 ) -> Result<(Plan, World), Failure> {
-    with_inputs(connection, project, ledger, (options, pinned), pipeline::make).await
+    with_inputs(connection, project, ledger, (options, pinned), pipeline::make_plan).await
 }
 
 /// Reads the live world and hands everything that a plan is made from to a function.
@@ -102,22 +102,22 @@ pub(in crate::cli) async fn with_inputs<T>(
     (options, pinned): (&Options, Option<&Catalog>),
     decide: impl FnOnce(&Inputs<'_>) -> T,
 ) -> Result<(T, World), Failure> {
-    unknown_addresses::check(project, ledger, options)?;
+    unknown_addresses::reject_unknown_scope(project, ledger, options)?;
     let options = &Box::pin(with_surroundings(connection, project, ledger, options)).await?;
     if !(options.destroy || options.only_looks || project.settings.untrusted) {
         deferred_secrets::check_sinks(project)?;
     }
-    let (wanted, tables) = pipeline::wanted(REGISTRY, &project.stack, ledger, options);
-    let mut world = Box::pin(world(connection, &wanted, &tables, pinned)).await?;
+    let (wanted, tables) = pipeline::refresh_request(REGISTRY, &project.stack, ledger, options);
+    let mut world = Box::pin(read_world(connection, &wanted, &tables, pinned)).await?;
     let mut whole = None;
     if !(options.destroy || options.only_looks) {
-        world.known = deferred_secrets::known(project, ledger, &world.snapshot)?;
+        world.known = deferred_secrets::collect_available_secrets(project, ledger, &world.snapshot)?;
         if !project.stack.awaited.is_empty() {
-            whole = Some(Box::new(project.knowing(&world.known.secrets)?));
+            whole = Some(Box::new(project.with_secrets(&world.known.secrets)?));
         }
     }
     let (claimed, foreign) =
-        Box::pin(byproducts(connection, project, (ledger, options), &world.snapshot)).await?;
+        Box::pin(read_byproducts(connection, project, (ledger, options), &world.snapshot)).await?;
     let options = &Options {
         claimed,
         foreign,
@@ -127,7 +127,7 @@ pub(in crate::cli) async fn with_inputs<T>(
         ..options.clone()
     };
     let project = whole.as_deref().unwrap_or(project);
-    let settled = Box::pin(remote_stacks::settle(project, ledger, &world.snapshot)).await;
+    let settled = Box::pin(remote_stacks::resolve_remote_outputs(project, ledger, &world.snapshot)).await;
     // What goes, or is only looked at, needs nothing from elsewhere.
     let stack = match settled {
         Err(_) if options.destroy || options.only_looks => Cow::Borrowed(&project.stack),
@@ -166,7 +166,7 @@ async fn with_owners(
         ledger.entries.get(&resource.address).is_none_or(|entry| entry.current.is_none())
     };
     let is_taken = |resource: &Resource| {
-        let name = resource.attributes.get("name").and_then(|setting| setting.expression.known());
+        let name = resource.attributes.get("name").and_then(|setting| setting.expression.known_value());
         let mut live = snapshot.of_kind(resource.kind.name);
         name.is_some_and(|name| live.any(|object| object.attributes.get("name") == Some(name)))
     };
@@ -176,13 +176,13 @@ async fn with_owners(
     if skips || !stack.resources.values().filter(is_new).any(is_taken) {
         return options.clone();
     }
-    let foreign = ledger_io::foreign(project, &connection.place).await.unwrap_or_default();
+    let foreign = ledger_io::objects_of_other_ledgers(project, &connection.place).await.unwrap_or_default();
     Options { foreign, ..options.clone() }
 }
 
 /// Reads what tells the byproducts of a destroy from objects of others: the volumes of claims, and what other ledgers
 /// own. Without such objects nothing is read.
-async fn byproducts(
+async fn read_byproducts(
     connection: &Connection,
     project: &Project,
     (ledger, options): (&Ledger, &Options),
@@ -200,13 +200,14 @@ async fn byproducts(
         .entries
         .values()
         .any(|entry| REGISTRY.kind(&entry.kind).is_some_and(|kind| kind.claims.is_some()));
-    let claimed = if may_claim { inventory::claimed(connection, snapshot).await? } else { BTreeMap::new() };
+    let claimed =
+        if may_claim { inventory::claimed_objects(connection, snapshot).await? } else { BTreeMap::new() };
     let is_copy = |key: &ObjectKey| REGISTRY.kind(&key.kind).is_some_and(|kind| !kind.copy_of.is_empty());
     let mut others = snapshot.objects.keys().filter(|key| !owned.contains(*key));
     if !others.any(|key| is_copy(key) || claimed.contains_key(key)) {
         return Ok((claimed, options.foreign.clone()));
     }
-    let foreign = match ledger_io::foreign(project, &connection.place).await {
+    let foreign = match ledger_io::objects_of_other_ledgers(project, &connection.place).await {
         // Without the flag only a note depends on it.
         Err(_) if !options.with_leftovers => options.foreign.clone(),
         read => read?,
@@ -225,7 +226,7 @@ async fn with_surroundings(
         || !options.taken_back.is_empty()
         || !project.stack.declarations.imports.is_empty();
     let foreign = if adopts {
-        ledger_io::foreign(project, &connection.place).await?
+        ledger_io::objects_of_other_ledgers(project, &connection.place).await?
     } else {
         options.foreign.clone()
     };
@@ -233,12 +234,12 @@ async fn with_surroundings(
     let occupied_sinks = if options.destroy {
         BTreeMap::new()
     } else {
-        secret_sinks::occupied(project, ledger, &options.overwrite_secrets)
+        secret_sinks::occupied_sinks(project, ledger, &options.overwrite_secrets)
     };
     Ok(Options {
         foreign,
-        directory: stack_origin::here(project, ledger)?,
-        undelivered: secret_sinks::undelivered(project, ledger),
+        directory: stack_origin::current_origin(project, ledger)?,
+        undelivered: secret_sinks::undelivered_resources(project, ledger),
         occupied_sinks,
         // What a rehearsal on the built-in cloud delivers opens nothing.
         on_runner: project.settings.ci && project.settings.cloud != Cloud::Local,

@@ -29,14 +29,14 @@ pub(in crate::cli) fn am_i(variables: &Variables) -> String {
         ["USER", "LOGNAME"].iter().find_map(|name| variables.get(*name)).map_or("someone", String::as_str);
     let uname = rustix::system::uname();
     let host = uname.nodename().to_string_lossy();
-    match job(variables) {
+    match ci_job(variables) {
         Some(job) => format!("{user}@{host} ({job})"),
         None => format!("{user}@{host}"),
     }
 }
 
 /// Returns the address of the CI job that this process is part of, or its number.
-fn job(variables: &Variables) -> Option<String> {
+fn ci_job(variables: &Variables) -> Option<String> {
     let set = |name: &str| variables.get(name).filter(|value| !value.is_empty());
     if let Some(run) = set("GITHUB_RUN_ID") {
         return Some(match (set("GITHUB_SERVER_URL"), set("GITHUB_REPOSITORY")) {
@@ -49,7 +49,7 @@ fn job(variables: &Variables) -> Option<String> {
 }
 
 /// Returns the commit that the CI job says it checked out.
-pub(in crate::cli) fn commit(variables: &Variables) -> Option<Name> {
+pub(in crate::cli) fn ci_commit(variables: &Variables) -> Option<Name> {
     COMMITS.iter().filter_map(|name| variables.get(*name)).find(|text| is_commit(text)).map(Name::new)
 }
 
@@ -92,7 +92,7 @@ mod tests {
             (&[], None),
         ];
         for (given, wanted) in table {
-            assert_eq!(commit(&variables(given)).as_deref(), wanted);
+            assert_eq!(ci_commit(&variables(given)).as_deref(), wanted);
         }
     }
 }

@@ -30,13 +30,13 @@ impl Failure {
     }
 
     /// Refuses to write a file that is there.
-    pub(in crate::cli) fn occupied(shown: &str) -> Self {
+    pub(in crate::cli) fn existing_file(shown: &str) -> Self {
         Self::new(Exit::Failed, format!("{shown} is there already; nothing was written"))
     }
 
     /// Says that the service refused to do something once, and what is therefore as it was.
     pub(in crate::cli) fn refused_action(what: &str, refusal: &Refusal, untouched: &str) -> Self {
-        let words = apply_outcome::refused(refusal, Occasion::Act);
+        let words = apply_outcome::describe_refusal(refusal, Occasion::Act);
         Self::new(Exit::of_refusal(refusal), format!("{what}: {}", words.what))
             .help(words.means)
             .help(format!("{untouched} {}", words.next))
@@ -70,14 +70,15 @@ impl From<anyhow::Error> for Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let exit = Exit::of_store(&error);
-        let (undone, help, moved) = (undone(&error).map(sent), remedies(&error), destination(&error));
+        let (undone, help, moved) =
+            (undone_action(&error).map(describe_undone), store_remedies(&error), moved_destination(&error));
         let failure = Self::new(exit, format!("{:#}", anyhow::Error::from(error)));
         Self { help: undone.iter().chain(help).map(|text| (*text).to_owned()).collect(), moved, ..failure }
     }
 }
 
 /// Returns what was not done because of a ledger that cannot be used. It is true of a run that has sent nothing yet.
-const fn undone(error: &StoreError) -> Option<&'static str> {
+const fn undone_action(error: &StoreError) -> Option<&'static str> {
     match error {
         StoreError::Lax { .. } | StoreError::Shared { .. } | StoreError::Io { .. } => {
             Some("Nothing was sent.")
@@ -93,11 +94,11 @@ const fn undone(error: &StoreError) -> Option<&'static str> {
 }
 
 /// Says so, or that something was sent before.
-fn sent(undone: &'static str) -> &'static str {
-    unless(has_sent_changes(), undone)
+fn describe_undone(undone: &'static str) -> &'static str {
+    undone_unless_sent(has_sent_changes(), undone)
 }
 
-const fn unless(has_sent: bool, undone: &'static str) -> &'static str {
+const fn undone_unless_sent(has_sent: bool, undone: &'static str) -> &'static str {
     if has_sent { SENT_BEFORE } else { undone }
 }
 
@@ -106,7 +107,7 @@ const SENT_BEFORE: &str =
     "Requests were sent before: what they did is recorded, or found out by the next run.";
 
 /// Returns what can be done about a ledger that cannot be used.
-const fn remedies(error: &StoreError) -> &'static [&'static str] {
+const fn store_remedies(error: &StoreError) -> &'static [&'static str] {
     match error {
         StoreError::Locked { .. } => &[
             "Wait for it to end; a process that died on this machine stands in nobody's way.",
@@ -143,7 +144,7 @@ const fn remedies(error: &StoreError) -> &'static [&'static str] {
     }
 }
 
-fn destination(error: &StoreError) -> Option<String> {
+fn moved_destination(error: &StoreError) -> Option<String> {
     match error {
         StoreError::Moved { to } => Some(to.clone()),
         _ => None,
@@ -156,19 +157,19 @@ impl From<ReadError> for Failure {
         let failure = Self::new(exit, error.to_string());
         match &error {
             ReadError::Refused { refusal, .. } | ReadError::Broken { refusal, .. } => {
-                let words = apply_outcome::refused(refusal, Occasion::Look);
+                let words = apply_outcome::describe_refusal(refusal, Occasion::Look);
                 failure.help(words.means).help(words.next)
             }
             ReadError::Untrusted { .. } => failure
-                .help(sent("Nothing was sent."))
+                .help(describe_undone("Nothing was sent."))
                 .help("Check the service's address, and this machine's clock.")
                 .help(
                     "If an authority of your own or a proxy signs certificates: --ca-file FILE, or STEAD_CA_FILE.",
                 ),
             ReadError::Failed { .. } => {
-                failure.help(sent("Nothing was changed.")).help("Check the service's address, and try again.")
+                failure.help(describe_undone("Nothing was changed.")).help("Check the service's address, and try again.")
             }
-            ReadError::Shifting { .. } => failure.help(sent("Nothing was changed.")).help(
+            ReadError::Shifting { .. } => failure.help(describe_undone("Nothing was changed.")).help(
                 "Somebody else makes or deletes much: try again when that is done.",
             ),
         }
@@ -190,9 +191,9 @@ mod tests {
     fn nothing_was_sent_is_said_of_a_run_that_has_sent_nothing() {
         let full = std::io::Error::other("no room");
         let error = StoreError::Io { action: "write", place: "x".to_owned(), source: full };
-        let undone = undone(&error).unwrap();
-        assert_eq!(unless(false, undone), "Nothing was sent.");
-        assert!(unless(true, undone).contains("Requests were sent before"));
+        let undone = undone_action(&error).unwrap();
+        assert_eq!(undone_unless_sent(false, undone), "Nothing was sent.");
+        assert!(undone_unless_sent(true, undone).contains("Requests were sent before"));
         // The rest of the advice says nothing of it.
         let errors = [
             error,
@@ -201,7 +202,7 @@ mod tests {
             StoreError::Shared { action: "use", place: "x".to_owned(), reason: "r".to_owned() },
         ];
         for error in errors {
-            let rest = remedies(&error).join(" ");
+            let rest = store_remedies(&error).join(" ");
             assert!(!rest.contains("othing was") && !rest.contains("or sent"), "{rest}");
         }
     }

@@ -70,7 +70,7 @@ impl Program {
     }
 
     /// Returns the same program with a further variable.
-    pub(in crate::cli) fn with(mut self, name: &str, value: &str) -> Self {
+    pub(in crate::cli) fn with_variable(mut self, name: &str, value: &str) -> Self {
         self.environment.insert(name.to_owned(), value.to_owned());
         self
     }
@@ -84,7 +84,7 @@ impl Program {
     ///
     /// # Errors
     /// When it cannot be run, fails, takes too long or prints too much. What it prints is never shown.
-    pub(in crate::cli) fn ask(&self, patience: Duration) -> Result<Vec<u8>, String> {
+    pub(in crate::cli) fn capture_output(&self, patience: Duration) -> Result<Vec<u8>, String> {
         self.run(None, patience)
     }
 
@@ -92,7 +92,7 @@ impl Program {
     ///
     /// # Errors
     /// As `ask`.
-    pub(in crate::cli) fn tell(&self, text: &str, patience: Duration) -> Result<(), String> {
+    pub(in crate::cli) fn send_input(&self, text: &str, patience: Duration) -> Result<(), String> {
         if text.len() > MOST_INPUT {
             return Err(format!("it is handed {MOST_INPUT} bytes at most"));
         }
@@ -113,8 +113,8 @@ impl Program {
             .spawn();
         let mut child = child.map_err(|error| format!("it cannot be run: {error}"))?;
         let deadline = SystemClock.elapsed() + patience;
-        let handed = hand(child.stdin.take(), input);
-        let ended = handed.and_then(|()| watch(&mut child, deadline));
+        let handed = write_input(child.stdin.take(), input);
+        let ended = handed.and_then(|()| collect_output(&mut child, deadline));
         if ended.is_err() {
             // It may have ended by itself meanwhile.
             let _ = child.kill();
@@ -125,7 +125,7 @@ impl Program {
 }
 
 /// Writes a text that the pipe takes at once. One that does not read it tells by how it ends.
-fn hand(pipe: Option<ChildStdin>, input: Option<&str>) -> Result<(), String> {
+fn write_input(pipe: Option<ChildStdin>, input: Option<&str>) -> Result<(), String> {
     let (Some(mut pipe), Some(text)) = (pipe, input) else { return Ok(()) };
     match pipe.write_all(text.as_bytes()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.to_string()),
@@ -134,7 +134,7 @@ fn hand(pipe: Option<ChildStdin>, input: Option<&str>) -> Result<(), String> {
 }
 
 /// Reads what a program prints until it ends well.
-fn watch(child: &mut Child, deadline: Duration) -> Result<Vec<u8>, String> {
+fn collect_output(child: &mut Child, deadline: Duration) -> Result<Vec<u8>, String> {
     let mut out = child.stdout.take().ok_or_else(|| "its output is lost".to_owned())?;
     let mut bytes = Vec::new();
     let mut chunk = [0; 1024];
@@ -144,7 +144,7 @@ fn watch(child: &mut Child, deadline: Duration) -> Result<Vec<u8>, String> {
     };
     loop {
         let mut ready = [PollFd::new(&out, PollFlags::IN)];
-        wait(&mut ready, left()?)?;
+        wait_for_fds(&mut ready, left()?)?;
         if ready[0].revents().is_empty() {
             continue;
         }
@@ -161,13 +161,13 @@ fn watch(child: &mut Child, deadline: Duration) -> Result<Vec<u8>, String> {
         match child.try_wait().map_err(|error| error.to_string())? {
             Some(status) if status.success() => return Ok(bytes),
             Some(status) => return Err(format!("it failed: {status}")),
-            None => wait(&mut [], left()?.min(NAP))?,
+            None => wait_for_fds(&mut [], left()?.min(NAP))?,
         }
     }
 }
 
 /// Waits for one of these, or for the time to pass.
-fn wait(ready: &mut [PollFd<'_>], time: Duration) -> Result<(), String> {
+fn wait_for_fds(ready: &mut [PollFd<'_>], time: Duration) -> Result<(), String> {
     let time = Timespec::try_from(time).map_err(|error| error.to_string())?;
     match poll(ready, Some(&time)) {
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
@@ -197,11 +197,11 @@ mod tests {
     fn a_text_goes_in_by_standard_input_and_nothing_comes_out() {
         let takes =
             shell(r#"read secret; test "$secret$VAULT_TOKEN$STEAD_API_KEY$STEAD_STACK" = hushtshop"#);
-        assert_eq!(takes.clone().with("STEAD_STACK", "shop").tell("hush", PATIENCE), Ok(()));
-        assert_eq!(takes.tell("other", PATIENCE), Err("it failed: exit status: 1".to_owned()));
-        assert_eq!(shell("true").tell("hush", PATIENCE), Ok(()), "one that does not read it");
-        assert!(shell("cat").tell(&"x".repeat(5000), PATIENCE).is_err());
-        let error = shell("cat; exit 3").tell("canary", PATIENCE).unwrap_err();
+        assert_eq!(takes.clone().with_variable("STEAD_STACK", "shop").send_input("hush", PATIENCE), Ok(()));
+        assert_eq!(takes.send_input("other", PATIENCE), Err("it failed: exit status: 1".to_owned()));
+        assert_eq!(shell("true").send_input("hush", PATIENCE), Ok(()), "one that does not read it");
+        assert!(shell("cat").send_input(&"x".repeat(5000), PATIENCE).is_err());
+        let error = shell("cat; exit 3").send_input("canary", PATIENCE).unwrap_err();
         assert_eq!(error, "it failed: exit status: 3");
     }
 }

@@ -12,7 +12,7 @@ use crate::ledger::stores::location::Place;
 ///
 /// # Errors
 /// When what was said names no place, or nothing was said and the stack demands it.
-pub(in crate::cli) fn place(
+pub(in crate::cli) fn ledger_location(
     settings: &Settings,
     stack: &Stack,
     directory: &Path,
@@ -33,7 +33,7 @@ pub(in crate::cli) fn place_of(
         return Ok(Place::Directory(directory.join(".stead").join("local")));
     }
     match &settings.backend {
-        Some(text) => named(text, name),
+        Some(text) => parse_location(text, name),
         None if backend_required => Err(Failure::new(
             Exit::Usage,
             "the stack demands a shared ledger, and none is named",
@@ -54,7 +54,7 @@ pub(in crate::cli) fn is_shared(settings: &Settings) -> bool {
 ///
 /// # Errors
 /// When it names none.
-pub(in crate::cli) fn named(text: &str, stack: &str) -> Result<Place, Failure> {
+pub(in crate::cli) fn parse_location(text: &str, stack: &str) -> Result<Place, Failure> {
     match Place::parse(text) {
         Ok(Place::Directory(directory)) => Ok(Place::Directory(directory.join(stack))),
         Ok(place) => Ok(place),

@@ -15,7 +15,7 @@ struct Quiet {
 impl Quiet {
     /// Nothing that is typed is shown any more, nor makes a signal: one that ended the program here would
     /// leave the person with a terminal that shows nothing.
-    fn begin() -> io::Result<Self> {
+    fn disable_echo() -> io::Result<Self> {
         let input = io::stdin();
         let usual = tcgetattr(&input)?;
         let mut quiet = usual.clone();
@@ -39,12 +39,12 @@ impl Drop for Quiet {
 ///
 /// # Errors
 /// When standard input is no terminal or cannot be read, and when Ctrl-C was typed.
-pub(in crate::cli) fn ask(question: &str, what: &str) -> Result<String, Failure> {
+pub(in crate::cli) fn ask_without_echo(question: &str, what: &str) -> Result<String, Failure> {
     let failed = |error: io::Error| Failure::new(Exit::Failed, format!("{what} cannot be read: {error}"));
-    let quiet = Quiet::begin().map_err(failed)?;
+    let quiet = Quiet::disable_echo().map_err(failed)?;
     let mut terminal = io::stderr().lock();
     terminal.write_all(question.as_bytes()).and_then(|()| terminal.flush()).map_err(failed)?;
-    let line = read(io::stdin().lock()).map_err(failed);
+    let line = read_line(io::stdin().lock()).map_err(failed);
     // The line break that was typed is not shown, either.
     writeln!(terminal).map_err(failed)?;
     drop(quiet);
@@ -52,7 +52,7 @@ pub(in crate::cli) fn ask(question: &str, what: &str) -> Result<String, Failure>
 }
 
 /// Reads keys up to the end of a line, or of all input; `None` when the person gives up.
-fn read(mut keys: impl Read) -> io::Result<Option<String>> {
+fn read_line(mut keys: impl Read) -> io::Result<Option<String>> {
     let mut line = Vec::new();
     let mut key = [0];
     while keys.read(&mut key)? > 0 {
@@ -61,7 +61,7 @@ fn read(mut keys: impl Read) -> io::Result<Option<String>> {
             END_OF_INPUT if line.is_empty() => break,
             INTERRUPT | QUIT => return Ok(None),
             KILL_LINE => line.clear(),
-            BACKSPACE | DELETE => backspace(&mut line),
+            BACKSPACE | DELETE => remove_last_char(&mut line),
             byte => line.push(byte),
         }
     }
@@ -76,7 +76,7 @@ const QUIT: u8 = 0x1C;
 const DELETE: u8 = 0x7F;
 
 /// Takes the last character away, of which there may be several bytes.
-fn backspace(line: &mut Vec<u8>) {
+fn remove_last_char(line: &mut Vec<u8>) {
     while line.pop().is_some_and(|byte| byte & 0xC0 == 0x80) {}
 }
 
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     fn typed(keys: &[u8]) -> Option<String> {
-        read(keys).unwrap()
+        read_line(keys).unwrap()
     }
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
         ] {
             assert_eq!(typed(keys).as_deref(), Some(line), "{keys:?}");
         }
-        assert!(read(&b"\xFF\n"[..]).is_err());
+        assert!(read_line(&b"\xFF\n"[..]).is_err());
     }
 
     #[test]

@@ -36,35 +36,35 @@ pub(in crate::cli) struct Ui {
 
 impl Ui {
     /// Writes a result. A reader that went away (`| head`) is no error.
-    pub(in crate::cli) fn out(&self, text: &str) {
-        let folded = if self.one_line { json::folded(text) } else { Cow::Borrowed(text) };
+    pub(in crate::cli) fn write_result(&self, text: &str) {
+        let folded = if self.one_line { json::fold_lines(text) } else { Cow::Borrowed(text) };
         let _ = io::stdout().lock().write_all(folded.as_bytes());
     }
 
     /// Says what a command that prints nothing else has done: a message to people, a document to programs.
-    pub(in crate::cli) fn done(&self, text: &str) {
+    pub(in crate::cli) fn report_done(&self, text: &str) {
         if self.json || self.ndjson {
-            self.out(&json::result(text));
+            self.write_result(&json::result_document(text));
         } else {
-            self.say(text);
+            self.write_message(text);
         }
     }
 
     /// Writes a message: what was done, found or left out. Hints and progress go by `hint`.
     #[expect(clippy::unused_self, reason = "messages go through the same door as hints")]
-    pub(in crate::cli) fn say(&self, text: &str) {
-        Self::complain(text);
+    pub(in crate::cli) fn write_message(&self, text: &str) {
+        Self::write_error(text);
     }
 
     /// Writes what can be missed, a hint or how things go, unless the user wants none of it.
     pub(in crate::cli) fn hint(&self, text: &str) {
         if !self.quiet {
-            Self::complain(text);
+            Self::write_error(text);
         }
     }
 
     /// Writes a message that must be seen.
-    pub(in crate::cli) fn complain(text: &str) {
+    pub(in crate::cli) fn write_error(text: &str) {
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
 
@@ -79,12 +79,16 @@ impl Ui {
     ///
     /// # Errors
     /// When the terminal cannot be read.
-    pub(in crate::cli) async fn agrees(self, question: &str, typed: Option<&str>) -> Result<bool, Failure> {
+    pub(in crate::cli) async fn ask_approval(
+        self,
+        question: &str,
+        typed: Option<&str>,
+    ) -> Result<bool, Failure> {
         let question = match typed {
             Some(word) => format!("Type {word} to go on: "),
             None => format!("{question} [y/N] "),
         };
-        let answer = self.asked(question).await?;
+        let answer = self.ask_question(question).await?;
         Ok(match typed {
             Some(word) => answer == word,
             None => matches!(answer.as_str(), "y" | "Y" | "yes"),
@@ -95,8 +99,8 @@ impl Ui {
     ///
     /// # Errors
     /// When the terminal cannot be read.
-    pub(in crate::cli) async fn asked(self, question: String) -> Result<String, Failure> {
-        let answer = tokio::task::spawn_blocking(move || self.answer(&question)).await;
+    pub(in crate::cli) async fn ask_question(self, question: String) -> Result<String, Failure> {
+        let answer = tokio::task::spawn_blocking(move || self.read_answer(&question)).await;
         Ok(answer.map_err(anyhow::Error::from)?.map_err(anyhow::Error::from)?)
     }
 
@@ -105,11 +109,11 @@ impl Ui {
     /// # Errors
     /// When the terminal cannot be read.
     pub(in crate::cli) fn choose(self, question: &str, choices: &[&str]) -> io::Result<usize> {
-        let answer = self.answer(&format!("{question} [{}] ", choices.join("/")))?;
+        let answer = self.read_answer(&format!("{question} [{}] ", choices.join("/")))?;
         Ok(choices.iter().position(|choice| *choice == answer).unwrap_or(0))
     }
 
-    fn answer(self, question: &str) -> io::Result<String> {
+    fn read_answer(self, question: &str) -> io::Result<String> {
         if !self.interactive {
             return Ok(String::new());
         }

@@ -9,7 +9,7 @@ use thiserror::Error;
 use toml::{Table, Value};
 
 use crate::model::address::Name;
-use crate::model::diagnostic::nearest;
+use crate::model::diagnostic::nearest_name;
 
 /// The profile that holds when none is named.
 pub const DEFAULT: &str = "default";
@@ -153,11 +153,11 @@ impl Profiles {
         let mut profiles = Self::none(place);
         for (key, value) in &table {
             let (true, Value::Table(all)) = (key == "profiles", value) else {
-                return Err(unknown(place, key, "", &["profiles"]));
+                return Err(unknown_key(place, key, "", &["profiles"]));
             };
             for (name, value) in all {
                 let name = Name::new(name);
-                let profile = profile(place, &name, value)?;
+                let profile = parse_profile(place, &name, value)?;
                 profiles.all.insert(name, profile);
             }
         }
@@ -176,7 +176,7 @@ impl Profiles {
         let unwritten =
             || (name == DEFAULT).then(|| Profile { name: Some(name.clone()), ..Profile::default() });
         self.all.get(name).cloned().or_else(unwritten).ok_or_else(|| {
-            let near = nearest(name, self.all.keys().map(Name::as_str));
+            let near = nearest_name(name, self.all.keys().map(Name::as_str));
             let help = match near {
                 Some(near) => format!("; did you mean `{near}`?"),
                 None => format!("; write it there: [profiles.{name}]"),
@@ -186,13 +186,13 @@ impl Profiles {
     }
 }
 
-fn profile(place: &str, name: &Name, value: &Value) -> Result<Profile, ProfileError> {
+fn parse_profile(place: &str, name: &Name, value: &Value) -> Result<Profile, ProfileError> {
     let within = format!(" in profile `{name}`");
     let Value::Table(table) = value else {
-        return Err(unknown(place, name, " beside the profiles", &[]));
+        return Err(unknown_key(place, name, " beside the profiles", &[]));
     };
     if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
-        return Err(unknown(place, key, &within, KEYS));
+        return Err(unknown_key(place, key, &within, KEYS));
     }
     let wrong =
         |key, wanted| ProfileError::Type { place: place.to_owned(), profile: name.clone(), key, wanted };
@@ -203,7 +203,7 @@ fn profile(place: &str, name: &Name, value: &Value) -> Result<Profile, ProfileEr
     };
     let wanted = "a list of texts, the program first: [\"pass\", \"show\", \"stead\"]";
     let list = |key: &'static str, wanted| {
-        table.get(key).map(|value| texts(value).ok_or_else(|| wrong(key, wanted))).transpose()
+        table.get(key).map(|value| parse_texts(value).ok_or_else(|| wrong(key, wanted))).transpose()
     };
     let key_command = list("key_command", wanted)?;
     let programs = |key: &'static str| {
@@ -211,7 +211,7 @@ fn profile(place: &str, name: &Name, value: &Value) -> Result<Profile, ProfileEr
                       { command = [\"PROGRAM\"], env = [\"VARIABLE\"] } }";
         match table.get(key) {
             None => Ok(BTreeMap::new()),
-            Some(value) => programs(value).ok_or_else(|| wrong(key, wanted)),
+            Some(value) => parse_programs(value).ok_or_else(|| wrong(key, wanted)),
         }
     };
     Ok(Profile {
@@ -234,25 +234,25 @@ fn profile(place: &str, name: &Name, value: &Value) -> Result<Profile, ProfileEr
 }
 
 /// Reads a list of texts that is not empty.
-fn texts(value: &Value) -> Option<Vec<String>> {
+fn parse_texts(value: &Value) -> Option<Vec<String>> {
     let words = value.as_array().filter(|words| !words.is_empty())?;
     words.iter().map(|word| word.as_str().map(str::to_owned)).collect()
 }
 
 /// Reads programs by name.
-fn programs(value: &Value) -> Option<BTreeMap<Name, Words>> {
+fn parse_programs(value: &Value) -> Option<BTreeMap<Name, Words>> {
     let words = |value: &Value| match value {
         Value::Table(table) if table.keys().all(|key| key == "command" || key == "env") => Some(Words {
-            command: texts(table.get("command")?)?,
-            env: table.get("env").map_or(Some(Vec::new()), texts)?,
+            command: parse_texts(table.get("command")?)?,
+            env: table.get("env").map_or(Some(Vec::new()), parse_texts)?,
         }),
-        value => Some(Words { command: texts(value)?, env: Vec::new() }),
+        value => Some(Words { command: parse_texts(value)?, env: Vec::new() }),
     };
     value.as_table()?.iter().map(|(name, value)| Some((Name::new(name), words(value)?))).collect()
 }
 
-fn unknown(place: &str, key: &str, within: &str, known: &[&str]) -> ProfileError {
-    let help = match nearest(key, known.iter().copied()) {
+fn unknown_key(place: &str, key: &str, within: &str, known: &[&str]) -> ProfileError {
+    let help = match nearest_name(key, known.iter().copied()) {
         Some(near) => format!("; did you mean `{near}`?"),
         None if known.is_empty() => "; a profile is a table: [profiles.NAME]".to_owned(),
         None => format!("; it can be {}", known.join(", ")),

@@ -166,7 +166,7 @@ pub enum SettingsError {
 
 impl Settings {
     /// Says whether the stack is trusted. One that is not gets no variable of the environment: it could show it.
-    pub fn trust(&mut self, trusted: bool) {
+    pub fn set_trust(&mut self, trusted: bool) {
         if trusted {
             return;
         }
@@ -177,7 +177,7 @@ impl Settings {
 }
 
 /// Returns programs with what they see of the environment.
-fn programs(named: &BTreeMap<Name, Words>, variables: &Variables) -> BTreeMap<Name, Program> {
+fn bind_programs(named: &BTreeMap<Name, Words>, variables: &Variables) -> BTreeMap<Name, Program> {
     let program = |words: &Words| Program::new(&words.command, &words.env, variables);
     named.iter().map(|(name, words)| (name.clone(), program(words))).collect()
 }
@@ -189,7 +189,7 @@ fn helper_env(variables: &Variables) -> Variables {
 }
 
 /// Returns the variables that send requests through a proxy, or keep them from one.
-fn proxies(variables: &Variables) -> Variables {
+fn proxy_variables(variables: &Variables) -> Variables {
     let is_one = |name: &str| {
         ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"].contains(&name.to_uppercase().as_str())
     };
@@ -199,7 +199,7 @@ fn proxies(variables: &Variables) -> Variables {
     set.map(|(name, value)| (name.clone(), shown(value))).collect()
 }
 
-fn kubeconfig(variables: &Variables) -> Option<PathBuf> {
+fn kubeconfig_path(variables: &Variables) -> Option<PathBuf> {
     let set = |name: &str| variables.get(name).filter(|value| !value.is_empty());
     let named = set("KUBECONFIG").and_then(|list| list.split(':').find(|path| !path.is_empty()));
     named.map(PathBuf::from).or_else(|| Some(PathBuf::from(set("HOME")?).join(".kube/config")))
@@ -210,19 +210,19 @@ fn kubeconfig(variables: &Variables) -> Option<PathBuf> {
 /// # Errors
 /// When a value is not one of those allowed, or there is no such profile.
 pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Result<Settings, SettingsError> {
-    let said = global_flags::flags(&flags);
+    let said = global_flags::format_flags(&flags);
     let text = |name: &str| variables.get(name).filter(|value| !value.is_empty()).cloned();
     let path = |name: &str, profile: Option<String>| text(name).or(profile).map(PathBuf::from);
     let key = |name: &str| text(name).map(|key| Secret::new(key.trim()));
     let profile =
         profiles.choose(flags.profile.or_else(|| text("STEAD_PROFILE").map(Name::from)).as_ref())?;
-    let set = |name| switch(variables, name);
-    let level = level(flags.verbose, flags.quiet, variables)?;
+    let set = |name| switch_setting(variables, name);
+    let level = verbosity_level(flags.verbose, flags.quiet, variables)?;
     let ci = set("CI")?;
-    let vars = distinct(flags.vars)?;
+    let vars = reject_duplicate_variables(flags.vars)?;
     Ok(Settings {
         said,
-        cloud: cloud(flags.cloud, flags.api_url, variables, profile.api_url)?,
+        cloud: choose_cloud(flags.cloud, flags.api_url, variables, profile.api_url)?,
         env: flags.env.or_else(|| text("STEAD_ENV").map(Name::from)).or(profile.env),
         dir: flags.dir.or_else(|| path("STEAD_DIR", None)).unwrap_or_else(|| DEFAULT_DIR.into()),
         vars,
@@ -232,16 +232,16 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
         } else {
             flags.var_files
         },
-        output: choice(flags.output, "STEAD_OUTPUT", variables)?.unwrap_or(Output::Text),
+        output: choice_setting(flags.output, "STEAD_OUTPUT", variables)?.unwrap_or(Output::Text),
         api_key: key("STEAD_API_KEY"),
         readonly_key: key("STEAD_READONLY_API_KEY"),
         key_command: profile.key_command,
-        sinks: programs(&profile.sinks, variables),
-        sources: programs(&profile.sources, variables),
+        sinks: bind_programs(&profile.sinks, variables),
+        sources: bind_programs(&profile.sources, variables),
         helper_env: helper_env(variables),
-        proxies: proxies(variables),
-        kubeconfig: kubeconfig(variables),
-        config_dir: credentials::directory(variables),
+        proxies: proxy_variables(variables),
+        kubeconfig: kubeconfig_path(variables),
+        config_dir: credentials::user_config_dir(variables),
         ca_file: flags.ca_file.or_else(|| path("STEAD_CA_FILE", profile.ca_file)),
         ledger_key: path("STEAD_LEDGER_KEY", profile.ledger_key),
         require_ledger: set("STEAD_REQUIRE_LEDGER")?,
@@ -257,14 +257,14 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
         untrusted: false,
         needs_secrets: true,
         project: flags.project.or_else(|| text("STEAD_PROJECT").map(Name::from)).or(profile.project),
-        backend: backend(flags.backend, text("STEAD_BACKEND").or(profile.backend))?,
+        backend: choose_backend(flags.backend, text("STEAD_BACKEND").or(profile.backend))?,
         profile: profile.name,
         strict: set("STEAD_STRICT")?,
-        state: state(variables),
+        state: state_directory(variables),
         allow_outside: flags.allow_outside || set("STEAD_ALLOW_OUTSIDE")?,
         no_input: flags.no_input || ci || set("STEAD_NO_INPUT")?,
         ci,
-        color: choice(flags.color, "STEAD_COLOR", variables)?.unwrap_or(ColorChoice::Auto),
+        color: choice_setting(flags.color, "STEAD_COLOR", variables)?.unwrap_or(ColorChoice::Auto),
         quiet: flags.quiet || (flags.verbose == 0 && set("STEAD_QUIET")?),
         verbose: level > 0,
         very_verbose: level > 1,
@@ -272,7 +272,7 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
 }
 
 /// Returns the values of `--var`, each variable once.
-fn distinct(given: Vec<(Name, String)>) -> Result<BTreeMap<Name, String>, SettingsError> {
+fn reject_duplicate_variables(given: Vec<(Name, String)>) -> Result<BTreeMap<Name, String>, SettingsError> {
     let mut vars = BTreeMap::new();
     for (name, value) in given {
         if vars.insert(name.clone(), value).is_some() {
@@ -283,17 +283,17 @@ fn distinct(given: Vec<(Name, String)>) -> Result<BTreeMap<Name, String>, Settin
 }
 
 /// Returns how much is told besides the result: 0, 1 or 2. A flag, also the one for less, beats the variable.
-fn level(flag: u8, quiet: bool, variables: &Variables) -> Result<u8, SettingsError> {
+fn verbosity_level(flag: u8, quiet: bool, variables: &Variables) -> Result<u8, SettingsError> {
     let said = variables.get("STEAD_VERBOSE").filter(|value| !value.is_empty());
     Ok(match (flag, quiet, said.map(String::as_str)) {
         (0, false, Some("2")) => 2,
-        (0, false, Some(_)) => u8::from(switch(variables, "STEAD_VERBOSE")?),
+        (0, false, Some(_)) => u8::from(switch_setting(variables, "STEAD_VERBOSE")?),
         (level, ..) => level,
     })
 }
 
 /// Returns the directory for what outlives a run; `None` for a user without a home.
-fn state(variables: &Variables) -> Option<PathBuf> {
+fn state_directory(variables: &Variables) -> Option<PathBuf> {
     // A relative path would be another place in each directory.
     let path = |name: &str| variables.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
     path("STEAD_STATE_DIR")
@@ -303,26 +303,26 @@ fn state(variables: &Variables) -> Option<PathBuf> {
 
 /// Either flag beats either variable, and those beat the profile; of the variables, `STEAD_CLOUD` beats
 /// `STEAD_API_URL`.
-fn cloud(
+fn choose_cloud(
     flag: Option<CloudChoice>,
     url: Option<String>,
     variables: &Variables,
     profile: Option<String>,
 ) -> Result<Cloud, SettingsError> {
     if let (None, Some(url)) = (flag, url) {
-        return address(&url).map(Cloud::At);
+        return check_address(&url).map(Cloud::At);
     }
-    if choice(flag, "STEAD_CLOUD", variables)? == Some(CloudChoice::Local) {
+    if choice_setting(flag, "STEAD_CLOUD", variables)? == Some(CloudChoice::Local) {
         return Ok(Cloud::Local);
     }
     match variables.get("STEAD_API_URL").filter(|url| !url.is_empty()).cloned().or(profile) {
-        Some(url) => address(&url).map(Cloud::At),
+        Some(url) => check_address(&url).map(Cloud::At),
         None => Ok(Cloud::Unset),
     }
 }
 
 /// A flag is seen by every user of the machine, so it may hold no password.
-fn backend(flag: Option<String>, variable: Option<String>) -> Result<Option<String>, SettingsError> {
+fn choose_backend(flag: Option<String>, variable: Option<String>) -> Result<Option<String>, SettingsError> {
     match flag {
         Some(text) if without_password(&text) != text => Err(SettingsError::Password),
         Some(text) => Ok(Some(text)),
@@ -338,7 +338,7 @@ fn env_vars(variables: &Variables) -> BTreeMap<Name, Secret> {
     variables.iter().filter_map(named).collect()
 }
 
-fn choice<T: ValueEnum>(
+fn choice_setting<T: ValueEnum>(
     flag: Option<T>,
     variable: &'static str,
     variables: &Variables,
@@ -357,7 +357,7 @@ fn choice<T: ValueEnum>(
     })
 }
 
-fn switch(variables: &Variables, variable: &'static str) -> Result<bool, SettingsError> {
+fn switch_setting(variables: &Variables, variable: &'static str) -> Result<bool, SettingsError> {
     match variables.get(variable).map(|value| value.to_lowercase()).as_deref() {
         None | Some("" | "0" | "false" | "no" | "off") => Ok(false),
         Some("1" | "true" | "yes" | "on") => Ok(true),
@@ -370,7 +370,7 @@ fn switch(variables: &Variables, variable: &'static str) -> Result<bool, Setting
 }
 
 /// Checks an address: https, or http to this machine; no user, query or fragment.
-fn address(url: &str) -> Result<String, SettingsError> {
+fn check_address(url: &str) -> Result<String, SettingsError> {
     let fail = |reason| Err(SettingsError::Url { url: redact_address(url), reason });
     let (host_and_path, plain) = match (url.strip_prefix("https://"), url.strip_prefix("http://")) {
         (Some(rest), _) => (rest, false),
@@ -544,7 +544,7 @@ mod tests {
         for url in
             ["https://a.example.com/base", "http://127.0.0.1:8377", "http://[::1]:1", "http://localhost"]
         {
-            assert!(address(url).is_ok(), "{url}");
+            assert!(check_address(url).is_ok(), "{url}");
         }
         for url in [
             "http://example.com",
@@ -563,7 +563,7 @@ mod tests {
             "https://example.com?x",
             "https://exa mple.com",
         ] {
-            let error = address(url).unwrap_err().to_string();
+            let error = check_address(url).unwrap_err().to_string();
             assert!(!error.contains("secret"), "{error}");
         }
     }

@@ -22,7 +22,7 @@ pub(in crate::cli) enum Ended<T> {
 ///
 /// # Errors
 /// When the signals cannot be watched.
-pub(in crate::cli) async fn watch<T>(
+pub(in crate::cli) async fn watch_stop_signals<T>(
     work: impl Future<Output = T>,
     stop: &Cell<bool>,
     told: impl Fn(),

@@ -32,7 +32,7 @@ pub struct Terminal {
 impl Terminal {
     /// Looks at the process's streams and environment.
     #[must_use]
-    pub fn look() -> Self {
+    pub fn from_process() -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
@@ -40,7 +40,7 @@ impl Terminal {
             input: io::stdin().is_terminal(),
             output: io::stdout().is_terminal(),
             error: io::stderr().is_terminal(),
-            size: size(),
+            size: screen_size(),
             variables: std::env::vars_os().filter_map(text).collect(),
         }
     }
@@ -73,11 +73,11 @@ impl Terminal {
         let colour = match choice {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
-            ColorChoice::Auto => is_terminal && !self.is_dumb() && !self.has("NO_COLOR"),
+            ColorChoice::Auto => is_terminal && !self.is_dumb() && !self.has_variable("NO_COLOR"),
         };
         let width = match self.size {
             Some((columns, _)) if is_terminal => columns,
-            _ => self.number("COLUMNS").unwrap_or(DEFAULT_WIDTH),
+            _ => self.number_variable("COLUMNS").unwrap_or(DEFAULT_WIDTH),
         };
         Style {
             colour,
@@ -106,16 +106,16 @@ impl Terminal {
         }
     }
 
-    fn has(&self, name: &str) -> bool {
+    fn has_variable(&self, name: &str) -> bool {
         self.variables.get(name).is_some_and(|value| !value.is_empty())
     }
 
-    fn number(&self, name: &str) -> Option<usize> {
+    fn number_variable(&self, name: &str) -> Option<usize> {
         self.variables.get(name)?.parse().ok()
     }
 }
 
-fn size() -> Option<(usize, usize)> {
+fn screen_size() -> Option<(usize, usize)> {
     let (columns, rows) = terminal_size::terminal_size()?;
     Some((columns.0.into(), rows.0.into()))
 }

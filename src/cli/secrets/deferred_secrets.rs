@@ -20,7 +20,7 @@ use crate::ledger::state::kept_secrets::{RotationStep, VARS};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Random;
-use crate::model::diagnostic::nearest;
+use crate::model::diagnostic::nearest_name;
 use crate::model::secret::Secret;
 use crate::model::snapshot::Snapshot;
 use crate::plan::annotate::generated_secrets;
@@ -38,7 +38,7 @@ const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 ///
 /// # Errors
 /// When a program is not in the user's settings, or gives no secret.
-pub(in crate::cli) fn known(
+pub(in crate::cli) fn collect_available_secrets(
     project: &Project,
     ledger: &Ledger,
     snapshot: &Snapshot,
@@ -48,30 +48,32 @@ pub(in crate::cli) fn known(
     let keyring = Keyring::new(&project.settings);
     let generated = |(_, one): &(_, &Awaited)| matches!(one.origin, SecretOrigin::Generated { .. });
     let mut shown = if awaited().any(|one| generated(&one)) {
-        generated_secrets::found(ledger, snapshot)
+        generated_secrets::find_live_secrets(ledger, snapshot)
     } else {
         Secrets::new()
     };
     for (name, awaited) in awaited() {
         let secret = match &awaited.origin {
-            SecretOrigin::Source(source) => Some(asked(project, name, source)?),
+            SecretOrigin::Source(source) => Some(ask_secret_program(project, name, source)?),
             SecretOrigin::Generated { deliver, .. } => {
-                match generated_secrets::wanted(ledger, name, awaited) {
+                match generated_secrets::desired_fingerprint(ledger, name, awaited) {
                     Some(print) => {
                         let key = &ledger.identity.key;
                         let is_it =
-                            |secret: &Secret| secret.seal(key) == Secret::Sealed(Some(print.clone()));
+                            |secret: &Secret| secret.to_planned(key) == Secret::Sealed(Some(print.clone()));
                         let at_hand = shown.remove(name).filter(is_it);
-                        let at_hand =
-                            at_hand.or_else(|| delivered(project, deliver.as_ref()).filter(is_it));
+                        let at_hand = at_hand
+                            .or_else(|| read_delivered_secret(project, deliver.as_ref()).filter(is_it));
                         match at_hand {
                             Some(secret) => Some(secret),
-                            None => known.kept(&keyring, ledger, name)?,
+                            None => known.decrypt_ledger_secret(&keyring, ledger, name)?,
                         }
                     }
                     // A ledger that was rebuilt remembers none: what is in use is the one.
-                    None if !ledger.generated.contains_key(name) => delivered(project, deliver.as_ref())
-                        .filter(|secret| generated_secrets::is_shown(ledger, snapshot, secret)),
+                    None if !ledger.generated.contains_key(name) => {
+                        read_delivered_secret(project, deliver.as_ref())
+                            .filter(|secret| generated_secrets::is_shown(ledger, snapshot, secret))
+                    }
                     None => None,
                 }
             }
@@ -98,7 +100,7 @@ pub(in crate::cli) struct Known {
 impl Known {
     /// Opens a variable's value that only the ledger has. What cannot be opened counts as what is in use: it never
     /// becomes another value.
-    fn kept(
+    fn decrypt_ledger_secret(
         &mut self,
         keyring: &Keyring<'_>,
         ledger: &Ledger,
@@ -107,13 +109,13 @@ impl Known {
         let address = format!("{VARS}{name}");
         let Some(kept) = ledger.secrets.values.get(address.as_str()) else {
             self.lost.insert(name.clone());
-            return Ok(Some(Secret::withheld()));
+            return Ok(Some(Secret::new_withheld()));
         };
-        let opened = keyring.open(ledger, &address, kept.wanted())?;
+        let opened = keyring.decrypt_version(ledger, &address, kept.effective_version())?;
         if opened.is_none() {
             self.locked.insert(address.into());
         }
-        Ok(Some(opened.unwrap_or_else(Secret::withheld)))
+        Ok(Some(opened.unwrap_or_else(Secret::new_withheld)))
     }
 
     /// Lists the secrets of objects that only the ledger has, and that nothing here opens.
@@ -122,7 +124,7 @@ impl Known {
         let kept =
             undelivered.filter_map(|(address, _)| ledger.secrets.values.get_key_value(address.as_str()));
         for (address, kept) in kept {
-            if keyring.open(ledger, address, &kept.current)?.is_none() {
+            if keyring.decrypt_version(ledger, address, &kept.current)?.is_none() {
                 self.locked.insert(address.clone());
             }
         }
@@ -131,7 +133,7 @@ impl Known {
 }
 
 /// Asks the user's program for a secret.
-fn asked(project: &Project, variable: &Name, source: &Name) -> Result<Secret, Failure> {
+fn ask_secret_program(project: &Project, variable: &Name, source: &Name) -> Result<Secret, Failure> {
     let settings = &project.settings;
     let upper = variable.to_uppercase().replace(['-', '.'], "_");
     if settings.untrusted {
@@ -158,7 +160,8 @@ fn asked(project: &Project, variable: &Name, source: &Name) -> Result<Secret, Fa
         )
         .help("It stands in the user's settings.toml; try it in a shell: it prints the secret and nothing else.")
     };
-    let printed = about(program.clone(), project, &format!("vars.{variable}")).ask(PATIENCE);
+    let printed =
+        add_secret_context(program.clone(), project, &format!("vars.{variable}")).capture_output(PATIENCE);
     let printed = printed.map_err(|why| wrong(&why))?;
     let text = String::from_utf8(printed).map_err(|_| wrong("what it prints is no UTF-8 text"))?;
     let text = text.trim_end_matches(['\r', '\n']);
@@ -166,17 +169,20 @@ fn asked(project: &Project, variable: &Name, source: &Name) -> Result<Secret, Fa
 }
 
 /// Tells a program what its secret is for.
-pub(in crate::cli) fn about(program: Program, project: &Project, address: &str) -> Program {
+pub(in crate::cli) fn add_secret_context(program: Program, project: &Project, address: &str) -> Program {
     let stack = &project.stack;
     program
-        .with("STEAD_STACK", &stack.name)
-        .with("STEAD_ENVIRONMENT", &stack.environment.name)
-        .with("STEAD_ADDRESS", address)
+        .with_variable("STEAD_STACK", &stack.name)
+        .with_variable("STEAD_ENVIRONMENT", &stack.environment.name)
+        .with_variable("STEAD_ADDRESS", address)
 }
 
 /// Returns what stands in the file that a secret was delivered to. The file is a copy: it counts only where
 /// the ledger or a live object says that it is the one in use.
-pub(in crate::cli) fn delivered(project: &Project, sink: Option<&SecretSink>) -> Option<Secret> {
+pub(in crate::cli) fn read_delivered_secret(
+    project: &Project,
+    sink: Option<&SecretSink>,
+) -> Option<Secret> {
     let (path, variable) = match sink? {
         SecretSink::File(path) => (path, None),
         SecretSink::EnvFile { path, variable } => (path, Some(variable)),
@@ -185,7 +191,7 @@ pub(in crate::cli) fn delivered(project: &Project, sink: Option<&SecretSink>) ->
     let text = stack_files::read_optional_below(&project.directory, path.as_ref()).ok().flatten()?;
     Some(Secret::new(match variable {
         None => text.trim_end_matches(['\r', '\n']),
-        Some(variable) => secret_sinks::variable(&text, variable)?,
+        Some(variable) => secret_sinks::env_file_value(&text, variable)?,
     }))
 }
 
@@ -206,7 +212,7 @@ pub(in crate::cli) fn check_sinks(project: &Project) -> Result<(), Failure> {
         {
             let sinks: Vec<&str> = project.settings.sinks.keys().map(Name::as_str).collect();
             let profile = project.settings.profile.as_deref().unwrap_or("default");
-            let known = match (nearest(name, sinks.iter().copied()), &*sinks) {
+            let known = match (nearest_name(name, sinks.iter().copied()), &*sinks) {
                 (Some(near), _) => format!("Did you mean `{near}`?"),
                 (None, []) => format!("The profile {profile} has no sinks."),
                 (None, sinks) => format!("Those of the profile {profile} are: {}.", sinks.join(", ")),
@@ -231,7 +237,7 @@ pub(in crate::cli) fn check_sinks(project: &Project) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When one cannot be kept, or the ledger not be written: then nothing may be sent.
-pub(in crate::cli) async fn complete(
+pub(in crate::cli) async fn complete_secrets(
     sinks: Sinks<'_>,
     plan: &Plan,
     known: Known,
@@ -241,7 +247,7 @@ pub(in crate::cli) async fn complete(
     if plan.base.destroy {
         return Ok(None);
     }
-    kept_secrets::pin(&project.settings, plan, journal).await?;
+    kept_secrets::pin_recipients(&project.settings, plan, journal).await?;
     check_plaintext(project, plan, &known)?;
     let writes = |operation: &Operation| !matches!(operation, Operation::Delete { .. });
     let sends = plan.steps.iter().any(|step| writes(&step.operation));
@@ -263,8 +269,9 @@ pub(in crate::cli) async fn complete(
                 secret.clone()
             }
             None if sends || rotates => {
-                let secret = generate(*length, random);
-                let record = kept_secrets::record(&journal.ledger(), address.as_str(), None, &secret)?;
+                let secret = generate_secret(*length, random);
+                let record =
+                    kept_secrets::kept_secret_record(&journal.ledger(), address.as_str(), None, &secret)?;
                 if let Some(record) = record {
                     journal.commit(&[record]).await?;
                 }
@@ -280,7 +287,7 @@ pub(in crate::cli) async fn complete(
     if project.stack.awaited.is_empty() || !sends {
         return Ok(None);
     }
-    project.knowing(&secrets).map(Some)
+    project.with_secrets(&secrets).map(Some)
 }
 
 /// Refuses an apply that would send the text of a secret that is not at hand: a saved plan may have been made where
@@ -293,7 +300,7 @@ fn check_plaintext(project: &Project, plan: &Plan, known: &Known) -> Result<(), 
         // Secrets of objects alone are locked: the plan blocks what would deliver them.
         return Ok(());
     }
-    let whole = project.knowing(&known.secrets)?;
+    let whole = project.with_secrets(&known.secrets)?;
     let sends = |step: &&Step| match (&step.operation, whole.stack.resources.get(&step.address)) {
         (Operation::Create { .. }, Some(resource)) => {
             resource.attributes.values().any(|setting| is_withheld(&setting.expression))
@@ -312,7 +319,7 @@ fn check_plaintext(project: &Project, plan: &Plan, known: &Known) -> Result<(), 
                 "{} needs the text of a secret that is not here; nothing was applied",
                 step.address
             );
-            Err(Failure { exit: Exit::Blocked, ..super::identity::missing(&what) })
+            Err(Failure { exit: Exit::Blocked, ..super::identity::missing_identity(&what) })
         }
     }
 }
@@ -328,7 +335,7 @@ pub(in crate::cli) async fn deliver_generated(
     (secret, random): (&Secret, &impl Random),
 ) -> Result<(), Failure> {
     let Some(sink) = sink else { return Ok(()) };
-    if let Some(record) = secret_sinks::record(address, sink, secret, random) {
+    if let Some(record) = secret_sinks::delivery_record(address, sink, secret, random) {
         sinks.journal.commit(&[record]).await?;
     }
     sinks.deliver(address, sink, secret).map_err(|error| {
@@ -373,7 +380,7 @@ async fn replace_legacy_fingerprint(
     };
     let Some(Generated { fingerprint, length }) = recorded else { return Ok(()) };
     let recorded = Secret::Sealed(Some(fingerprint));
-    let is_legacy = recorded.has_legacy_fingerprint() && secret.seal(&key) == recorded;
+    let is_legacy = recorded.has_legacy_fingerprint() && secret.to_planned(&key) == recorded;
     if let (true, Some(fingerprint)) = (is_legacy, secret.fingerprint(&key)) {
         let generated = Generated { fingerprint, length };
         journal.commit(&[Record::Generated { variable: variable.clone(), generated }]).await?;
@@ -382,7 +389,7 @@ async fn replace_legacy_fingerprint(
 }
 
 /// Returns a new secret, each character equally likely.
-fn generate(length: usize, random: &impl Random) -> Secret {
+fn generate_secret(length: usize, random: &impl Random) -> Secret {
     let fair = 256 - 256 % ALPHABET.len();
     let mut text = String::with_capacity(length);
     while text.len() < length {
@@ -408,8 +415,9 @@ mod tests {
     #[test]
     fn generated_secrets_have_their_length_and_differ() {
         for length in [16, 32, 33, 128] {
-            let all: BTreeSet<String> =
-                (0..50).map(|_| generate(length, &SystemRandom).expose().unwrap().to_owned()).collect();
+            let all: BTreeSet<String> = (0..50)
+                .map(|_| generate_secret(length, &SystemRandom).expose().unwrap().to_owned())
+                .collect();
             assert_eq!(all.len(), 50);
             for text in all {
                 assert!(text.len() == length && text.bytes().all(|b| b.is_ascii_alphanumeric()), "{text}");

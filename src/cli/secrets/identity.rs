@@ -13,19 +13,19 @@ use crate::ledger::age_file::Identity;
 ///
 /// # Errors
 /// When what is named cannot be read, can be read by others, or is no identity.
-pub(in crate::cli) fn find(settings: &Settings) -> Result<Vec<Identity>, Failure> {
+pub(in crate::cli) fn find_identities(settings: &Settings) -> Result<Vec<Identity>, Failure> {
     let source = settings.age_identity.as_ref().filter(|_| !settings.untrusted);
     match source {
         None => Ok(Vec::new()),
         Some(IdentitySource::Text(secret)) => parse(secret.expose().unwrap_or_default(), AGE_IDENTITY),
         Some(IdentitySource::File(path)) => {
             let bytes = stack_files::read_own_secret(path)?;
-            parse(&String::from_utf8(bytes).unwrap_or_default(), &stack_files::shown(path))
+            parse(&String::from_utf8(bytes).unwrap_or_default(), &stack_files::display_path(path))
         }
         Some(IdentitySource::Command(words)) => {
             let program = Program::new(words, &[], &settings.helper_env);
             let name = format!("age_identity_command `{}`", program.name());
-            let bytes = program.ask(PATIENCE).map_err(|why| {
+            let bytes = program.capture_output(PATIENCE).map_err(|why| {
                 Failure::new(Exit::Failed, format!("{name} gives no identity: {why}"))
                     .help("Run it in a shell: it prints the identity and nothing else.")
             })?;
@@ -38,16 +38,16 @@ pub(in crate::cli) fn find(settings: &Settings) -> Result<Vec<Identity>, Failure
 ///
 /// # Errors
 /// As `find`, or when nothing names one.
-pub(in crate::cli) fn required(settings: &Settings) -> Result<Vec<Identity>, Failure> {
-    let found = find(settings)?;
+pub(in crate::cli) fn require_identities(settings: &Settings) -> Result<Vec<Identity>, Failure> {
+    let found = find_identities(settings)?;
     if found.is_empty() {
-        return Err(missing("this needs the text of kept secrets, and no identity is set"));
+        return Err(missing_identity("this needs the text of kept secrets, and no identity is set"));
     }
     Ok(found)
 }
 
 /// Says that there is no identity, and where one comes from.
-pub(in crate::cli) fn missing(what: &str) -> Failure {
+pub(in crate::cli) fn missing_identity(what: &str) -> Failure {
     Failure::new(Exit::Failed, what)
         .help(format!(
             "Set {AGE_IDENTITY} to the identity's file, or `age_identity` in your settings.toml."

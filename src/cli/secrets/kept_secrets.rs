@@ -40,7 +40,7 @@ impl<'a> Keyring<'a> {
         if let Some(found) = self.found.get() {
             return Ok(found);
         }
-        let found = identity::find(self.settings)?;
+        let found = identity::find_identities(self.settings)?;
         Ok(self.found.get_or_init(|| found))
     }
 
@@ -48,7 +48,7 @@ impl<'a> Keyring<'a> {
     ///
     /// # Errors
     /// When the value is not the one that belongs there, or the identity cannot be used.
-    pub(in crate::cli) fn open(
+    pub(in crate::cli) fn decrypt_version(
         &self,
         ledger: &Ledger,
         address: &str,
@@ -61,13 +61,13 @@ impl<'a> Keyring<'a> {
         match ledger.decrypt_secret(identities, address, version) {
             Ok(secret) => Ok(Some(secret)),
             Err(AgeFileError::NoIdentity) => Ok(None),
-            Err(error) => Err(unusable(address, &error)),
+            Err(error) => Err(unusable_secret(address, &error)),
         }
     }
 }
 
 /// Says why a kept secret is not used.
-pub(in crate::cli) fn unusable(address: &str, error: &AgeFileError) -> Failure {
+pub(in crate::cli) fn unusable_secret(address: &str, error: &AgeFileError) -> Failure {
     let failure = Failure::new(Exit::Failed, format!("the kept secret {address} is not used: {error}"));
     if *error == AgeFileError::NoIdentity {
         return failure
@@ -87,7 +87,7 @@ const NOT_AUTHENTICATED: &str = "warning: the kept secrets are not authenticated
 /// Warns where kept secrets are used and nothing proves who wrote them.
 pub(in crate::cli) fn warn_unauthenticated(settings: &Settings, ledger: &Ledger) {
     if !ledger.secrets.values.is_empty() && (settings.ledger_key.is_none() || ledger.sealed.is_none()) {
-        Ui::complain(NOT_AUTHENTICATED);
+        Ui::write_error(NOT_AUTHENTICATED);
     }
 }
 
@@ -95,7 +95,11 @@ pub(in crate::cli) fn warn_unauthenticated(settings: &Settings, ledger: &Ledger)
 ///
 /// # Errors
 /// When the settings do not allow one of them, or the ledger cannot be written.
-pub(in crate::cli) async fn pin(settings: &Settings, plan: &Plan, journal: &Book) -> Result<(), Failure> {
+pub(in crate::cli) async fn pin_recipients(
+    settings: &Settings,
+    plan: &Plan,
+    journal: &Book,
+) -> Result<(), Failure> {
     for bookkeeping in &plan.bookkeeping {
         let Bookkeeping::PinRecipients(recipients) = bookkeeping else { continue };
         check_allowed(settings, recipients.iter())?;
@@ -138,7 +142,7 @@ pub(in crate::cli) fn check_allowed<'n>(
 ///
 /// # Errors
 /// When the value cannot be encrypted.
-pub(in crate::cli) fn record(
+pub(in crate::cli) fn kept_secret_record(
     ledger: &Ledger,
     address: &str,
     object: Option<&str>,
@@ -176,7 +180,7 @@ pub(in crate::cli) async fn adopt_delivered(
         let address = format!("{VARS}{name}");
         let generated = ledger.generated.contains_key(name);
         if generated && !ledger.secrets.values.contains_key(address.as_str()) {
-            records.extend(record(&ledger, &address, None, secret)?);
+            records.extend(kept_secret_record(&ledger, &address, None, secret)?);
         }
     }
     for (address, resource) in &project.stack.resources {
@@ -186,8 +190,8 @@ pub(in crate::cli) async fn adopt_delivered(
         if resource.kind.shown_once.is_none() || entry.is_none() || kept {
             continue;
         }
-        match deferred_secrets::delivered(project, resource.deliver_secret.as_ref()) {
-            Some(secret) => records.extend(record(&ledger, address.as_str(), None, &secret)?),
+        match deferred_secrets::read_delivered_secret(project, resource.deliver_secret.as_ref()) {
+            Some(secret) => records.extend(kept_secret_record(&ledger, address.as_str(), None, &secret)?),
             None if resource.kind.reveal().is_some() => {}
             None => missing.push(address.as_str()),
         }
@@ -196,7 +200,7 @@ pub(in crate::cli) async fn adopt_delivered(
         journal.commit(&records).await?;
     }
     if !missing.is_empty() {
-        Ui::complain(&format!(
+        Ui::write_error(&format!(
             "The ledger does not keep the secrets of {}: no sink that stead can read has them. Give each: stead secret \
              set ADDRESS < FILE",
             missing.join(", ")
@@ -221,7 +225,9 @@ pub(in crate::cli) async fn finish_rotations(session: &Session, journal: &Book) 
     if !records.is_empty() {
         journal.commit(&records).await?;
         for address in &pending {
-            session.ui.say(&format!("The rotation of {address} is done: the value before is dropped."));
+            session
+                .ui
+                .write_message(&format!("The rotation of {address} is done: the value before is dropped."));
         }
     }
     Ok(())
@@ -239,5 +245,5 @@ pub(in crate::cli) fn of_object(
     if current.id != id {
         return None;
     }
-    keyring.open(ledger, address.as_str(), &kept.current).ok().flatten()
+    keyring.decrypt_version(ledger, address.as_str(), &kept.current).ok().flatten()
 }

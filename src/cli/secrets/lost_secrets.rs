@@ -23,8 +23,8 @@ pub(in crate::cli) struct LostSecret<'l> {
 }
 
 /// Returns the objects whose secrets are wanted and lost.
-pub(in crate::cli) fn find<'l>(project: &Project, ledger: &'l Ledger) -> Vec<LostSecret<'l>> {
-    let undelivered = secret_sinks::undelivered(project, ledger);
+pub(in crate::cli) fn find_lost_secrets<'l>(project: &Project, ledger: &'l Ledger) -> Vec<LostSecret<'l>> {
+    let undelivered = secret_sinks::undelivered_resources(project, ledger);
     let has_question =
         |address: &Address| ledger.questions.values().any(|one| one.intent.address == *address);
     let is_lost = |address: &Address, entry: &Entry| {
@@ -68,7 +68,7 @@ impl<'l> LostSecret<'l> {
     ///
     /// # Errors
     /// When the answer is none of the two, or names another object.
-    pub(in crate::cli) fn record(&self, answer: &Answer) -> Result<Record, Failure> {
+    pub(in crate::cli) fn answer_record(&self, answer: &Answer) -> Result<Record, Failure> {
         match answer {
             Answer::Surplus { id } if *id == self.object.id => Ok(Record::SecretRotation {
                 address: Name::new(self.address.as_str()),

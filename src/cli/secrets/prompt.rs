@@ -15,7 +15,7 @@ use crate::model::secret::Secret;
 ///
 /// # Errors
 /// As `open`, or when what is typed cannot be read or is nothing.
-pub(in crate::cli) fn opened<T>(
+pub(in crate::cli) fn prompt_missing_secrets<T>(
     session: &Session,
     open: impl Fn(&Settings) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
@@ -23,24 +23,24 @@ pub(in crate::cli) fn opened<T>(
         Err(failure) if session.ui.interactive => failure,
         opened => return opened,
     };
-    let lacking = failure.rejected.as_deref().and_then(lacking);
+    let lacking = failure.rejected.as_deref().and_then(missing_secrets);
     let Some(names) = lacking else { return Err(failure) };
     let mut settings = session.settings.clone();
     for name in names {
-        settings.env_vars.insert(name.clone(), typed(&name)?);
+        settings.env_vars.insert(name.clone(), prompt_secret(&name)?);
     }
     open(&settings)
 }
 
 /// Returns the secrets that a stack lacks; `None` when something else is wrong with it, too.
-fn lacking(rejected: &Rejected) -> Option<Vec<Name>> {
+fn missing_secrets(rejected: &Rejected) -> Option<Vec<Name>> {
     let errors = rejected.diagnostics.iter().filter(|problem| problem.severity == Severity::Error);
     errors.map(|problem| problem.asks.clone()).collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())
 }
 
-fn typed(name: &Name) -> Result<Secret, Failure> {
+fn prompt_secret(name: &Name) -> Result<Secret, Failure> {
     let question = format!("Value of vars.{name} (it is not shown): ");
-    let text = no_echo::ask(&question, &format!("the value of vars.{name}"))?;
+    let text = no_echo::ask_without_echo(&question, &format!("the value of vars.{name}"))?;
     if text.is_empty() {
         return Err(Failure::new(Exit::Usage, format!("nothing was typed for vars.{name}")).help(
             "Nothing was sent. STEAD_VAR_NAME, or a file that --var-file names, gives it beforehand.",
@@ -57,8 +57,9 @@ mod tests {
 
     #[test]
     fn nobody_is_asked_while_something_else_is_wrong() {
-        let names =
-            |diagnostics: Vec<Diagnostic>| lacking(&Rejected { sources: Sources::default(), diagnostics });
+        let names = |diagnostics: Vec<Diagnostic>| {
+            missing_secrets(&Rejected { sources: Sources::default(), diagnostics })
+        };
         let lacks = |name: &str| Diagnostic::error("S0251", "a variable has no value").asks(name.into());
         let other = Diagnostic::error("S0201", "there is no resource of this name");
         let warning = Diagnostic::warning("S0255", "a secret is written in a file of the stack");

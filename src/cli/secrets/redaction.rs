@@ -11,7 +11,10 @@ use crate::plan::model::compare;
 
 /// Returns what was last applied to an object, and what is live, without the text of what the ledger has as a
 /// secret or somebody else may have as one.
-pub(in crate::cli) fn shielded(ledger: Option<&Ledger>, object: &Object) -> (Attributes, Attributes) {
+pub(in crate::cli) fn redact_applied_and_live(
+    ledger: Option<&Ledger>,
+    object: &Object,
+) -> (Attributes, Attributes) {
     let owns = |entry: &&Entry| {
         let mut owned = entry.current.iter().chain(&entry.deposed);
         entry.kind == object.kind && owned.any(|owned| owned.key(&entry.kind) == object.key())
@@ -22,7 +25,7 @@ pub(in crate::cli) fn shielded(ledger: Option<&Ledger>, object: &Object) -> (Att
     let kind = REGISTRY.kind(&object.kind);
     let seal = |(name, live): (&Name, &Value)| {
         let attribute = kind.and_then(|kind| kind.attribute(name));
-        let seal = |attribute| compare::shielded(attribute, [applied.get(name), None], live, key);
+        let seal = |attribute| compare::protect_live_value(attribute, [applied.get(name), None], live, key);
         (name.clone(), attribute.map_or_else(|| live.clone(), seal))
     };
     let live = object.attributes.iter().map(seal).collect();

@@ -22,7 +22,7 @@ use crate::ledger::state::entry::{Delivery, Entry};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Random;
-use crate::model::diagnostic::nearest;
+use crate::model::diagnostic::nearest_name;
 use crate::model::secret::Secret;
 
 /// Where the secrets of one apply are delivered.
@@ -53,7 +53,7 @@ pub(in crate::cli) fn to_sinks<'a>(
                 secret
                     .expose()
                     .and_then(|text| rescue.keep_secret((address, id), text).ok())
-                    .map(|path| stack_files::shown(&path))
+                    .map(|path| stack_files::display_path(&path))
             },
         })?;
         // Its sink has it: a second copy is one too many.
@@ -63,15 +63,15 @@ pub(in crate::cli) fn to_sinks<'a>(
 }
 
 /// Returns what makes the record of a delivery that is about to begin.
-pub(in crate::cli) fn records<'a>(
+pub(in crate::cli) fn delivery_recorder<'a>(
     project: &'a Project,
     random: &'a impl Random,
 ) -> impl Fn(&Address, &Secret) -> Option<Record> + 'a {
-    move |address, secret| record(address, sink_of(project, address)?, secret, random)
+    move |address, secret| delivery_record(address, sink_of(project, address)?, secret, random)
 }
 
 /// Returns the record of a delivery that is about to begin; `None` for a sink that is no file.
-pub(in crate::cli) fn record(
+pub(in crate::cli) fn delivery_record(
     address: &Address,
     sink: &SecretSink,
     secret: &Secret,
@@ -92,7 +92,7 @@ pub(in crate::cli) fn is_wanted(project: &Project, address: &Address) -> bool {
 }
 
 /// Returns what finds secrets again that their sinks did not take; none of a resource without a sink.
-pub(in crate::cli) fn kept<'a>(
+pub(in crate::cli) fn undelivered_secrets<'a>(
     project: &'a Project,
     rescue: &'a Rescue,
 ) -> impl Fn(&Address, &str) -> Option<Secret> + 'a {
@@ -103,9 +103,9 @@ pub(in crate::cli) fn kept<'a>(
 }
 
 /// Returns the resources whose secrets did not reach their sinks and are kept on this machine.
-pub(in crate::cli) fn undelivered(project: &Project, ledger: &Ledger) -> BTreeSet<Address> {
+pub(in crate::cli) fn undelivered_resources(project: &Project, ledger: &Ledger) -> BTreeSet<Address> {
     let rescue = Rescue::new(project.settings.state.as_deref(), ledger.identity.lineage);
-    let kept = kept(project, &rescue);
+    let kept = undelivered_secrets(project, &rescue);
     let is_kept = |(address, entry): &(&Address, &Entry)| {
         let in_ledger = || ledger.secrets.values.contains_key(address.as_str());
         let rescued = || entry.current.as_ref().is_some_and(|own| kept(address, &own.id).is_some());
@@ -116,7 +116,7 @@ pub(in crate::cli) fn undelivered(project: &Project, ledger: &Ledger) -> BTreeSe
 
 /// Returns the sinks that hold what nobody delivered there, by the addresses of their secrets, and what they
 /// hold. A stack that is not trusted has no file looked at.
-pub(in crate::cli) fn occupied(
+pub(in crate::cli) fn occupied_sinks(
     project: &Project,
     ledger: &Ledger,
     overwrite: &BTreeSet<Name>,
@@ -153,7 +153,7 @@ pub(in crate::cli) fn check_named(project: &Project, overwrite: &BTreeSet<Name>)
     let Some(name) = overwrite.iter().find(|name| !known().any(|known| known == name.as_str())) else {
         return Ok(());
     };
-    let help = match nearest(name, known()) {
+    let help = match nearest_name(name, known()) {
         Some(near) => format!("Did you mean {near}?"),
         None => format!("It delivers those of: {}.", known().collect::<Vec<_>>().join(", ")),
     };
@@ -161,7 +161,7 @@ pub(in crate::cli) fn check_named(project: &Project, overwrite: &BTreeSet<Name>)
         .help(help))
 }
 
-fn remedy(address: &str) -> String {
+fn overwrite_remedy(address: &str) -> String {
     format!("Move it elsewhere; or let it be replaced: --overwrite-secret {address}.")
 }
 
@@ -206,8 +206,8 @@ impl Sinks<'_> {
                 let program = project.settings.sinks.get(name);
                 let program =
                     program.ok_or_else(|| anyhow::anyhow!("the settings name no sink `{name}`"))?;
-                let told = deferred_secrets::about(program.clone(), project, address.as_str())
-                    .tell(text, PATIENCE);
+                let told = deferred_secrets::add_secret_context(program.clone(), project, address.as_str())
+                    .send_input(text, PATIENCE);
                 return told
                     .map_err(|why| anyhow::anyhow!("the sink `{name}` ({}): {why}", program.name()));
             }
@@ -219,7 +219,7 @@ impl Sinks<'_> {
             if let Some(what) = foreign.filter(|_| !self.overwrite.contains(address.as_str())) {
                 anyhow::bail!(
                     "{path} holds {what} that stead did not put there. {}",
-                    remedy(address.as_str())
+                    overwrite_remedy(address.as_str())
                 );
             }
             match variable {
@@ -254,7 +254,7 @@ fn lines_of<'t>(text: &'t str, variable: &str) -> impl Iterator<Item = EnvLine<'
 }
 
 /// Returns the value that the last line of an env file gives a variable.
-pub(in crate::cli) fn variable<'t>(text: &'t str, variable: &str) -> Option<&'t str> {
+pub(in crate::cli) fn env_file_value<'t>(text: &'t str, variable: &str) -> Option<&'t str> {
     lines_of(text, variable).last().map(|line| line.value)
 }
 
@@ -303,22 +303,25 @@ mod tests {
             "\r\nA='x'\r\nB\r\n"
         );
         assert!(with_variable("", "A", "x\ny").is_err());
-        assert_eq!(variable("# A=0\nA=old\nB=1\nA='x=1'\n", "A"), Some("x=1"));
-        assert_eq!((variable("B=1\n", "B"), variable("B=1\n", "A")), (Some("1"), None));
-        assert_eq!((variable("export A=1", "A"), variable("exportA=1", "A")), (Some("1"), None));
+        assert_eq!(env_file_value("# A=0\nA=old\nB=1\nA='x=1'\n", "A"), Some("x=1"));
+        assert_eq!((env_file_value("B=1\n", "B"), env_file_value("B=1\n", "A")), (Some("1"), None));
+        assert_eq!(
+            (env_file_value("export A=1", "A"), env_file_value("exportA=1", "A")),
+            (Some("1"), None)
+        );
     }
 
     #[test]
     fn only_what_was_delivered_there_is_replaced() {
-        let mut ledger = Ledger::new(Identity::fresh("shop", "prod", &SystemRandom));
+        let mut ledger = Ledger::new(Identity::new_random("shop", "prod", &SystemRandom));
         let address = Address::new("api_key", "ci");
         let file = SecretSink::File("./Key".to_owned());
         let line = SecretSink::EnvFile { path: ".env".to_owned(), variable: "KEY".into() };
         for (sink, text) in [(&file, "one\n"), (&line, "A=1\nKEY='one'\n")] {
             let foreign = |ledger: &Ledger, text: &str| foreign_content(ledger, "api_key.ci", sink, text);
             assert!(foreign(&ledger, text).is_some());
-            let known = record(&address, sink, &Secret::new("one"), &SystemRandom).unwrap();
-            ledger.record(&known).unwrap();
+            let known = delivery_record(&address, sink, &Secret::new("one"), &SystemRandom).unwrap();
+            ledger.apply_record(&known).unwrap();
             assert_eq!(foreign(&ledger, text), None);
             assert_eq!(foreign(&ledger, ""), None);
             for other in
@@ -327,8 +330,8 @@ mod tests {
                 assert!(foreign(&ledger, &other).is_some(), "{other}");
             }
             // A crash before the second one was written leaves the first.
-            let next = record(&address, sink, &Secret::new("three"), &SystemRandom).unwrap();
-            ledger.record(&next).unwrap();
+            let next = delivery_record(&address, sink, &Secret::new("three"), &SystemRandom).unwrap();
+            ledger.apply_record(&next).unwrap();
             assert_eq!(foreign(&ledger, text), None);
         }
         let elsewhere = SecretSink::File("other".to_owned());

@@ -50,8 +50,8 @@ pub(in crate::cli) fn not_ignored_by_git(stack: &Stack, below: &Below) -> Vec<Di
     if below.trust == Trust::None {
         return Vec::new();
     }
-    let shared = Shared::of(&below.root, false);
-    if !stack_files::exists(&shared.root.join(".git")) {
+    let shared = Shared::find_root(&below.root, false);
+    if !stack_files::path_exists(&shared.root.join(".git")) {
         return Vec::new();
     }
     let Ok(mut ignore_files) = git_ignored::IgnoreFiles::open(&shared.root) else { return Vec::new() };

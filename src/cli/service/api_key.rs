@@ -6,7 +6,7 @@ use super::{key_command, keychain};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::process::settings::Settings;
-use crate::cloud::http::https_transport::{SetupError, origin};
+use crate::cloud::http::https_transport::{SetupError, parse_origin};
 use crate::model::secret::Secret;
 
 /// Where a key comes from.
@@ -28,13 +28,13 @@ pub(in crate::cli) enum Origin {
 ///
 /// # Errors
 /// When there is none, or where it should come from cannot be used.
-pub(in crate::cli) fn find(settings: &Settings, url: &str) -> Result<Secret, Failure> {
-    found(settings, url).map(|(key, _)| key)
+pub(in crate::cli) fn find_api_key(settings: &Settings, url: &str) -> Result<Secret, Failure> {
+    find_with_origin(settings, url).map(|(key, _)| key)
 }
 
 impl Origin {
     /// Returns it for people.
-    pub(in crate::cli) const fn words(self) -> &'static str {
+    pub(in crate::cli) const fn origin_text(self) -> &'static str {
         match self {
             Self::Variable => "STEAD_API_KEY",
             Self::ReadOnly => "STEAD_READONLY_API_KEY",
@@ -45,7 +45,7 @@ impl Origin {
     }
 
     /// Returns it for programs.
-    pub(in crate::cli) const fn word(self) -> &'static str {
+    pub(in crate::cli) const fn origin_keyword(self) -> &'static str {
         match self {
             Self::Variable | Self::ReadOnly => "variable",
             Self::Program => "key_command",
@@ -82,7 +82,10 @@ fn read_only(settings: &Settings) -> Result<Secret, Failure> {
 ///
 /// # Errors
 /// When there is none, or where it should come from cannot be used.
-pub(in crate::cli) fn found(settings: &Settings, url: &str) -> Result<(Secret, Origin), Failure> {
+pub(in crate::cli) fn find_with_origin(
+    settings: &Settings,
+    url: &str,
+) -> Result<(Secret, Origin), Failure> {
     if settings.untrusted {
         return read_only(settings).map(|key| (key, Origin::ReadOnly));
     }
@@ -93,10 +96,10 @@ pub(in crate::cli) fn found(settings: &Settings, url: &str) -> Result<(Secret, O
         return key_command::run(words, &settings.helper_env).map(|key| (key, Origin::Program));
     }
     let wrong = |error: SetupError| Failure::new(Exit::Usage, error.to_string());
-    let origin = origin(url).map_err(wrong)?;
+    let origin = parse_origin(url).map_err(wrong)?;
     let place = Place { origin: &origin, profile: settings.profile.as_ref() };
     let stored = match &settings.config_dir {
-        Some(directory) => credentials::find(directory, place)?,
+        Some(directory) => credentials::find_stored_key(directory, place)?,
         None => None,
     };
     match stored {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::editor::stack_schema::Slugs;
-use crate::emulator::world::{Request, Setup, Tier, Time, World, handle};
+use crate::emulator::world::{Request, Setup, Tier, Time, World, handle_request};
 use crate::model::schema::{CatalogShape, CatalogTable, Method, Registry};
 
 /// Any key does: it opens a world that is gone with this call.
@@ -16,12 +16,12 @@ pub(in crate::cli) fn of_the_built_in_cloud(registry: &Registry) -> Slugs {
     let mut slugs = Slugs::new();
     let lists = registry.catalogs.iter().filter(|table| table.shape == CatalogShape::List);
     for table in lists {
-        slugs.insert(table.name, names(&mut world, table));
+        slugs.insert(table.name, table_names(&mut world, table));
     }
     slugs
 }
 
-fn names(world: &mut World, table: &CatalogTable) -> Vec<String> {
+fn table_names(world: &mut World, table: &CatalogTable) -> Vec<String> {
     let request = Request {
         method: Method::Get,
         path: table.path.to_owned(),
@@ -30,7 +30,7 @@ fn names(world: &mut World, table: &CatalogTable) -> Vec<String> {
         project: None,
         body: Vec::new(),
     };
-    let answer = handle(world, &request, Time::UNIX_EPOCH);
+    let answer = handle_request(world, &request, Time::UNIX_EPOCH);
     let document: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let records = document["data"].as_array().map(Vec::as_slice).unwrap_or_default();
     records.iter().filter_map(|record| Some(record[table.named_by].as_str()?.to_owned())).collect()

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cli::files::stack_files;
 use crate::cli::process::settings::Settings;
-use crate::cloud::http::https_transport::origin;
+use crate::cloud::http::https_transport::parse_origin;
 use crate::cloud::probe::Learned;
 use crate::model::address::Name;
 
@@ -28,7 +28,7 @@ pub(in crate::cli) struct Note {
 
 impl Note {
     /// Returns what is used from now on.
-    pub(in crate::cli) fn learned(&self) -> &Learned {
+    pub(in crate::cli) fn service_capabilities(&self) -> &Learned {
         &self.learned
     }
 
@@ -53,11 +53,11 @@ pub(in crate::cli) fn in_words(learned: &Learned) -> Vec<String> {
 ///
 /// # Errors
 /// When the file is there, and is none.
-pub(in crate::cli) fn read(settings: &Settings, url: &str) -> anyhow::Result<Option<Note>> {
-    let Some((path, origin)) = place(settings, url) else { return Ok(None) };
+pub(in crate::cli) fn read_capabilities(settings: &Settings, url: &str) -> anyhow::Result<Option<Note>> {
+    let Some((path, origin)) = file_and_origin(settings, url) else { return Ok(None) };
     let Some(text) = stack_files::read_optional(&path)? else { return Ok(None) };
     let note: Note = serde_json::from_str(&text)
-        .map_err(|error| anyhow::anyhow!("{} is damaged: {error}", stack_files::shown(&path)))?;
+        .map_err(|error| anyhow::anyhow!("{} is damaged: {error}", stack_files::display_path(&path)))?;
     // Two names can make one file's name; what is kept is one service's.
     let fits =
         note.schema_version == SCHEMA_VERSION && note.origin == origin && note.profile == settings.profile;
@@ -68,13 +68,13 @@ pub(in crate::cli) fn read(settings: &Settings, url: &str) -> anyhow::Result<Opt
 ///
 /// # Errors
 /// When it cannot be written.
-pub(in crate::cli) fn write(
+pub(in crate::cli) fn write_capabilities(
     settings: &Settings,
     url: &str,
     learned: &Learned,
     at: Timestamp,
 ) -> anyhow::Result<Option<PathBuf>> {
-    let Some((path, origin)) = place(settings, url) else { return Ok(None) };
+    let Some((path, origin)) = file_and_origin(settings, url) else { return Ok(None) };
     let profile = settings.profile.clone();
     let note = Note { schema_version: SCHEMA_VERSION, origin, profile, at, learned: learned.clone() };
     if let Some(folder) = path.parent() {
@@ -85,21 +85,21 @@ pub(in crate::cli) fn write(
 }
 
 /// Forgets what was learned of the service at an address; tells whether it is gone.
-pub(in crate::cli) fn forget(settings: &Settings, url: &str) -> bool {
-    place(settings, url).is_some_and(|(path, _)| {
-        stack_files::remove(&path);
-        !stack_files::exists(&path)
+pub(in crate::cli) fn forget_capabilities(settings: &Settings, url: &str) -> bool {
+    file_and_origin(settings, url).is_some_and(|(path, _)| {
+        stack_files::remove_file(&path);
+        !stack_files::path_exists(&path)
     })
 }
 
 /// Returns the file, and the service's origin.
-fn place(settings: &Settings, url: &str) -> Option<(PathBuf, String)> {
-    let origin = origin(url).ok()?;
+fn file_and_origin(settings: &Settings, url: &str) -> Option<(PathBuf, String)> {
+    let origin = parse_origin(url).ok()?;
     let profile = settings.profile.as_deref().unwrap_or("-");
-    Some((file(settings.state.as_deref()?, profile, &origin), origin))
+    Some((capabilities_path(settings.state.as_deref()?, profile, &origin), origin))
 }
 
-fn file(state: &Path, profile: &str, origin: &str) -> PathBuf {
+fn capabilities_path(state: &Path, profile: &str, origin: &str) -> PathBuf {
     let plain = |text: &str| -> String {
         text.chars()
             .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_files_name_holds_nothing_that_leads_elsewhere() {
-        let path = file(Path::new("/s"), "../x/é", "https://api.example.com:8443");
+        let path = capabilities_path(Path::new("/s"), "../x/é", "https://api.example.com:8443");
         assert_eq!(path, Path::new("/s/services/https___api_example_com_8443.___x__.json"));
     }
 

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::files::stack_files;
 use crate::cli::process::settings::{Cloud, Settings};
-use crate::cloud::http::https_transport::origin;
+use crate::cloud::http::https_transport::parse_origin;
 use crate::model::catalog::Catalog;
 
 /// The directory in the user's state directory.
 const FOLDER: &str = "offers";
 
 /// Returns the file of a service's tables; `None` for a user without a home, and where nothing may be written.
-pub(in crate::cli) fn file(settings: &Settings) -> Option<PathBuf> {
+pub(in crate::cli) fn tables_path(settings: &Settings) -> Option<PathBuf> {
     let service = match &settings.cloud {
-        Cloud::At(url) => origin(url).ok()?,
+        Cloud::At(url) => parse_origin(url).ok()?,
         Cloud::Local | Cloud::Unset => "local".to_owned(),
     };
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
@@ -24,15 +24,15 @@ pub(in crate::cli) fn file(settings: &Settings) -> Option<PathBuf> {
 }
 
 /// Returns the tables that were read last.
-pub(in crate::cli) fn read(path: &Path) -> Option<Catalog> {
+pub(in crate::cli) fn read_tables(path: &Path) -> Option<Catalog> {
     let text = stack_files::read_optional(path).ok()??;
     serde_json::from_str(&text).ok()
 }
 
 /// Keeps tables, in the place of those of the same names. That it cannot is no failure of the command.
-pub(in crate::cli) fn keep(path: Option<&Path>, read_now: &Catalog) {
+pub(in crate::cli) fn save_tables(path: Option<&Path>, read_now: &Catalog) {
     let Some(path) = path.filter(|_| !read_now.tables.is_empty()) else { return };
-    let mut all = read(path).unwrap_or_default();
+    let mut all = read_tables(path).unwrap_or_default();
     let tables = read_now.tables.iter().map(|(name, records)| (name.clone(), records.clone()));
     let before = all.tables.clone();
     all.tables.extend(tables);

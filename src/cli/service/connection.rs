@@ -84,8 +84,9 @@ impl Link {
         directory: &Path,
         public: bool,
     ) -> Result<Self, Failure> {
-        let find = |url: &str| if public { Ok(None) } else { api_key::find(settings, url).map(Some) };
-        Self::with(settings, directory, settings.untrusted, find)
+        let find =
+            |url: &str| if public { Ok(None) } else { api_key::find_api_key(settings, url).map(Some) };
+        Self::open_with_key(settings, directory, settings.untrusted, find)
     }
 
     /// Does the same with a key that was found already, for a command that only looks: its transport sends
@@ -93,15 +94,15 @@ impl Link {
     ///
     /// # Errors
     /// When no address is set, or the embedded cloud cannot start.
-    pub(in crate::cli) fn looking(
+    pub(in crate::cli) fn open_read_only(
         settings: &Settings,
         directory: &Path,
         key: Option<Secret>,
     ) -> Result<Self, Failure> {
-        Self::with(settings, directory, true, |_| Ok(key))
+        Self::open_with_key(settings, directory, true, |_| Ok(key))
     }
 
-    fn with(
+    fn open_with_key(
         settings: &Settings,
         directory: &Path,
         only_looks: bool,
@@ -109,13 +110,15 @@ impl Link {
     ) -> Result<Self, Failure> {
         let looks = only_looks.then_some(REGISTRY);
         if settings.cloud == Cloud::Local {
-            let (mut options, emulator, speed) =
-                embedded_cloud::open(&embedded_cloud::directory(directory), settings.state.as_deref())?;
+            let (mut options, emulator, speed) = embedded_cloud::open_embedded_cloud(
+                &embedded_cloud::data_directory(directory),
+                settings.state.as_deref(),
+            )?;
             options.only_looks = looks;
             return Ok(Self {
-                client: client(&options, LOCAL_BOUNDS)?,
+                client: build_client(&options, LOCAL_BOUNDS)?,
                 lock_file: directory.join(".stead/local/stead.lock"),
-                catalogs: catalog_cache::file(settings),
+                catalogs: catalog_cache::tables_path(settings),
                 speed,
                 bounds: LOCAL_BOUNDS,
                 emulator,
@@ -128,22 +131,23 @@ impl Link {
         };
         let key = key(url)?;
         let known = key.clone();
-        let mut options = options(settings, url, key.as_ref())?;
+        let mut options = http_options(settings, url, key.as_ref())?;
         options.only_looks = looks;
-        let client = client(&options, Bounds::default())?;
+        let client = build_client(&options, Bounds::default())?;
         share_limits(&client, settings, url, known.as_ref());
         if let Some(key) = known.as_ref().and_then(Secret::expose) {
             client.learn_secret(key);
         }
         // What is damaged is told by the doctor; here it counts as nothing.
-        let note = if settings.untrusted { Ok(None) } else { capabilities::read(settings, url) };
+        let note =
+            if settings.untrusted { Ok(None) } else { capabilities::read_capabilities(settings, url) };
         if let Ok(Some(note)) = note {
-            client.goes_by(note.learned());
+            client.goes_by(note.service_capabilities());
         }
         Ok(Self {
             client,
             lock_file: directory.join("stead.lock"),
-            catalogs: catalog_cache::file(settings),
+            catalogs: catalog_cache::tables_path(settings),
             speed: 1.0,
             bounds: Bounds::default(),
             emulator: None,
@@ -161,7 +165,7 @@ impl Connection {
         stack: &Stack,
         directory: &Path,
     ) -> Result<Self, Failure> {
-        let place = ledger_settings::place(settings, stack, directory)?;
+        let place = ledger_settings::ledger_location(settings, stack, directory)?;
         if settings.cloud == Cloud::Local && settings.untrusted {
             return Err(Failure::new(
                 Exit::Usage,
@@ -186,24 +190,27 @@ impl Connection {
 ///
 /// # Errors
 /// When it refuses the key or does not answer.
-pub(in crate::cli) async fn account(
+pub(in crate::cli) async fn read_key_account(
     settings: &Settings,
     url: &str,
     key: &Secret,
 ) -> Result<Account, Failure> {
-    let client = client(&options(settings, url, Some(key))?, Bounds::default())?;
+    let client = build_client(&http_options(settings, url, Some(key))?, Bounds::default())?;
     share_limits(&client, settings, url, Some(key));
     client.learn_secret(key.expose().unwrap_or_default());
-    Ok(client.account(key.expose().unwrap_or_default()).await?)
+    Ok(client.read_account(key.expose().unwrap_or_default()).await?)
 }
 
-fn options(settings: &Settings, url: &str, key: Option<&Secret>) -> Result<Options, Failure> {
+fn http_options(settings: &Settings, url: &str, key: Option<&Secret>) -> Result<Options, Failure> {
     let key = key.and_then(Secret::expose).map(SecretString::from);
     let mut options = Options::new(url, key);
     if let Some(path) = &settings.ca_file {
         let pem = stack_files::read_bytes(path)?;
         options.roots = Roots::parse(&pem).map_err(|why| {
-            Failure::new(Exit::Usage, format!("{} cannot be trusted: {why}", stack_files::shown(path)))
+            Failure::new(
+                Exit::Usage,
+                format!("{} cannot be trusted: {why}", stack_files::display_path(path)),
+            )
         })?;
     }
     options.only_looks = settings.untrusted.then_some(REGISTRY);
@@ -223,7 +230,7 @@ fn share_limits(client: &Client<Http, Time, Chance>, settings: &Settings, url: &
     client.share_limits(keyed, open(None));
 }
 
-fn client(options: &Options, bounds: Bounds) -> Result<Client<Http, Time, Chance>, Failure> {
+fn build_client(options: &Options, bounds: Bounds) -> Result<Client<Http, Time, Chance>, Failure> {
     let http = HttpCloud::new(options).map_err(|error| Failure::new(Exit::Usage, error.to_string()))?;
     let client = Client::new(http, SystemClock, SystemRandom, REGISTRY);
     client.expect_lag(bounds.listing);

@@ -63,7 +63,7 @@ pub(in crate::cli) enum Kept {
 }
 
 impl StoredKey {
-    fn kept(self) -> Kept {
+    fn into_key_source(self) -> Kept {
         self.key.map_or(Kept::Keychain, |key| Kept::Here(Secret::new(key)))
     }
 }
@@ -78,19 +78,20 @@ pub(in crate::cli) struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn holds(&self, stored: &StoredKey) -> bool {
-        stored.origin == self.origin && unnamed(stored.profile.as_ref()) == unnamed(self.profile)
+    fn matches_key(&self, stored: &StoredKey) -> bool {
+        stored.origin == self.origin
+            && non_default_profile(stored.profile.as_ref()) == non_default_profile(self.profile)
     }
 }
 
 /// Returns a profile that was named. The default one is none: a key stays its key when the settings begin to
 /// have a block for it, or cease to.
-pub(in crate::cli) fn unnamed(profile: Option<&Name>) -> Option<&Name> {
+pub(in crate::cli) fn non_default_profile(profile: Option<&Name>) -> Option<&Name> {
     profile.filter(|name| *name != DEFAULT)
 }
 
 /// Returns the user's directory: `STEAD_CONFIG_DIR`, else the platform's place for settings.
-pub(in crate::cli) fn directory(variables: &Variables) -> Option<PathBuf> {
+pub(in crate::cli) fn user_config_dir(variables: &Variables) -> Option<PathBuf> {
     let path = |name: &str| {
         let path = variables.get(name).map(PathBuf::from)?;
         // A relative one would lead into whatever directory the command is run in: a stack's.
@@ -110,48 +111,48 @@ pub(in crate::cli) fn is_key(text: &str) -> bool {
 ///
 /// # Errors
 /// When the file is one that others can read or change, is damaged, or is a link.
-pub(in crate::cli) fn find(directory: &Path, place: Place<'_>) -> Result<Option<Kept>, Failure> {
-    let Some(stored) = load(directory)? else { return Ok(None) };
-    Ok(stored.keys.into_iter().find(|stored| place.holds(stored)).map(StoredKey::kept))
+pub(in crate::cli) fn find_stored_key(directory: &Path, place: Place<'_>) -> Result<Option<Kept>, Failure> {
+    let Some(stored) = load_keys(directory)? else { return Ok(None) };
+    Ok(stored.keys.into_iter().find(|stored| place.matches_key(stored)).map(StoredKey::into_key_source))
 }
 
 /// Stores a key for a place, over an older one; `None`: the keychain has it. Returns the file's path.
 ///
 /// # Errors
 /// As `find`, or when it cannot be written.
-pub(in crate::cli) fn store(
+pub(in crate::cli) fn store_key(
     directory: &Path,
     place: Place<'_>,
     key: Option<&str>,
 ) -> Result<PathBuf, Failure> {
     let mut stored =
-        load(directory)?.unwrap_or(Stored { schema_version: SCHEMA_VERSION, keys: Vec::new() });
-    stored.keys.retain(|stored| !place.holds(stored));
+        load_keys(directory)?.unwrap_or(Stored { schema_version: SCHEMA_VERSION, keys: Vec::new() });
+    stored.keys.retain(|stored| !place.matches_key(stored));
     stored.keys.push(StoredKey {
         origin: place.origin.to_owned(),
         profile: place.profile.cloned(),
         key: key.map(str::to_owned),
         keychain: key.is_none(),
     });
-    save(directory, &stored)
+    save_keys(directory, &stored)
 }
 
 /// Forgets the key that is stored for a place; false when there was none.
 ///
 /// # Errors
 /// As `store`.
-pub(in crate::cli) fn forget(directory: &Path, place: Place<'_>) -> Result<bool, Failure> {
-    let Some(mut stored) = load(directory)? else { return Ok(false) };
+pub(in crate::cli) fn forget_key(directory: &Path, place: Place<'_>) -> Result<bool, Failure> {
+    let Some(mut stored) = load_keys(directory)? else { return Ok(false) };
     let before = stored.keys.len();
-    stored.keys.retain(|stored| !place.holds(stored));
+    stored.keys.retain(|stored| !place.matches_key(stored));
     if stored.keys.len() == before {
         return Ok(false);
     }
-    save(directory, &stored).map(|_| true)
+    save_keys(directory, &stored).map(|_| true)
 }
 
 /// Returns the path of the file of keys in the user's directory.
-pub(in crate::cli) fn path(directory: &Path) -> PathBuf {
+pub(in crate::cli) fn key_file_path(directory: &Path) -> PathBuf {
     directory.join(FILE)
 }
 
@@ -159,59 +160,66 @@ pub(in crate::cli) fn path(directory: &Path) -> PathBuf {
 ///
 /// # Errors
 /// As `find`.
-pub(in crate::cli) fn origins(directory: &Path, profile: Option<&Name>) -> Result<Vec<String>, Failure> {
-    let stored = load(directory)?;
+pub(in crate::cli) fn stored_origins(
+    directory: &Path,
+    profile: Option<&Name>,
+) -> Result<Vec<String>, Failure> {
+    let stored = load_keys(directory)?;
     let keys = stored.into_iter().flat_map(|stored| stored.keys);
-    Ok(keys.filter(|key| unnamed(key.profile.as_ref()) == unnamed(profile)).map(|key| key.origin).collect())
+    Ok(keys
+        .filter(|key| non_default_profile(key.profile.as_ref()) == non_default_profile(profile))
+        .map(|key| key.origin)
+        .collect())
 }
 
-fn save(directory: &Path, stored: &Stored) -> Result<PathBuf, Failure> {
+fn save_keys(directory: &Path, stored: &Stored) -> Result<PathBuf, Failure> {
     let path = directory.join(FILE);
     let text = serde_json::to_vec_pretty(stored).map_err(anyhow::Error::from)?;
-    let written = Folder::make(directory)
+    let written = Folder::create_private_dir(directory)
         .and_then(|folder| folder.replace(FILE, 0o600, |file| file.write_all(&text)));
-    written.map_err(|error| unusable(&path, &error.to_string(), "Nothing was stored."))?;
+    written.map_err(|error| unusable_key_file(&path, &error.to_string(), "Nothing was stored."))?;
     Ok(path)
 }
 
-fn load(directory: &Path) -> Result<Option<Stored>, Failure> {
+fn load_keys(directory: &Path) -> Result<Option<Stored>, Failure> {
     let path = directory.join(FILE);
     let remedy = "Repair it, or remove it and run `stead login` again.";
-    let opened = Folder::ours(directory).and_then(|folder| folder.open(FILE, OFlags::RDONLY));
+    let opened =
+        Folder::open_private_dir(directory).and_then(|folder| folder.open_file(FILE, OFlags::RDONLY));
     let file = match opened {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unusable(&path, &error.to_string(), remedy)),
+        Err(error) => return Err(unusable_key_file(&path, &error.to_string(), remedy)),
     };
-    let data = file.metadata().map_err(|error| unusable(&path, &error.to_string(), remedy))?;
+    let data = file.metadata().map_err(|error| unusable_key_file(&path, &error.to_string(), remedy))?;
     if data.uid() != rustix::process::geteuid().as_raw() {
-        return Err(unusable(&path, "it belongs to another user", remedy));
+        return Err(unusable_key_file(&path, "it belongs to another user", remedy));
     }
     if data.mode() & 0o077 != 0 {
         let remedy = format!(
             "Others may have read the key: make a new one, then chmod 600 {} and log in again.",
-            stack_files::shown(&path)
+            stack_files::display_path(&path)
         );
-        return Err(unusable(&path, "other users can read or write it", &remedy));
+        return Err(unusable_key_file(&path, "other users can read or write it", &remedy));
     }
-    let bytes =
-        read_bounded(file, MOST_BYTES).map_err(|error| unusable(&path, &error.to_string(), remedy))?;
+    let bytes = read_bounded(file, MOST_BYTES)
+        .map_err(|error| unusable_key_file(&path, &error.to_string(), remedy))?;
     // What is wrong with it could quote a key.
     let stored: Stored =
-        serde_json::from_slice(&bytes).map_err(|_| unusable(&path, "it is damaged", remedy))?;
+        serde_json::from_slice(&bytes).map_err(|_| unusable_key_file(&path, "it is damaged", remedy))?;
     if stored.keys.iter().any(|stored| stored.key.is_none() != stored.keychain) {
-        return Err(unusable(&path, "it is damaged", remedy));
+        return Err(unusable_key_file(&path, "it is damaged", remedy));
     }
     if stored.schema_version != SCHEMA_VERSION {
-        return Err(unusable(&path, "it was written by a newer version", "Use that version."));
+        return Err(unusable_key_file(&path, "it was written by a newer version", "Use that version."));
     }
     Ok(Some(stored))
 }
 
-fn unusable(path: &Path, why: &str, remedy: &str) -> Failure {
+fn unusable_key_file(path: &Path, why: &str, remedy: &str) -> Failure {
     Failure::new(
         Exit::Failed,
-        format!("the stored keys in {} cannot be used: {why}", stack_files::shown(path)),
+        format!("the stored keys in {} cannot be used: {why}", stack_files::display_path(path)),
     )
     .help(remedy)
 }
@@ -228,7 +236,7 @@ mod tests {
     const HERE: Place<'static> = Place { origin: "https://api.example.com", profile: None };
 
     fn found(directory: &Path, place: Place<'_>) -> Option<String> {
-        find(directory, place).unwrap().map(|kept| match kept {
+        find_stored_key(directory, place).unwrap().map(|kept| match kept {
             Kept::Here(key) => key.expose().unwrap().to_owned(),
             Kept::Keychain => "(keychain)".to_owned(),
         })
@@ -242,9 +250,9 @@ mod tests {
         assert!(!directory.exists(), "looking makes nothing");
         let work = Name::new("work");
         let there = Place { profile: Some(&work), ..HERE };
-        store(&directory, HERE, Some("first")).unwrap();
-        let path = store(&directory, HERE, Some("second")).unwrap();
-        store(&directory, there, Some("third")).unwrap();
+        store_key(&directory, HERE, Some("first")).unwrap();
+        let path = store_key(&directory, HERE, Some("second")).unwrap();
+        store_key(&directory, there, Some("third")).unwrap();
         assert_eq!(found(&directory, HERE).as_deref(), Some("second"));
         assert_eq!(found(&directory, there).as_deref(), Some("third"));
         for origin in [
@@ -257,14 +265,14 @@ mod tests {
             assert_eq!(found(&directory, Place { origin, profile: None }), None, "{origin}");
         }
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
-        assert!(forget(&directory, HERE).unwrap() && !forget(&directory, HERE).unwrap());
+        assert!(forget_key(&directory, HERE).unwrap() && !forget_key(&directory, HERE).unwrap());
         assert_eq!((found(&directory, HERE), found(&directory, there).is_some()), (None, true));
-        store(&directory, there, None).unwrap();
+        store_key(&directory, there, None).unwrap();
         assert_eq!(found(&directory, there).as_deref(), Some("(keychain)"));
         assert!(!fs::read_to_string(&path).unwrap().contains("third"), "it is in one place");
         let text = fs::read_to_string(&path).unwrap().replace("true", "false");
         fs::write(&path, text).unwrap();
-        assert!(find(&directory, there).unwrap_err().message.contains("it is damaged"));
+        assert!(find_stored_key(&directory, there).unwrap_err().message.contains("it is damaged"));
     }
 
     #[test]
@@ -273,21 +281,21 @@ mod tests {
         let directory = root.path().join("stead");
         let default = Name::new("default");
         let named = Place { profile: Some(&default), ..HERE };
-        store(&directory, HERE, Some("first")).unwrap();
+        store_key(&directory, HERE, Some("first")).unwrap();
         assert_eq!(found(&directory, named).as_deref(), Some("first"));
-        store(&directory, named, Some("second")).unwrap();
+        store_key(&directory, named, Some("second")).unwrap();
         assert_eq!(found(&directory, HERE).as_deref(), Some("second"), "one key, not two");
-        assert_eq!(origins(&directory, Some(&default)).unwrap(), [HERE.origin]);
-        assert!(forget(&directory, HERE).unwrap() && !forget(&directory, named).unwrap());
+        assert_eq!(stored_origins(&directory, Some(&default)).unwrap(), [HERE.origin]);
+        assert!(forget_key(&directory, HERE).unwrap() && !forget_key(&directory, named).unwrap());
     }
 
     #[test]
     fn a_file_that_others_can_reach_is_refused() {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("stead");
-        let path = store(&directory, HERE, Some("canary")).unwrap();
+        let path = store_key(&directory, HERE, Some("canary")).unwrap();
         let refused = |why: &str| {
-            let error = find(&directory, HERE).unwrap_err();
+            let error = find_stored_key(&directory, HERE).unwrap_err();
             assert!(error.message.contains(why), "{}", error.message);
             assert!(!format!("{error:?}").contains("canary") && !error.help.is_empty());
         };
@@ -319,16 +327,16 @@ mod tests {
         }
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("stead");
-        let path = store(&directory, HERE, Some("canary")).unwrap();
+        let path = store_key(&directory, HERE, Some("canary")).unwrap();
         std::os::unix::fs::chown(&path, Some(12_345), None).unwrap();
-        assert!(find(&directory, HERE).unwrap_err().message.contains("another user"));
+        assert!(find_stored_key(&directory, HERE).unwrap_err().message.contains("another user"));
     }
 
     #[test]
     fn the_users_directory() {
         let at = |given: &[(&str, &str)]| {
             let given = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-            directory(&given.collect()).map(|path| path.display().to_string())
+            user_config_dir(&given.collect()).map(|path| path.display().to_string())
         };
         assert_eq!(at(&[("HOME", "/home/ada")]).unwrap(), "/home/ada/.config/stead");
         assert_eq!(at(&[("HOME", "/home/ada"), ("XDG_CONFIG_HOME", "/x")]).unwrap(), "/x/stead");
@@ -351,8 +359,8 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("stead");
         let work = Name::new("work");
-        store(&directory, HERE, Some("sk_1")).unwrap();
-        let path = store(&directory, Place { profile: Some(&work), ..HERE }, None).unwrap();
+        store_key(&directory, HERE, Some("sk_1")).unwrap();
+        let path = store_key(&directory, Place { profile: Some(&work), ..HERE }, None).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), golden);
         fs::write(&path, golden).unwrap();
         assert_eq!(found(&directory, HERE).as_deref(), Some("sk_1"));

@@ -19,7 +19,7 @@ use crate::cli::process::failure::Failure;
 use crate::cloud::http::https_transport::Options;
 use crate::emulator::server::{self, Running, ServeError};
 use crate::emulator::store::StoreError;
-use crate::model::hex::hex;
+use crate::model::hex::encode_hex;
 
 /// The directory of what stead keeps beside a stack, or at a repository's root.
 const STEAD: &str = ".stead";
@@ -49,13 +49,13 @@ struct Note {
 
 /// Returns the directory of the embedded cloud's data: one for the repository, so that its stacks live in one cloud;
 /// or the stack's own, where its data is there already or no repository is around it.
-pub(in crate::cli) fn directory(stack: &Path) -> PathBuf {
+pub(in crate::cli) fn data_directory(stack: &Path) -> PathBuf {
     let own = stack.join(STEAD);
-    if stack_files::exists(&own.join(DATA)) {
+    if stack_files::path_exists(&own.join(DATA)) {
         return own;
     }
-    let root = Shared::of(stack, false).root;
-    if stack_files::exists(&root.join(".git")) { root.join(STEAD) } else { own }
+    let root = Shared::find_root(stack, false).root;
+    if stack_files::path_exists(&root.join(".git")) { root.join(STEAD) } else { own }
 }
 
 /// Returns the way to the embedded cloud whose data is in `folder`, the cloud itself when this process runs it, and
@@ -63,7 +63,7 @@ pub(in crate::cli) fn directory(stack: &Path) -> PathBuf {
 ///
 /// # Errors
 /// When its data cannot be used, or another command uses it for long.
-pub(in crate::cli) fn open(
+pub(in crate::cli) fn open_embedded_cloud(
     folder: &Path,
     state: Option<&Path>,
 ) -> Result<(Options, Option<Running>, f64), Failure> {
@@ -71,30 +71,30 @@ pub(in crate::cli) fn open(
     let options = server::Options { speed: Some(SPEED), ..server::Options::default() };
     let mut attempts = ATTEMPTS;
     loop {
-        let error = match spawn(&options, folder, state) {
+        let error = match spawn_server(&options, folder, state) {
             Ok(running) => {
                 let key = SecretString::from(running.api_key.clone());
                 return Ok((Options::new(running.base_url(), Some(key)), Some(running), SPEED));
             }
             Err(error) if is_locked(&error) => error,
-            Err(error) => return Err(failure(&error)),
+            Err(error) => return Err(serve_failure(&error)),
         };
-        if let Some(note) = served(folder, state) {
+        if let Some(note) = read_running_note(folder, state) {
             let url = format!("http://{}", note.address);
             let speed = note.speed.unwrap_or(SPEED);
             return Ok((Options::new(url, Some(SecretString::from(note.api_key))), None, speed));
         }
         if attempts == 0 {
-            return Err(failure(&error));
+            return Err(serve_failure(&error));
         }
         attempts -= 1;
         // A command of another stack of the repository runs the cloud: most end soon.
-        pause();
+        sleep_before_retry();
     }
 }
 
 #[expect(clippy::disallowed_methods, reason = "nothing runs yet that could go on meanwhile")]
-fn pause() {
+fn sleep_before_retry() {
     std::thread::sleep(PAUSE);
 }
 
@@ -102,24 +102,28 @@ fn pause() {
 ///
 /// # Errors
 /// When its data or address cannot be used.
-pub(in crate::cli) fn start(
+pub(in crate::cli) fn start_emulator(
     options: &server::Options,
     folder: &Path,
     state: Option<&Path>,
 ) -> Result<Running, Failure> {
     stack_files::make_private_directory(folder)?;
-    spawn(options, folder, state).map_err(|error| failure(&error))
+    spawn_server(options, folder, state).map_err(|error| serve_failure(&error))
 }
 
-fn spawn(options: &server::Options, folder: &Path, state: Option<&Path>) -> Result<Running, ServeError> {
+fn spawn_server(
+    options: &server::Options,
+    folder: &Path,
+    state: Option<&Path>,
+) -> Result<Running, ServeError> {
     let options = server::Options { data: Some(folder.join(DATA)), ..options.clone() };
-    let running = server::spawn(options)?;
+    let running = server::spawn_emulator(options)?;
     // The lock is ours: what an emulator left that was killed is nobody's address, or somebody else's by now.
     take_note(folder, state);
     Ok(running)
 }
 
-fn failure(error: &ServeError) -> Failure {
+fn serve_failure(error: &ServeError) -> Failure {
     Failure::new(Exit::Failed, error.to_string())
 }
 
@@ -137,7 +141,7 @@ pub(in crate::cli) fn leave_note(
     running: &Running,
     speed: Option<f64>,
 ) -> anyhow::Result<()> {
-    let Some(path) = note(folder, state) else {
+    let Some(path) = note_path(folder, state) else {
         anyhow::bail!("there is no directory for it: HOME is not set")
     };
     let note = Note { address: running.address, api_key: running.api_key.clone(), speed };
@@ -149,21 +153,21 @@ pub(in crate::cli) fn leave_note(
 
 /// Takes the note away.
 pub(in crate::cli) fn take_note(folder: &Path, state: Option<&Path>) {
-    if let Some(path) = note(folder, state) {
-        stack_files::remove(&path);
+    if let Some(path) = note_path(folder, state) {
+        stack_files::remove_file(&path);
     }
 }
 
 /// Returns the file of a note: of the data's real directory, by whatever path it is named.
-fn note(folder: &Path, state: Option<&Path>) -> Option<PathBuf> {
+fn note_path(folder: &Path, state: Option<&Path>) -> Option<PathBuf> {
     let full = stack_files::real_path(folder)?;
-    let digest = hex(&Sha256::digest(full.as_os_str().as_encoded_bytes()));
+    let digest = encode_hex(&Sha256::digest(full.as_os_str().as_encoded_bytes()));
     Some(state?.join(NOTES).join(format!("{digest}.json")))
 }
 
 /// Returns the note of the emulator that holds the data. One that others could write counts as none.
-fn served(folder: &Path, state: Option<&Path>) -> Option<Note> {
-    let bytes = stack_files::read_own_secret(&note(folder, state)?).ok()?;
+fn read_running_note(folder: &Path, state: Option<&Path>) -> Option<Note> {
+    let bytes = stack_files::read_own_secret(&note_path(folder, state)?).ok()?;
     serde_json::from_slice::<Note>(&bytes).ok().filter(|note| note.address.ip().is_loopback())
 }
 

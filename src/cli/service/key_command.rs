@@ -20,13 +20,18 @@ pub(in crate::cli) fn run(words: &[String], environment: &Variables) -> Result<S
 
 fn run_within(words: &[String], environment: &Variables, patience: Duration) -> Result<Secret, Failure> {
     let program = Program::new(words, &[], environment);
-    let bytes = program.ask(patience).map_err(|why| failed(program.name(), &why))?;
+    let bytes =
+        program.capture_output(patience).map_err(|why| key_command_failure(program.name(), &why))?;
     let text = String::from_utf8(bytes).unwrap_or_default();
     let key = text.trim_end_matches(['\r', '\n']);
-    if is_key(key) { Ok(Secret::new(key)) } else { Err(failed(program.name(), "what it prints is no key")) }
+    if is_key(key) {
+        Ok(Secret::new(key))
+    } else {
+        Err(key_command_failure(program.name(), "what it prints is no key"))
+    }
 }
 
-fn failed(program: &str, why: &str) -> Failure {
+fn key_command_failure(program: &str, why: &str) -> Failure {
     Failure::new(Exit::Refused, format!("key_command `{program}` gives no key: {why}")).help(
         "It stands in the user's settings.toml; try it in a shell: it prints the key and nothing else.",
     )

@@ -2,13 +2,13 @@
 //! elsewhere (GNOME's keyring, KWallet, KeePassXC). A key goes in by standard input and comes out by standard output,
 //! never by an argument, and is bound to one origin and one profile, as one in the file is.
 
-use super::credentials::{Place, is_key, unnamed};
+use super::credentials::{Place, is_key, non_default_profile};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::process::helper_program::{PATIENCE, Program};
 use crate::cli::process::profile::DEFAULT;
 use crate::cli::process::settings::Variables;
-use crate::model::hex::hex;
+use crate::model::hex::encode_hex;
 use crate::model::secret::Secret;
 
 /// The program that reaches the keychain.
@@ -34,10 +34,10 @@ enum Deed<'k> {
 /// # Errors
 /// When there is no keychain, or it does not take it.
 pub(in crate::cli) fn store(place: Place<'_>, key: &str, variables: &Variables) -> Result<(), Failure> {
-    let told = |why: String| unusable(Exit::Failed, &why).help("Nothing was stored.");
-    let (words, input) = asked(TOOL, Deed::Store(key), place);
-    Program::new(&words, &[], variables).tell(&input, PATIENCE).map_err(told)?;
-    match read(place, variables) {
+    let told = |why: String| unusable_keychain(Exit::Failed, &why).help("Nothing was stored.");
+    let (words, input) = tool_command(TOOL, Deed::Store(key), place);
+    Program::new(&words, &[], variables).send_input(&input, PATIENCE).map_err(told)?;
+    match read_key(place, variables) {
         Ok(kept) if kept.expose() == Some(key) => Ok(()),
         Ok(_) => Err(told("it gives back another key than it was given".to_owned())),
         Err(why) => Err(told(why)),
@@ -49,8 +49,8 @@ pub(in crate::cli) fn store(place: Place<'_>, key: &str, variables: &Variables) 
 /// # Errors
 /// When there is no keychain, it stays locked, or has none.
 pub(in crate::cli) fn find(place: Place<'_>, variables: &Variables) -> Result<Secret, Failure> {
-    read(place, variables).map_err(|why| {
-        unusable(Exit::Refused, &why)
+    read_key(place, variables).map_err(|why| {
+        unusable_keychain(Exit::Refused, &why)
             .help(format!("The key for {} was put there: unlock it, or log in again.", place.origin))
     })
 }
@@ -60,24 +60,27 @@ pub(in crate::cli) fn find(place: Place<'_>, variables: &Variables) -> Result<Se
 /// # Errors
 /// Why it may still be there.
 pub(in crate::cli) fn forget(place: Place<'_>, variables: &Variables) -> Result<(), String> {
-    let (words, _) = asked(TOOL, Deed::Forget, place);
-    Program::new(&words, &[], variables).ask(PATIENCE).map(drop).map_err(|why| named(&why))
+    let (words, _) = tool_command(TOOL, Deed::Forget, place);
+    Program::new(&words, &[], variables)
+        .capture_output(PATIENCE)
+        .map(drop)
+        .map_err(|why| prefix_tool_name(&why))
 }
 
 /// Returns under which name a person finds a key there.
-pub(in crate::cli) fn label(place: Place<'_>) -> String {
+pub(in crate::cli) fn key_label(place: Place<'_>) -> String {
     format!("stead: {}", place.origin)
 }
 
-fn read(place: Place<'_>, variables: &Variables) -> Result<Secret, String> {
-    let (words, _) = asked(TOOL, Deed::Find, place);
-    let bytes = Program::new(&words, &[], variables).ask(PATIENCE)?;
+fn read_key(place: Place<'_>, variables: &Variables) -> Result<Secret, String> {
+    let (words, _) = tool_command(TOOL, Deed::Find, place);
+    let bytes = Program::new(&words, &[], variables).capture_output(PATIENCE)?;
     let text = String::from_utf8(bytes).unwrap_or_default();
     let key = text.trim_end_matches(['\r', '\n']);
     if is_key(key) { Ok(Secret::new(key)) } else { Err("what it has there is no key".to_owned()) }
 }
 
-fn named(why: &str) -> String {
+fn prefix_tool_name(why: &str) -> String {
     let program = match TOOL {
         Tool::SecretTool => "secret-tool",
         Tool::Security => "security",
@@ -85,22 +88,22 @@ fn named(why: &str) -> String {
     format!("{program}: {why}")
 }
 
-fn unusable(exit: Exit, why: &str) -> Failure {
+fn unusable_keychain(exit: Exit, why: &str) -> Failure {
     let needs = match TOOL {
         Tool::SecretTool => {
             "It needs secret-tool (Debian and Ubuntu: libsecret-tools) and a keyring that runs in your session."
         }
         Tool::Security => "Keychain Access shows whether the login keychain is locked.",
     };
-    Failure::new(exit, format!("the system's keychain cannot be used: {}", named(why)))
+    Failure::new(exit, format!("the system's keychain cannot be used: {}", prefix_tool_name(why)))
         .help(needs)
         .help("stead login without --keychain keeps the key in a file that only you can read.")
 }
 
 /// Returns the words that ask a program, and what it is handed.
-fn asked(tool: Tool, deed: Deed<'_>, place: Place<'_>) -> (Vec<String>, String) {
-    let profile = unnamed(place.profile).map_or(DEFAULT, |name| name.as_str());
-    let (label, origin) = (label(place), place.origin);
+fn tool_command(tool: Tool, deed: Deed<'_>, place: Place<'_>) -> (Vec<String>, String) {
+    let profile = non_default_profile(place.profile).map_or(DEFAULT, |name| name.as_str());
+    let (label, origin) = (key_label(place), place.origin);
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let told = ["application", "stead", "origin", origin, "profile", profile];
     match (tool, deed) {
@@ -117,7 +120,8 @@ fn asked(tool: Tool, deed: Deed<'_>, place: Place<'_>) -> (Vec<String>, String) 
         // As an argument the key would be seen by every process; in a line of its input it is not, and as
         // hexadecimal digits no character of it means anything there.
         (Tool::Security, Deed::Store(key)) => {
-            let (profile, label, key) = (word(profile), word(&label), hex(key.as_bytes()));
+            let (profile, label, key) =
+                (quote_word(profile), quote_word(&label), encode_hex(key.as_bytes()));
             let line = format!("add-generic-password -U -a {profile} -s {label} -X {key}\n");
             (words(&["security", "-i"]), line)
         }
@@ -132,7 +136,7 @@ fn asked(tool: Tool, deed: Deed<'_>, place: Place<'_>) -> (Vec<String>, String) 
 }
 
 /// Returns a word as `security -i` reads it.
-fn word(text: &str) -> String {
+fn quote_word(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
@@ -148,10 +152,10 @@ mod tests {
         for tool in [Tool::SecretTool, Tool::Security] {
             for profile in [None, Some(&work)] {
                 let place = Place { origin, profile };
-                let (words, input) = asked(tool, Deed::Store("canary\"key"), place);
+                let (words, input) = tool_command(tool, Deed::Store("canary\"key"), place);
                 assert!(!words.join(" ").contains("canary") && !input.is_empty(), "{words:?}");
                 for deed in [Deed::Find, Deed::Forget] {
-                    let (words, input) = asked(tool, deed, place);
+                    let (words, input) = tool_command(tool, deed, place);
                     assert!(words.iter().any(|word| word.contains(origin)), "{words:?}");
                     assert!(words.iter().any(|word| word == profile.map_or("default", |n| n)), "{words:?}");
                     assert_eq!(input, "");
@@ -160,14 +164,14 @@ mod tests {
         }
         let place = Place { origin, profile: Some(&work) };
         assert_eq!(
-            asked(Tool::Security, Deed::Store("a\"b"), place).1,
+            tool_command(Tool::Security, Deed::Store("a\"b"), place).1,
             "add-generic-password -U -a \"work \\\"x\\\"\" -s \"stead: https://api.example.com\" -X 612262\n"
         );
         let default = Name::new("default");
         let named = Place { origin, profile: Some(&default) };
         assert_eq!(
-            asked(TOOL, Deed::Find, named),
-            asked(TOOL, Deed::Find, Place { origin, profile: None })
+            tool_command(TOOL, Deed::Find, named),
+            tool_command(TOOL, Deed::Find, Place { origin, profile: None })
         );
     }
 }

@@ -13,7 +13,7 @@ use rustix::fs::{FlockOperation, OFlags};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-use crate::cloud::http::https_transport::origin;
+use crate::cloud::http::https_transport::parse_origin;
 use crate::cloud::http::rate_limit::{LimiterState, SharedSlots};
 use crate::ledger::stores::file::dir_handle::Folder;
 use crate::model::clock::Random;
@@ -54,11 +54,11 @@ impl LimiterFile {
         random: &impl Random,
     ) -> Option<Self> {
         let boot = read_boot_id()?;
-        let folder = Folder::make(&state?.join("limiter")).ok()?;
+        let folder = Folder::create_private_dir(&state?.join("limiter")).ok()?;
         let salt = read_salt(&folder, random)?;
         let mac = Hmac::<Sha256>::new_from_slice(&salt).ok()?;
         let key = key.and_then(Secret::expose).unwrap_or_default();
-        let mac = mac.chain_update(origin(url).ok()?).chain_update([0]).chain_update(key);
+        let mac = mac.chain_update(parse_origin(url).ok()?).chain_update([0]).chain_update(key);
         let digest = mac.finalize().into_bytes();
         let name = digest.iter().fold(String::new(), |name, byte| name + &format!("{byte:02x}"));
         Some(Self { folder, name, boot })
@@ -77,7 +77,7 @@ impl SharedSlots for LimiterFile {
         let content = Content { boot: self.boot.clone(), state };
         if let Ok(text) = serde_json::to_vec(&content) {
             // A file that is half written is none: the next command begins anew.
-            let _ = replace(&mut file, &text);
+            let _ = replace_contents(&mut file, &text);
         }
     }
 }
@@ -90,13 +90,13 @@ fn read_salt(folder: &Folder, random: &impl Random) -> Option<Vec<u8>> {
         return Some(salt);
     }
     let salt: Vec<u8> = [random.uuid(), random.uuid()].iter().flat_map(|id| *id.as_bytes()).collect();
-    replace(&mut file, &salt).ok()?;
+    replace_contents(&mut file, &salt).ok()?;
     Some(salt)
 }
 
 /// Opens a file of the user's own and locks it until it is dropped; `None` where that takes too long.
 fn open_locked(folder: &Folder, name: &str) -> Option<File> {
-    let file = folder.open(name, OFlags::RDWR | OFlags::CREATE).ok()?;
+    let file = folder.open_file(name, OFlags::RDWR | OFlags::CREATE).ok()?;
     let data = file.metadata().ok()?;
     let others = data.mode() & 0o077;
     if !data.is_file() || data.uid() != rustix::process::geteuid().as_raw() || others != 0 {
@@ -105,7 +105,7 @@ fn open_locked(folder: &Folder, name: &str) -> Option<File> {
     for _ in 0..LOCK_ATTEMPTS {
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => return Some(file),
-            Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => pause(),
+            Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => sleep_before_relock(),
             Err(_) => return None,
         }
     }
@@ -113,7 +113,7 @@ fn open_locked(folder: &Folder, name: &str) -> Option<File> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a lock that is held for microseconds is worth no future")]
-fn pause() {
+fn sleep_before_relock() {
     std::thread::sleep(LOCK_PAUSE);
 }
 
@@ -124,7 +124,7 @@ fn read_all(file: &mut File) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-fn replace(file: &mut File, bytes: &[u8]) -> std::io::Result<()> {
+fn replace_contents(file: &mut File, bytes: &[u8]) -> std::io::Result<()> {
     file.rewind()?;
     file.set_len(0)?;
     file.write_all(bytes)
@@ -159,7 +159,7 @@ mod tests {
         let mut taken = None;
         file.update(&mut |state| {
             let mut limiter = Limiter::default();
-            state.inspect(|state| assert!(limiter.resume(state, now)));
+            state.inspect(|state| assert!(limiter.apply_shared_state(state, now)));
             taken = Some(limiter.admit(now).is_ok());
             limiter.state()
         });

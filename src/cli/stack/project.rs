@@ -59,7 +59,7 @@ impl Project {
     /// # Errors
     /// When there is none, or it has problems: all of them together.
     pub(in crate::cli) fn open(settings: &Settings) -> Result<Self, Failure> {
-        Self::resolve(settings, stack_files::read_stack(&settings.dir)?, &request(settings)?)
+        Self::resolve(settings, stack_files::read_stack(&settings.dir)?, &evaluation_request(settings)?)
     }
 
     /// Chooses an environment for what is done in all of them: the named one, else the default, else the first.
@@ -84,8 +84,8 @@ impl Project {
     ///
     /// # Errors
     /// As `open`.
-    pub(in crate::cli) fn of(settings: &Settings, files: StackFiles) -> Result<Self, Failure> {
-        Self::resolve(settings, files, &request(settings)?)
+    pub(in crate::cli) fn from_files(settings: &Settings, files: StackFiles) -> Result<Self, Failure> {
+        Self::resolve(settings, files, &evaluation_request(settings)?)
     }
 
     /// Reads and resolves the stack of `-C`, and an expression besides.
@@ -96,7 +96,8 @@ impl Project {
         settings: &Settings,
         expression: Option<&str>,
     ) -> Result<Self, Failure> {
-        let request = Request { expression: expression.map(str::to_owned), ..request(settings)? };
+        let request =
+            Request { expression: expression.map(str::to_owned), ..evaluation_request(settings)? };
         Self::resolve(settings, stack_files::read_stack(&settings.dir)?, &request)
     }
 
@@ -109,7 +110,7 @@ impl Project {
         settings: &Settings,
         var_files: Vec<(String, String)>,
     ) -> Result<Self, Failure> {
-        let request = Request { var_files, pinned: None, pretend: true, ..request(settings)? };
+        let request = Request { var_files, pinned: None, pretend: true, ..evaluation_request(settings)? };
         Self::resolve(settings, stack_files::read_stack(&settings.dir)?, &request)
     }
 
@@ -124,12 +125,12 @@ impl Project {
                 Exit::Failed,
                 format!(
                     "there is no stack in {}: no stead.yaml, stead.kdl, *.stead.yaml or *.stead.kdl",
-                    stack_files::shown(&directory)
+                    stack_files::display_path(&directory)
                 ),
             )
             .help("Begin one with: stead init"));
         }
-        let below = below(&directory, trust(settings), settings.allow_outside);
+        let below = confined_files(&directory, stack_trust(settings), settings.allow_outside);
         let sources = files.sources.clone();
         let (stack, mut warnings) = load::load(REGISTRY, files.sources, request, &below)?;
         // With its secrets the stack is resolved once more: its sinks are the same.
@@ -149,7 +150,7 @@ impl Project {
     ///
     /// # Errors
     /// When one does not pass its variable's check, or a file has changed meanwhile.
-    pub(in crate::cli) fn knowing(&self, secrets: &Secrets) -> Result<Self, Failure> {
+    pub(in crate::cli) fn with_secrets(&self, secrets: &Secrets) -> Result<Self, Failure> {
         let (sources, request) = match &self.anew {
             Some(anew) => (anew.0.clone(), anew.1.clone()),
             None => return Err(Failure::new(Exit::Failed, "the stack awaits no secrets")),
@@ -182,7 +183,7 @@ impl Project {
     /// When it has problems.
     pub(in crate::cli) fn open_or_begin(settings: &Settings, name: &str) -> Result<Begun, Failure> {
         let directory = settings.dir.clone();
-        let (sources, diagnostics) = if stack_files::exists(&directory) {
+        let (sources, diagnostics) = if stack_files::path_exists(&directory) {
             let files = stack_files::read_stack(&directory)?;
             (files.sources, files.diagnostics)
         } else {
@@ -191,8 +192,8 @@ impl Project {
         if !diagnostics.is_empty() {
             return Err(Box::new(Rejected { sources, diagnostics }).into());
         }
-        let request = request(settings)?;
-        let below = below(&directory, trust(settings), settings.allow_outside);
+        let request = evaluation_request(settings)?;
+        let below = confined_files(&directory, stack_trust(settings), settings.allow_outside);
         let mut read = sources.clone();
         if sources.iter().next().is_none() {
             read.add(Source::new("stead.yaml", format!("stead: 1\nstack: {name}\n")));
@@ -207,7 +208,7 @@ impl Project {
 
     /// Returns the files below the stack's directory, for an apply of a stack that is trusted.
     pub(in crate::cli) fn files(&self) -> Below {
-        below(&self.directory, Trust::Full, self.outside)
+        confined_files(&self.directory, Trust::Full, self.outside)
     }
 }
 
@@ -217,25 +218,29 @@ impl Project {
 /// When the files cannot be read.
 pub(in crate::cli) fn read_header(settings: &Settings, directory: &Path) -> Result<Option<Peek>, Failure> {
     let sources = stack_files::read_stack(directory)?.sources;
-    Ok(load::peek(REGISTRY, &sources, &below(directory, Trust::Full, settings.allow_outside)))
+    Ok(load::read_header(
+        REGISTRY,
+        &sources,
+        &confined_files(directory, Trust::Full, settings.allow_outside),
+    ))
 }
 
 /// Returns the files below a stack's directory.
-pub(in crate::cli) fn below(directory: &Path, trust: Trust, outside: bool) -> Below {
-    Below { root: directory.to_owned(), trust, shared: Shared::of(directory, outside) }
+pub(in crate::cli) fn confined_files(directory: &Path, trust: Trust, outside: bool) -> Below {
+    Below { root: directory.to_owned(), trust, shared: Shared::find_root(directory, outside) }
 }
 
-fn trust(settings: &Settings) -> Trust {
+fn stack_trust(settings: &Settings) -> Trust {
     if settings.untrusted { Trust::None } else { Trust::Full }
 }
 
-fn request(settings: &Settings) -> Result<Request, Failure> {
-    let trust = trust(settings);
+fn evaluation_request(settings: &Settings) -> Result<Request, Failure> {
+    let trust = stack_trust(settings);
     let var_files = settings.var_files.iter().map(|path| stack_files::read_var_file(path, trust));
     // Names pinned for the account; the embedded cloud's are not known before it runs.
     let pinned = match settings.cloud {
-        Cloud::Local => refresh::pinned(&settings.dir.join(".stead/local/stead.lock"))?,
-        Cloud::At(_) | Cloud::Unset => refresh::pinned(&settings.dir.join("stead.lock"))?,
+        Cloud::Local => refresh::read_pinned_names(&settings.dir.join(".stead/local/stead.lock"))?,
+        Cloud::At(_) | Cloud::Unset => refresh::read_pinned_names(&settings.dir.join("stead.lock"))?,
     };
     Ok(Request {
         environment: settings.env.clone(),

@@ -29,8 +29,8 @@ pub(in crate::cli) struct Rewrite {
 ///
 /// # Errors
 /// When it cannot be read or is no text.
-pub(in crate::cli) fn read(path: &Path) -> Result<Source, Failure> {
-    decoded(&stack_files::shown(path), stack_files::read_text(path)?)
+pub(in crate::cli) fn read_source(path: &Path) -> Result<Source, Failure> {
+    decode_source(&stack_files::display_path(path), stack_files::read_text(path)?)
 }
 
 /// Reads standard input as a file of that name.
@@ -38,36 +38,36 @@ pub(in crate::cli) fn read(path: &Path) -> Result<Source, Failure> {
 /// # Errors
 /// When it cannot be read or is no text.
 pub(in crate::cli) fn read_standard_input(name: &str) -> Result<Source, Failure> {
-    decoded(name, stack_files::read_standard_input()?)
+    decode_source(name, stack_files::read_standard_input()?)
 }
 
-fn decoded(name: &str, bytes: Vec<u8>) -> Result<Source, Failure> {
-    match decode::decode(SourceId(0), bytes) {
+fn decode_source(name: &str, bytes: Vec<u8>) -> Result<Source, Failure> {
+    match decode::decode_utf8(SourceId(0), bytes) {
         Ok(text) => Ok(Source::new(name, text)),
         Err(unreadable) => {
             let source = Source::new(name, unreadable.shown);
-            Err(rejected(&source, vec![unreadable.diagnostic]))
+            Err(source_failure(&source, vec![unreadable.diagnostic]))
         }
     }
 }
 
 /// Returns the failure of problems in one file.
-pub(in crate::cli) fn rejected(source: &Source, diagnostics: Vec<Diagnostic>) -> Failure {
+pub(in crate::cli) fn source_failure(source: &Source, diagnostics: Vec<Diagnostic>) -> Failure {
     let mut sources = Sources::default();
     sources.add(source.clone());
     Box::new(Rejected { sources, diagnostics }).into()
 }
 
 /// Returns the failure of an edit that is not made.
-pub(in crate::cli) fn refused(source: &Source, refusal: Refusal) -> Failure {
-    rejected(source, vec![*refusal.0])
+pub(in crate::cli) fn edit_failure(source: &Source, refusal: Refusal) -> Failure {
+    source_failure(source, vec![*refusal.0])
 }
 
 /// Shows changes, asks, and writes them; tells whether they were written.
 ///
 /// # Errors
 /// When nobody is there to answer, or a file cannot be written.
-pub(in crate::cli) async fn write(
+pub(in crate::cli) async fn write_rewrites(
     session: &Session,
     rewrites: &[Rewrite],
     yes: bool,
@@ -75,21 +75,21 @@ pub(in crate::cli) async fn write(
     for rewrite in rewrites {
         let Rewrite { before, after, .. } = rewrite;
         let style = session.ui.message_style;
-        session.ui.say(edits::file(&before.path, &before.text, after, style).trim_end());
+        session.ui.write_message(edits::edit_page(&before.path, &before.text, after, style).trim_end());
     }
-    if !session.sure(yes, "Write this?").await? {
+    if !session.confirm_action(yes, "Write this?").await? {
         return Ok(false);
     }
     for rewrite in rewrites {
         // Someone may have edited it meanwhile.
-        let now = read(&rewrite.path)?;
+        let now = read_source(&rewrite.path)?;
         if now.text != rewrite.before.text {
             return Err(Failure::new(
                 Exit::OutOfDate,
                 format!("{} changed meanwhile; it was left alone", now.path),
             ));
         }
-        stack_files::rewrite(&rewrite.path, rewrite.after.as_bytes())?;
+        stack_files::rewrite_file(&rewrite.path, rewrite.after.as_bytes())?;
     }
     Ok(true)
 }

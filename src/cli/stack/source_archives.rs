@@ -15,7 +15,7 @@ pub(in crate::cli) struct Sources<'p> {
 }
 
 impl<'p> Sources<'p> {
-    pub(in crate::cli) fn of(project: &'p Project) -> Self {
+    pub(in crate::cli) fn from_project(project: &'p Project) -> Self {
         Self { project, below: project.files() }
     }
 }
@@ -30,14 +30,14 @@ impl Pack for Sources<'_> {
         };
         match Tree::read(&self.below, directory) {
             Ok(tree) => {
-                let archive = Archive::new(&self.below, tree).expecting(digest);
-                Box::new(archive.map(|piece| piece.map_err(|error| unpacked(&error))))
+                let archive = Archive::new(&self.below, tree).expect_digest(digest);
+                Box::new(archive.map(|piece| piece.map_err(|error| to_pack_error(&error))))
             }
-            Err(error) => Box::new(once(Err(unpacked(&error)))),
+            Err(error) => Box::new(once(Err(to_pack_error(&error)))),
         }
     }
 }
 
-fn unpacked(error: &SourceError) -> Unpacked {
+fn to_pack_error(error: &SourceError) -> Unpacked {
     if error.is_moved() { Unpacked::Moved(error.to_string()) } else { Unpacked::Failed(error.to_string()) }
 }

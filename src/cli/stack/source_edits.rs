@@ -10,7 +10,7 @@ use crate::cli::files::overlay_fs::Overlaid;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
-use crate::config::edit::{Edit, File, edit};
+use crate::config::edit::{Edit, File, apply_edits};
 use crate::config::load::{self, Rejected};
 use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
@@ -47,9 +47,9 @@ impl<'a> Edits<'a> {
     ///
     /// # Errors
     /// When the edit cannot be made without touching anything else.
-    pub(in crate::cli) fn make(&mut self, file: SourceId, edits: &[Edit]) -> Result<(), Failure> {
+    pub(in crate::cli) fn edit_file(&mut self, file: SourceId, edits: &[Edit]) -> Result<(), Failure> {
         let Some((_, source)) = self.texts.iter_mut().find(|(id, _)| *id == file) else { return Ok(()) };
-        let made = edit(&File { source, registry: &REGISTRY }, edits);
+        let made = apply_edits(&File { source, registry: &REGISTRY }, edits);
         let text = made.map_err(|refusal| {
             let mut sources = Sources::default();
             sources.add(source.clone());
@@ -84,7 +84,11 @@ impl<'a> Edits<'a> {
     ///
     /// # Errors
     /// When nobody is there to say yes, a file changed meanwhile, or cannot be written.
-    pub(in crate::cli) async fn settle(&self, session: &Session, yes: bool) -> Result<bool, Failure> {
+    pub(in crate::cli) async fn confirm_and_write(
+        &self,
+        session: &Session,
+        yes: bool,
+    ) -> Result<bool, Failure> {
         let old = |id: SourceId| {
             let read =
                 || self.begun.project.stack.sources.get(id).filter(|_| self.shared.contains_key(&id));
@@ -96,23 +100,23 @@ impl<'a> Edits<'a> {
             .filter_map(|(id, new)| Some((*id, old(*id)?, new)))
             .filter(|(_, old, new)| old.text != new.text)
             .collect();
-        let diffs: Vec<(String, String)> = edited.iter().map(|(_, old, new)| diff(old, new)).collect();
+        let diffs: Vec<(String, String)> = edited.iter().map(|(_, old, new)| file_diff(old, new)).collect();
         if session.ui.json {
-            session.ui.out(&json::edits(&diffs));
+            session.ui.write_result(&json::edits_document(&diffs));
         } else {
-            session.ui.out(&diffs.iter().map(|(_, diff)| diff.as_str()).collect::<String>());
+            session.ui.write_result(&diffs.iter().map(|(_, diff)| diff.as_str()).collect::<String>());
         }
-        if !session.sure(yes, "Write this?").await? {
+        if !session.confirm_action(yes, "Write this?").await? {
             return Ok(false);
         }
         for (id, old, new) in edited {
             let path = session.settings.dir.join(&old.path);
-            let own = !self.shared.contains_key(&id) && stack_files::exists(&path);
+            let own = !self.shared.contains_key(&id) && stack_files::path_exists(&path);
             let path = if own { path } else { old.path.clone().into() };
             if stack_files::read_optional(&path)?.as_deref() != Some(&*old.text) {
                 return Err(Failure::new(
                     Exit::Failed,
-                    format!("{} changed meanwhile", stack_files::shown(&path)),
+                    format!("{} changed meanwhile", stack_files::display_path(&path)),
                 )
                 .help("Run the command again."));
             }
@@ -123,7 +127,7 @@ impl<'a> Edits<'a> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a limit of patience: nothing is decided by what it reads")]
-fn diff(old: &Source, new: &Source) -> (String, String) {
+fn file_diff(old: &Source, new: &Source) -> (String, String) {
     let until = Instant::now().checked_add(PATIENCE);
-    (old.path.clone(), report::views::edits::unified(&old.path, &old.text, &new.text, until))
+    (old.path.clone(), report::views::edits::unified_diff(&old.path, &old.text, &new.text, until))
 }

@@ -5,16 +5,19 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
-use crate::model::diagnostic::nearest;
+use crate::model::diagnostic::nearest_name;
 use crate::plan::inputs::Options;
 
 /// How many addresses a suggestion is looked for among.
 const MOST_CANDIDATES: usize = 2000;
 
 /// Returns the failure of an address that nothing in the stack has.
-pub(in crate::cli) fn unknown<'a>(address: &str, known: impl IntoIterator<Item = &'a str>) -> Failure {
+pub(in crate::cli) fn unknown_address<'a>(
+    address: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Failure {
     let text = format!("no resource {address} in this stack");
-    match nearest(address, known.into_iter().take(MOST_CANDIDATES)) {
+    match nearest_name(address, known.into_iter().take(MOST_CANDIDATES)) {
         Some(near) => Failure::new(Exit::Usage, format!("{text}; did you mean {near}?")),
         None => Failure::new(Exit::Usage, text)
             .help("stead graph shows what there is. What this environment leaves out is not there."),
@@ -26,7 +29,11 @@ pub(in crate::cli) fn unknown<'a>(address: &str, known: impl IntoIterator<Item =
 ///
 /// # Errors
 /// When nothing is at an address.
-pub(in crate::cli) fn check(project: &Project, ledger: &Ledger, options: &Options) -> Result<(), Failure> {
+pub(in crate::cli) fn reject_unknown_scope(
+    project: &Project,
+    ledger: &Ledger,
+    options: &Options,
+) -> Result<(), Failure> {
     let known = || {
         let modules = project.stack.modules.keys().map(Name::as_str);
         let declared = project.stack.resources.keys().map(Address::as_str);
@@ -37,12 +44,12 @@ pub(in crate::cli) fn check(project: &Project, ledger: &Ledger, options: &Option
         options.targets.iter().chain(&options.excluded).chain(&options.replace).chain(&options.delete_data);
     for address in wanted.chain(options.adopt.keys()) {
         if !resources().any(|known| known.is_within(address)) {
-            return Err(unknown(address.as_str(), known()));
+            return Err(unknown_address(address.as_str(), known()));
         }
     }
     for address in &options.taken_back {
         if !resources().any(|known| known.is_within(address)) {
-            return Err(unknown(address.as_str(), known()));
+            return Err(unknown_address(address.as_str(), known()));
         }
         let is_there =
             ledger.kept.keys().chain(ledger.entries.keys()).any(|known| known.is_within(address));
@@ -63,10 +70,10 @@ mod tests {
     #[test]
     fn what_was_meant_is_guessed() {
         let known = ["vm.web.a", "vpc.main"];
-        let failure = unknown("vm.wbe.a", known);
+        let failure = unknown_address("vm.wbe.a", known);
         assert_eq!(failure.exit, Exit::Usage);
         assert_eq!(failure.message, "no resource vm.wbe.a in this stack; did you mean vm.web.a?");
-        let failure = unknown("database.x", known);
+        let failure = unknown_address("database.x", known);
         assert_eq!(failure.message, "no resource database.x in this stack");
         assert!(failure.help[0].contains("stead graph"), "{:?}", failure.help);
     }

@@ -11,7 +11,7 @@ use crate::config::load::Rejected;
 use crate::config::test_file::{ApplyWanted, Monthly, PlanWanted, Said, Test};
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::snapshot::Snapshot;
 use crate::model::value::Value;
 use crate::plan::model::block::Block;
@@ -30,11 +30,11 @@ pub(super) const GIVEN: &str = "given.vars";
 pub(super) const GIVEN_APPLIED: &str = "given.applied.vars";
 
 /// Returns what a test says to a stack that has problems.
-pub(super) fn rejected(test: &Test, rejected: &Rejected) -> Vec<Missed> {
+pub(super) fn check_rejected(test: &Test, rejected: &Rejected) -> Vec<Missed> {
     if let Some(wanted) = test.plan.as_ref().and_then(|plan| plan.problems.as_ref()) {
-        return problems(wanted, &rejected.diagnostics).into_iter().collect();
+        return check_problems(wanted, &rejected.diagnostics).into_iter().collect();
     }
-    let first = rejected.diagnostics.iter().map(|problem| told(problem, rejected)).next();
+    let first = rejected.diagnostics.iter().map(|problem| describe_problem(problem, rejected)).next();
     let span = test.plan.as_ref().map_or(test.span, |plan| plan.span);
     let count = rejected.diagnostics.len();
     let many = match count {
@@ -45,8 +45,8 @@ pub(super) fn rejected(test: &Test, rejected: &Rejected) -> Vec<Missed> {
     vec![Missed::new(span, text)]
 }
 
-fn told(problem: &Diagnostic, rejected: &Rejected) -> String {
-    let place = problem.span().and_then(|span| rejected.sources.place(span));
+fn describe_problem(problem: &Diagnostic, rejected: &Rejected) -> String {
+    let place = problem.span().and_then(|span| rejected.sources.location_of(span));
     // What a test gives is read as a file, and is none that anybody could open.
     let given = place.as_ref().and_then(|place| Some((&place.file, place.file.rsplit_once('.')?.0)));
     let given = given.filter(|(_, name)| [GIVEN, GIVEN_APPLIED].contains(name));
@@ -62,13 +62,13 @@ fn told(problem: &Diagnostic, rejected: &Rejected) -> String {
     format!("{} {}{at}{colon}{said}", problem.code, problem.summary)
 }
 
-fn problems(wanted: &Said<Vec<Name>>, found: &[Diagnostic]) -> Option<Missed> {
+fn check_problems(wanted: &Said<Vec<Name>>, found: &[Diagnostic]) -> Option<Missed> {
     let found: Vec<Name> = found.iter().map(|problem| Name::new(problem.code)).collect();
-    differing("problems", wanted, &found)
+    compare_names("problems", wanted, &found)
 }
 
 /// Returns what differs between names that are wanted, in any order, and those that are there.
-fn differing(what: &str, wanted: &Said<Vec<Name>>, found: &[Name]) -> Option<Missed> {
+fn compare_names(what: &str, wanted: &Said<Vec<Name>>, found: &[Name]) -> Option<Missed> {
     let (want, have): (BTreeSet<&Name>, BTreeSet<&Name>) =
         (wanted.value.iter().collect(), found.iter().collect());
     let list = |names: &BTreeSet<&Name>, most: usize| match names.len() {
@@ -94,41 +94,43 @@ fn differing(what: &str, wanted: &Said<Vec<Name>>, found: &[Name]) -> Option<Mis
 }
 
 /// Holds a plan against what is wanted. What blocks it and was not expected is told in any case.
-pub(super) fn plan(test: &Test, project: &Project, plan: &Plan) -> Vec<Missed> {
-    let nothing = PlanWanted::nothing(test.span);
+pub(super) fn check_plan(test: &Test, project: &Project, plan: &Plan) -> Vec<Missed> {
+    let nothing = PlanWanted::new_empty(test.span);
     let wanted = test.plan.as_ref().unwrap_or(&nothing);
     let mut missed = Vec::new();
-    missed.extend(wanted.problems.as_ref().and_then(|wanted| problems(wanted, &project.warnings)));
+    missed.extend(wanted.problems.as_ref().and_then(|wanted| check_problems(wanted, &project.warnings)));
     let mut by_action: BTreeMap<&str, Vec<Name>> = BTreeMap::new();
     for change in &plan.changes {
         by_action
-            .entry(phrases::action(change.action))
+            .entry(phrases::action_keyword(change.action))
             .or_default()
             .push(Name::new(change.address.as_str()));
     }
     for (action, wanted) in &wanted.actions {
         let found = by_action.get(action).map_or(&[][..], Vec::as_slice);
-        missed.extend(differing(action, wanted, found));
+        missed.extend(compare_names(action, wanted, found));
     }
     for (action, wanted) in &wanted.count {
         let found = match action.as_str() {
             "unchanged" => plan.unchanged,
             action => by_action.get(action).map_or(0, Vec::len),
         };
-        missed.extend(counted(action, wanted, found));
+        missed.extend(check_count(action, wanted, found));
     }
-    missed.extend(wanted.monthly.as_ref().and_then(|wanted| monthly(wanted, plan.cost.monthly_after)));
-    missed.extend(verdicts(wanted, project, plan));
-    missed.extend(blocks(wanted, plan));
+    missed.extend(
+        wanted.monthly.as_ref().and_then(|wanted| check_monthly_cost(wanted, plan.cost.monthly_after)),
+    );
+    missed.extend(check_policy_results(wanted, project, plan));
+    missed.extend(check_blockers(wanted, plan));
     missed
 }
 
-fn counted(what: &str, wanted: &Said<i64>, found: usize) -> Option<Missed> {
+fn check_count(what: &str, wanted: &Said<i64>, found: usize) -> Option<Missed> {
     let differs = usize::try_from(wanted.value).ok() != Some(found);
     differs.then(|| Missed::new(wanted.span, format!("{what}: expected {}, got {found}", wanted.value)))
 }
 
-fn monthly(wanted: &Said<Monthly>, found: Decimal) -> Option<Missed> {
+fn check_monthly_cost(wanted: &Said<Monthly>, found: Decimal) -> Option<Missed> {
     let amount = |text: &Name| text.parse::<Decimal>().unwrap_or_default();
     let (fits, text) = match &wanted.value {
         Monthly::Exactly(text) => (amount(text) == found, text.to_string()),
@@ -145,12 +147,13 @@ fn monthly(wanted: &Said<Monthly>, found: Decimal) -> Option<Missed> {
     (!fits).then(|| Missed::new(wanted.span, format!("monthly: expected {text}, got {found}")))
 }
 
-fn verdicts(wanted: &PlanWanted, project: &Project, plan: &Plan) -> Vec<Missed> {
+fn check_policy_results(wanted: &PlanWanted, project: &Project, plan: &Plan) -> Vec<Missed> {
     let known = || project.stack.policies.iter().map(|policy| policy.name.as_str());
     let one = |(name, wanted): (&Name, &Said<Name>)| {
         if !known().any(|known| known == name.as_str()) {
-            let near =
-                nearest(name, known()).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            let near = nearest_name(name, known())
+                .map(|near| format!("; did you mean {near}?"))
+                .unwrap_or_default();
             return Some(Missed::new(wanted.span, format!("policy: the stack has no policy {name}{near}")));
         }
         let rulings = plan.policy.iter().filter(|ruling| ruling.name == *name);
@@ -165,10 +168,10 @@ fn verdicts(wanted: &PlanWanted, project: &Project, plan: &Plan) -> Vec<Missed> 
     wanted.policy.iter().filter_map(one).collect()
 }
 
-fn blocks(wanted: &PlanWanted, plan: &Plan) -> Option<Missed> {
+fn check_blockers(wanted: &PlanWanted, plan: &Plan) -> Option<Missed> {
     if let Some(wanted) = &wanted.blocks {
         let found: Vec<Name> = plan.blocks.iter().map(|block| block.code.clone()).collect();
-        return differing("blocks", wanted, &found);
+        return compare_names("blocks", wanted, &found);
     }
     let denied = wanted.policy.values().any(|said| said.value == "deny");
     let expected = |block: &&Block| block.only_freezes() || denied && block.code == POLICY;
@@ -179,7 +182,7 @@ fn blocks(wanted: &PlanWanted, plan: &Plan) -> Option<Missed> {
 }
 
 /// Says what went wrong in an apply.
-pub(super) fn failures(outcome: &Outcome) -> Vec<String> {
+pub(super) fn failure_messages(outcome: &Outcome) -> Vec<String> {
     let failed = outcome.failed.iter().map(|(address, error)| format!("{address} failed: {error}"));
     let skipped = outcome.skipped.iter().map(|address| format!("{address} was skipped"));
     let asked = outcome.questions.iter().map(|question| format!("a question is open: {question}"));
@@ -187,15 +190,15 @@ pub(super) fn failures(outcome: &Outcome) -> Vec<String> {
 }
 
 /// Holds an apply against what is wanted.
-pub(super) fn outcome(wanted: &ApplyWanted, outcome: &Outcome) -> Vec<Missed> {
+pub(super) fn check_apply_outcome(wanted: &ApplyWanted, outcome: &Outcome) -> Vec<Missed> {
     let mut missed: Vec<Missed> =
-        failures(outcome).into_iter().map(|text| Missed::new(wanted.span, text)).collect();
+        failure_messages(outcome).into_iter().map(|text| Missed::new(wanted.span, text)).collect();
     for (name, wanted) in &wanted.outputs {
         let text = match outcome.outputs.get(name) {
-            Some(found) if same(&wanted.value, found) => continue,
+            Some(found) if is_same_value(&wanted.value, found) => continue,
             Some(found) => format!("output {name}: expected {}, got {found}", wanted.value),
             None => {
-                let near = nearest(name, outcome.outputs.keys().map(Name::as_str));
+                let near = nearest_name(name, outcome.outputs.keys().map(Name::as_str));
                 let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
                 format!("output {name}: expected {}, got none{near}", wanted.value)
             }
@@ -206,27 +209,28 @@ pub(super) fn outcome(wanted: &ApplyWanted, outcome: &Outcome) -> Vec<Missed> {
 }
 
 /// Tells whether two values read alike: `2` and `"2"` are no difference to a test.
-fn same(wanted: &Value, found: &Value) -> bool {
+fn is_same_value(wanted: &Value, found: &Value) -> bool {
     wanted == found || wanted.to_string() == found.to_string()
 }
 
 /// Holds the world after an apply against what is wanted; the plan that follows is empty.
-pub(super) fn after(wanted: &ApplyWanted, plan: &Plan, snapshot: &Snapshot) -> Vec<Missed> {
+pub(super) fn check_after_apply(wanted: &ApplyWanted, plan: &Plan, snapshot: &Snapshot) -> Vec<Missed> {
     let mut missed = Vec::new();
     for (kind, wanted) in &wanted.objects {
         if REGISTRY.kind(kind).is_none() {
-            let near = nearest(kind, REGISTRY.kinds.iter().map(|kind| kind.name));
+            let near = nearest_name(kind, REGISTRY.kinds.iter().map(|kind| kind.name));
             let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
             missed.push(Missed::new(wanted.span, format!("objects: there is no kind {kind}{near}")));
             continue;
         }
         let found = snapshot.objects.keys().filter(|key| key.kind == *kind).count();
-        missed.extend(counted(kind, wanted, found));
+        missed.extend(check_count(kind, wanted, found));
     }
     if !plan.changes.is_empty() {
         let told = plan.changes.iter().take(MOST_NAMES);
-        let told: Vec<String> =
-            told.map(|change| format!("{} {}", phrases::action(change.action), change.address)).collect();
+        let told: Vec<String> = told
+            .map(|change| format!("{} {}", phrases::action_keyword(change.action), change.address))
+            .collect();
         let text = format!("expected an empty plan after the apply; got {}", told.join(", "));
         missed.push(Missed::new(wanted.span, text));
     }

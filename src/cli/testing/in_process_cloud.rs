@@ -11,7 +11,7 @@ use crate::cli::process::failure::Failure;
 use crate::cloud::http::message::{Answer, Cloud, ExchangeError, Request, Upload};
 use crate::emulator::control::read_export;
 use crate::emulator::seed::{Seed, seed_objects, seed_shop};
-use crate::emulator::world::{self, Setup, Tier, World, handle};
+use crate::emulator::world::{self, Setup, Tier, World, handle_request};
 use crate::model::clock::Clock;
 use crate::model::schema::Method;
 
@@ -47,13 +47,13 @@ impl Emulated {
             }
         };
         planted.map_err(|why| Failure::new(Exit::Failed, format!("the world cannot be made: {why}")))?;
-        time.not_before(world.latest());
+        time.not_before(world.latest_time());
         Ok(Self { world: Rc::new(RefCell::new(world)), time: time.clone() })
     }
 
-    fn answer(&self, request: &world::Request) -> Answer {
+    fn handle_request(&self, request: &world::Request) -> Answer {
         let now = self.time.now();
-        let response = handle(&mut self.world.borrow_mut(), request, now);
+        let response = handle_request(&mut self.world.borrow_mut(), request, now);
         let date = now.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
         let (status, body) = (response.status, response.body);
         Answer { status, retry_after: None, limit: None, remaining: None, date: Some(date.into()), body }
@@ -63,7 +63,7 @@ impl Emulated {
 impl Cloud for Emulated {
     async fn exchange(&self, request: &Request) -> Result<Answer, ExchangeError> {
         let query = request.query.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
-        Ok(self.answer(&world::Request {
+        Ok(self.handle_request(&world::Request {
             method: request.method,
             path: request.path.clone(),
             query: query.collect(),
@@ -78,13 +78,13 @@ impl Cloud for Emulated {
         let (address, query) = upload.url.expose().split_once('?').ok_or_else(nowhere)?;
         let path = address.find("/uploads/").map(|at| &address[at..]).ok_or_else(nowhere)?;
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-        Ok(self.answer(&world::Request {
+        Ok(self.handle_request(&world::Request {
             method: Method::Put,
             path: path.to_owned(),
             query: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
             api_key: None,
             project: None,
-            body: upload.leaving().collect::<Vec<_>>().concat(),
+            body: upload.into_chunks().collect::<Vec<_>>().concat(),
         }))
     }
 }

@@ -6,4 +6,4 @@ mod in_process_cloud;
 mod run;
 mod virtual_time;
 
-pub(super) use run::{Missed, planned, run};
+pub(super) use run::{Missed, plan_empty_world, run};

@@ -79,13 +79,15 @@ pub(in crate::cli) fn run(
     directory: &Path,
     test: &Test,
 ) -> Result<Vec<Missed>, Failure> {
-    let now = match open(settings, directory, test, &[]) {
+    let now = match open_test_stack(settings, directory, test, &[]) {
         Ok(project) => project,
-        Err(Failure { rejected: Some(rejected), .. }) => return Ok(assertions::rejected(test, &rejected)),
+        Err(Failure { rejected: Some(rejected), .. }) => {
+            return Ok(assertions::check_rejected(test, &rejected));
+        }
         Err(failure) => return Err(failure),
     };
     let before = match &test.given.applied {
-        Some(applied) => Some(open(settings, directory, test, &applied.vars)?),
+        Some(applied) => Some(open_test_stack(settings, directory, test, &applied.vars)?),
         None => None,
     };
     let time = VirtualTime::default();
@@ -93,13 +95,13 @@ pub(in crate::cli) fn run(
     let cloud = Emulated::new(&time, seed.filter(|seed| *seed != "empty"), directory)?;
     let work = async {
         let counted = test.apply.iter().flat_map(|apply| apply.objects.keys().cloned()).collect();
-        let mut stage = Stage::set(cloud, &time, &now.stack, &counted).await?;
+        let mut stage = Stage::set_up(cloud, &time, &now.stack, &counted).await?;
         let blocks = test.plan.as_ref().and_then(|plan| plan.blocks.as_ref());
         stage.guards_data = blocks.is_some_and(|blocks| blocks.value.iter().any(|code| code == HOLDS_DATA));
         if let Some(before) = &before {
-            stage.prepare(before).await?;
+            stage.apply_given(before).await?;
         }
-        stage.tested(&now, test).await
+        stage.run_stages(&now, test).await
     };
     let stuck = || Err(Failure::new(Exit::Failed, "the test waits for something that never comes"));
     time.run(work).unwrap_or_else(stuck)
@@ -109,21 +111,21 @@ pub(in crate::cli) fn run(
 ///
 /// # Errors
 /// When the stack has problems.
-pub(in crate::cli) fn planned(settings: &Settings) -> Result<Plan, Failure> {
+pub(in crate::cli) fn plan_empty_world(settings: &Settings) -> Result<Plan, Failure> {
     let settings = Settings { cloud: Cloud::Unset, api_key: None, project: None, ..settings.clone() };
     let project = Project::open_with_vars(&settings, Vec::new())?;
     let time = VirtualTime::default();
     let cloud = Emulated::new(&time, None, &settings.dir)?;
     let work = async {
-        let stage = Stage::set(cloud, &time, &project.stack, &BTreeSet::new()).await?;
-        stage.planned(&project).await.map(|planned| planned.plan)
+        let stage = Stage::set_up(cloud, &time, &project.stack, &BTreeSet::new()).await?;
+        stage.make_plan(&project).await.map(|planned| planned.plan)
     };
     let stuck = || Err(Failure::new(Exit::Failed, "the plan waits for something that never comes"));
     time.run(work).unwrap_or_else(stuck)
 }
 
 /// Opens the stack with the test's variables, and with nothing that stands around the test.
-fn open(
+fn open_test_stack(
     settings: &Settings,
     directory: &Path,
     test: &Test,
@@ -147,13 +149,13 @@ fn open(
 }
 
 impl Stage {
-    async fn set(
+    async fn set_up(
         cloud: Emulated,
         time: &VirtualTime,
         stack: &Stack,
         counted: &BTreeSet<Name>,
     ) -> Result<Self, Failure> {
-        let identity = Identity::fresh(&stack.name, &stack.environment.name, &SystemRandom);
+        let identity = Identity::new_random(&stack.name, &stack.environment.name, &SystemRandom);
         Ok(Self {
             client: Client::new(cloud, time.clone(), SystemRandom, REGISTRY),
             journal: Journal::open(MemoryStore::new(&identity)).await?,
@@ -163,40 +165,40 @@ impl Stage {
     }
 
     /// Applies what is given.
-    async fn prepare(&self, project: &Project) -> Result<(), Failure> {
-        let planned = self.planned(project).await?;
+    async fn apply_given(&self, project: &Project) -> Result<(), Failure> {
+        let planned = self.make_plan(project).await?;
         let wrong =
             |why: String| Failure::new(Exit::Failed, format!("what is given cannot be applied: {why}"));
         if let Some(block) = planned.plan.blocks.iter().find(|block| !block.only_freezes()) {
             return Err(wrong(block.text.clone()));
         }
-        match assertions::failures(&self.applied(project, &planned).await).first() {
+        match assertions::failure_messages(&self.apply_plan(project, &planned).await).first() {
             Some(why) => Err(wrong(why.clone())),
             None => Ok(()),
         }
     }
 
     /// Plans and, where that is wanted, applies and plans again.
-    async fn tested(&self, project: &Project, test: &Test) -> Result<Vec<Missed>, Failure> {
-        let planned = self.planned(project).await?;
-        let mut missed = assertions::plan(test, project, &planned.plan);
+    async fn run_stages(&self, project: &Project, test: &Test) -> Result<Vec<Missed>, Failure> {
+        let planned = self.make_plan(project).await?;
+        let mut missed = assertions::check_plan(test, project, &planned.plan);
         let Some(wanted) = &test.apply else { return Ok(missed) };
         if planned.plan.is_blocked(&BTreeSet::new()) {
             missed.push(Missed::new(wanted.span, "expected an apply; the plan is blocked"));
             return Ok(missed);
         }
-        let outcome = self.applied(project, &planned).await;
-        missed.extend(assertions::outcome(wanted, &outcome));
-        let after = self.planned(project).await?;
-        missed.extend(assertions::after(wanted, &after.plan, &after.snapshot));
+        let outcome = self.apply_plan(project, &planned).await;
+        missed.extend(assertions::check_apply_outcome(wanted, &outcome));
+        let after = self.make_plan(project).await?;
+        missed.extend(assertions::check_after_apply(wanted, &after.plan, &after.snapshot));
         Ok(missed)
     }
 
-    async fn planned(&self, project: &Project) -> Result<Planned, Failure> {
+    async fn make_plan(&self, project: &Project) -> Result<Planned, Failure> {
         let ledger = self.journal.ledger().clone().for_plans();
         let options =
             Options { allow_deletes: true, is_rehearsal: !self.guards_data, ..Options::default() };
-        let (mut wanted, tables) = pipeline::wanted(REGISTRY, &project.stack, &ledger, &options);
+        let (mut wanted, tables) = pipeline::refresh_request(REGISTRY, &project.stack, &ledger, &options);
         wanted.everywhere.extend(self.counted.iter().filter(|kind| REGISTRY.kind(kind).is_some()).cloned());
         let snapshot = self.client.refresh(&wanted).await?;
         let catalog = self.client.catalog(&tables).await?;
@@ -206,10 +208,10 @@ impl Stage {
         });
         let read = Read { snapshot: &snapshot, owned: owned.collect(), outputs: BTreeMap::new() };
         let sources = || project.stack.sources.clone();
-        let stack = late_binding::settle(&project.stack, &read)
+        let stack = late_binding::bind_lookups(&project.stack, &read)
             .map_err(|diagnostics| Box::new(Rejected { sources: sources(), diagnostics }))?
             .into_owned();
-        let plan = pipeline::make(&Inputs {
+        let plan = pipeline::make_plan(&Inputs {
             registry: REGISTRY,
             stack: &stack,
             ledger: &ledger,
@@ -223,7 +225,7 @@ impl Stage {
         Ok(Planned { plan, snapshot, stack })
     }
 
-    async fn applied(&self, project: &Project, planned: &Planned) -> Outcome {
+    async fn apply_plan(&self, project: &Project, planned: &Planned) -> Outcome {
         let resources = &planned.stack.resources;
         let secrets = |address: &Address, attribute: &str| {
             Some(resources.get(address)?.attributes.get(attribute)?.expression.clone())
@@ -235,7 +237,7 @@ impl Stage {
             origin: &Origin::default(),
             strict: false,
             secrets: &secrets,
-            sources: &Sources::of(project),
+            sources: &Sources::from_project(project),
             // What is shown once is of no use to anyone here.
             deliver: &|_, _, _| Ok(()),
             wants_secret: &|_| false,

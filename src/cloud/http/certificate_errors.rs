@@ -7,7 +7,7 @@ use std::io;
 use rustls::CertificateError;
 
 /// Returns why a certificate was not accepted, where that is what ended a connection.
-pub(in crate::cloud) fn refusal(error: &reqwest::Error) -> Option<String> {
+pub(in crate::cloud) fn rejection_reason(error: &reqwest::Error) -> Option<String> {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if let Some(found) = error.downcast_ref::<rustls::Error>() {
@@ -24,13 +24,13 @@ pub(in crate::cloud) fn refusal(error: &reqwest::Error) -> Option<String> {
 
 fn of_tls(error: &rustls::Error) -> Option<String> {
     match error {
-        rustls::Error::InvalidCertificate(error) => Some(describe(error)),
+        rustls::Error::InvalidCertificate(error) => Some(describe_certificate_error(error)),
         rustls::Error::NoCertificatesPresented => Some("the server presents none".to_owned()),
         _ => None,
     }
 }
 
-fn describe(error: &CertificateError) -> String {
+fn describe_certificate_error(error: &CertificateError) -> String {
     let text = match error {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired",
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {

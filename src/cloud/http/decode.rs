@@ -11,7 +11,7 @@ use crate::model::meaning::as_written;
 use crate::model::schema::{Attribute, Envelope, Format, Kind, Type};
 use crate::model::secret::Secret;
 use crate::model::snapshot::Object;
-use crate::model::value::{Attributes, Value, decimal};
+use crate::model::value::{Attributes, Value, parse_decimal};
 
 /// Largest body, after decompression.
 pub const LARGEST_BODY: usize = 16 * 1024 * 1024;
@@ -49,11 +49,11 @@ pub struct Page {
 ///
 /// # Errors
 /// What is wrong with it, without its content.
-pub fn json(body: &[u8]) -> Result<Json, String> {
+pub fn parse_json(body: &[u8]) -> Result<Json, String> {
     if body.len() > LARGEST_BODY {
         return Err(format!("the answer is larger than {} MiB", LARGEST_BODY >> 20));
     }
-    if depth(body) > DEEPEST {
+    if nesting_depth(body) > DEEPEST {
         return Err(format!("the answer is nested deeper than {DEEPEST} levels"));
     }
     serde_json::from_slice(body).map_err(|error| match error.classify() {
@@ -63,7 +63,7 @@ pub fn json(body: &[u8]) -> Result<Json, String> {
 }
 
 /// Returns the deepest nesting of brackets outside texts.
-fn depth(body: &[u8]) -> usize {
+fn nesting_depth(body: &[u8]) -> usize {
     let (mut now, mut most, mut in_text, mut escaped) = (0usize, 0, false, false);
     for byte in body {
         match byte {
@@ -84,7 +84,7 @@ fn depth(body: &[u8]) -> usize {
 /// Returns the words of a complete error envelope.
 #[must_use]
 pub fn error_text(body: &[u8]) -> Option<ErrorText> {
-    let json = json(body).ok()?;
+    let json = parse_json(body).ok()?;
     let text = |key: &str| Some(json.get(key)?.as_str()?.chars().take(LONGEST_TEXT).collect::<String>());
     Some(ErrorText { error: text("error")?, message: text("message")?, reason: text("reason") })
 }
@@ -97,7 +97,7 @@ pub fn says_failure(json: &Json) -> bool {
 
 /// Returns the payload: under `data`, else under the endpoint's key, else under the only other key.
 #[must_use]
-pub fn payload(json: &Json, envelope: Envelope) -> Option<&Json> {
+pub fn find_payload(json: &Json, envelope: Envelope) -> Option<&Json> {
     let map = json.as_object()?;
     let named = || map.get(envelope.key()?);
     let only = || {
@@ -117,8 +117,8 @@ pub fn payload(json: &Json, envelope: Envelope) -> Option<&Json> {
 ///
 /// # Errors
 /// When there is no list in the answer.
-pub fn page(json: Json) -> Result<Page, String> {
-    let total = json.get("total").and_then(whole);
+pub fn parse_page(json: Json) -> Result<Page, String> {
+    let total = json.get("total").and_then(as_whole_number);
     let rows = match json {
         Json::Array(rows) => rows,
         Json::Object(mut map) => match take_list(&mut map) {
@@ -144,7 +144,7 @@ fn take_list(map: &mut serde_json::Map<String, Json>) -> Option<Vec<Json>> {
     }
 }
 
-fn whole(json: &Json) -> Option<u64> {
+fn as_whole_number(json: &Json) -> Option<u64> {
     json.as_u64().or_else(|| json.as_str()?.parse().ok())
 }
 
@@ -152,7 +152,12 @@ fn whole(json: &Json) -> Option<u64> {
 ///
 /// # Errors
 /// When the record is no JSON object or has no legal id.
-pub fn object(kind: &Kind, record: &Json, parent: Option<&Name>, detailed: bool) -> Result<Object, String> {
+pub fn parse_object(
+    kind: &Kind,
+    record: &Json,
+    parent: Option<&Name>,
+    detailed: bool,
+) -> Result<Object, String> {
     let map =
         record.as_object().ok_or_else(|| format!("a {} in the answer is not an object", kind.name))?;
     let id = match kind.api.absent_when {
@@ -169,7 +174,7 @@ pub fn object(kind: &Kind, record: &Json, parent: Option<&Name>, detailed: bool)
                 // What a by-id read leaves out is not set, where the table says that the service does so.
                 None => (detailed && attribute.omitted_when_empty).then_some(Value::Null),
             },
-            fields => gathered(&attribute.ty, fields, map),
+            fields => gather_record(&attribute.ty, fields, map),
         };
         if let Some(value) = value {
             attributes.insert(Name::new_static(attribute.name), value);
@@ -188,7 +193,7 @@ pub fn object(kind: &Kind, record: &Json, parent: Option<&Name>, detailed: bool)
 }
 
 /// Returns a record whose keys are fields of their own; `None` when none of them is set.
-fn gathered(
+fn gather_record(
     ty: &Type,
     fields: &[(&'static str, &str)],
     map: &serde_json::Map<String, Json>,
@@ -196,7 +201,7 @@ fn gathered(
     let Type::Record(types) = ty else { return None };
     let part = |(key, field): &(&'static str, &str)| {
         let (_, ty) = types.iter().find(|(name, _)| name == key)?;
-        Some((Name::new_static(key), value(ty, map.get(*field)?)?))
+        Some((Name::new_static(key), parse_value(ty, map.get(*field)?)?))
     };
     let found: Attributes = fields.iter().filter_map(part).collect();
     (!found.is_empty()).then_some(Value::Map(found))
@@ -209,19 +214,19 @@ pub fn shown_once(kind: &Kind, record: &Json) -> Option<Secret> {
 }
 
 /// Returns all ids that a record shows of its object.
-pub fn ids(kind: &Kind, record: &Json) -> impl Iterator<Item = Name> {
+pub fn all_ids(kind: &Kind, record: &Json) -> impl Iterator<Item = Name> {
     let fields = std::iter::once(&kind.api.id).chain(kind.api.other_ids);
-    fields.filter_map(|field| id(kind, record.get(*field)?))
+    fields.filter_map(|field| parse_id(kind, record.get(*field)?))
 }
 
 /// Returns the id by which an object is known: the long one where a record shows it, whatever field it is in.
 fn main_id(kind: &Kind, record: &Json) -> Option<Name> {
-    ids(kind, record).find(|id| is_uuid(id)).or_else(|| ids(kind, record).next())
+    all_ids(kind, record).find(|id| is_uuid(id)).or_else(|| all_ids(kind, record).next())
 }
 
 /// Returns a legal id of a kind.
 #[must_use]
-pub fn id(kind: &Kind, json: &Json) -> Option<Name> {
+pub fn parse_id(kind: &Kind, json: &Json) -> Option<Name> {
     let text = match json {
         Json::String(text) => Name::new(text),
         Json::Number(number) => Name::new(number.as_u64()?.to_string()),
@@ -236,14 +241,14 @@ pub fn id(kind: &Kind, json: &Json) -> Option<Name> {
 /// Returns an attribute's value; `Null` where it is not set, and `None` where the answer does not tell: an empty
 /// field of what always has a value, and a secret that is masked.
 fn attribute_value(attribute: &Attribute, json: &Json) -> Option<Value> {
-    let value = match value(&attribute.ty, json) {
+    let value = match parse_value(&attribute.ty, json) {
         Some(Value::Text(text)) if text.is_empty() && !attribute.can_be_empty() => None,
         value => value,
     };
     let Some(value) = value else { return attribute.can_be_empty().then_some(Value::Null) };
-    let value = if attribute.secret || attribute.private { unmasked(value)? } else { value };
+    let value = if attribute.secret || attribute.private { strip_mask(value)? } else { value };
     if attribute.read_as.is_empty() {
-        return Some(if attribute.secret { hidden(value) } else { value });
+        return Some(if attribute.secret { as_secret(value) } else { value });
     }
     // A passing state (`rebooting`) stands for none of the language's values.
     let live = value.as_text()?;
@@ -251,7 +256,7 @@ fn attribute_value(attribute: &Attribute, json: &Json) -> Option<Value> {
 }
 
 /// Returns a value with a secret without a text wherever the service shows a mask; `None` where it shows nothing else.
-fn unmasked(value: Value) -> Option<Value> {
+fn strip_mask(value: Value) -> Option<Value> {
     let masks = |value: &Value| value.as_text().is_some_and(is_mask);
     let part = |part: Value| if masks(&part) { Value::Secret(Secret::Sealed(None)) } else { part };
     match value {
@@ -269,7 +274,7 @@ fn is_mask(text: &str) -> bool {
     text.len() >= SHORTEST_MASK && text.chars().all(|mark| matches!(mark, '*' | '•'))
 }
 
-fn hidden(value: Value) -> Value {
+fn as_secret(value: Value) -> Value {
     match value {
         Value::Text(text) => Value::Secret(Secret::new(text.as_str())),
         other => other,
@@ -278,43 +283,43 @@ fn hidden(value: Value) -> Value {
 
 /// Returns a value in the form that its type gives it, and `None` for none; what does not fit stays as it came.
 #[must_use]
-pub fn value(ty: &Type, json: &Json) -> Option<Value> {
+pub fn parse_value(ty: &Type, json: &Json) -> Option<Value> {
     let as_it_came = || Some(Value::from_json(json));
     match (ty, json) {
         (_, Json::Null) => None,
-        (Type::Boolean, _) => boolean(json).map(Value::Bool).or_else(as_it_came),
-        (Type::Integer { .. }, _) => integer(json).map(Value::Integer).or_else(as_it_came),
-        (Type::Decimal, _) => number(json).map(Value::Decimal).or_else(as_it_came),
+        (Type::Boolean, _) => parse_boolean(json).map(Value::Bool).or_else(as_it_came),
+        (Type::Integer { .. }, _) => parse_integer(json).map(Value::Integer).or_else(as_it_came),
+        (Type::Decimal, _) => read_decimal(json).map(Value::Decimal).or_else(as_it_came),
         (Type::Reference(_) | Type::Catalog(_), Json::String(text)) if text.is_empty() => None,
         (Type::Text { format: Format::Timestamp, .. }, Json::String(text)) if text.is_empty() => None,
         // An import must be valid, and a plan show what one would write.
         (Type::Text { format, .. }, Json::String(written)) => {
-            Some(as_written(*format, written).map_or_else(|| text(json), Value::text))
+            Some(as_written(*format, written).map_or_else(|| text_or_json(json), Value::text))
         }
         (Type::Catalog(_), _) => Some(catalog_id(json)),
-        (Type::Labelled(labels), _) => Some(label(labels, json)),
-        (Type::Text { .. } | Type::Enum(_) | Type::Reference(_), _) => Some(text(json)),
-        (Type::List(of), Json::Array(items)) => Some(Value::List(values(of, items))),
-        (Type::Set { of, .. }, Json::Array(items)) => Some(Value::List(canonical(values(of, items)))),
+        (Type::Labelled(labels), _) => Some(decode_label(labels, json)),
+        (Type::Text { .. } | Type::Enum(_) | Type::Reference(_), _) => Some(text_or_json(json)),
+        (Type::List(of), Json::Array(items)) => Some(Value::List(parse_values(of, items))),
+        (Type::Set { of, .. }, Json::Array(items)) => Some(Value::List(sort_set(parse_values(of, items)))),
         (Type::Map(of), Json::Object(map)) => Some(Value::Map(
-            map.iter().filter_map(|(key, json)| Some((Name::new(key), value(of, json)?))).collect(),
+            map.iter().filter_map(|(key, json)| Some((Name::new(key), parse_value(of, json)?))).collect(),
         )),
         (Type::Record(fields), Json::Object(map)) => Some(Value::Map(
             fields
                 .iter()
-                .filter_map(|(key, ty)| Some((Name::new_static(key), value(ty, map.get(*key)?)?)))
+                .filter_map(|(key, ty)| Some((Name::new_static(key), parse_value(ty, map.get(*key)?)?)))
                 .collect(),
         )),
         (Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_), _) => as_it_came(),
     }
 }
 
-fn values(of: &Type, items: &[Json]) -> Vec<Value> {
-    items.iter().filter_map(|item| value(of, item)).collect()
+fn parse_values(of: &Type, items: &[Json]) -> Vec<Value> {
+    items.iter().filter_map(|item| parse_value(of, item)).collect()
 }
 
 /// Sorts a set and drops repetitions.
-fn canonical(mut items: Vec<Value>) -> Vec<Value> {
+fn sort_set(mut items: Vec<Value>) -> Vec<Value> {
     items.sort_by_cached_key(ToString::to_string);
     items.dedup();
     items
@@ -323,18 +328,18 @@ fn canonical(mut items: Vec<Value>) -> Vec<Value> {
 /// Returns a catalog id: a whole number where it is one, also when it came as text.
 #[must_use]
 pub fn catalog_id(json: &Json) -> Value {
-    match integer(json) {
+    match parse_integer(json) {
         Some(n) if json.as_str().is_none_or(|text| text == n.to_string()) => Value::Integer(n),
         _ => Value::from_json(json),
     }
 }
 
-fn label(labels: &[(&str, i64)], json: &Json) -> Value {
+fn decode_label(labels: &[(&str, i64)], json: &Json) -> Value {
     let by_number = |n| labels.iter().find(|(_, number)| *number == n).map(|(label, _)| Value::text(label));
-    integer(json).and_then(by_number).unwrap_or_else(|| Value::from_json(json))
+    parse_integer(json).and_then(by_number).unwrap_or_else(|| Value::from_json(json))
 }
 
-fn text(json: &Json) -> Value {
+fn text_or_json(json: &Json) -> Value {
     match json {
         Json::Number(number) => Value::text(number.to_string()),
         Json::Bool(b) => Value::text(if *b { "true" } else { "false" }),
@@ -342,7 +347,7 @@ fn text(json: &Json) -> Value {
     }
 }
 
-fn boolean(json: &Json) -> Option<bool> {
+fn parse_boolean(json: &Json) -> Option<bool> {
     match json {
         Json::Bool(b) => Some(*b),
         Json::String(text) => text.parse().ok(),
@@ -351,19 +356,19 @@ fn boolean(json: &Json) -> Option<bool> {
     }
 }
 
-fn integer(json: &Json) -> Option<i64> {
+fn parse_integer(json: &Json) -> Option<i64> {
     let whole = |n: rust_decimal::Decimal| n.is_integer().then(|| n.normalize().to_string().parse().ok());
     match json {
         Json::Number(n) if n.is_i64() => n.as_i64(),
-        Json::Number(_) | Json::String(_) => whole(number(json)?).flatten(),
+        Json::Number(_) | Json::String(_) => whole(read_decimal(json)?).flatten(),
         _ => None,
     }
 }
 
-fn number(json: &Json) -> Option<rust_decimal::Decimal> {
+fn read_decimal(json: &Json) -> Option<rust_decimal::Decimal> {
     match json {
-        Json::Number(number) => decimal(&number.to_string()),
-        Json::String(text) if text.len() <= 64 => decimal(text.trim()),
+        Json::Number(number) => parse_decimal(&number.to_string()),
+        Json::String(text) if text.len() <= 64 => parse_decimal(text.trim()),
         _ => None,
     }
 }

@@ -68,8 +68,8 @@ impl Roots {
 ///
 /// # Errors
 /// When the address is one that no key may be sent to.
-pub fn origin(base_url: &str) -> Result<String, SetupError> {
-    Ok(self::base_url(base_url)?.origin().ascii_serialization())
+pub fn parse_origin(base_url: &str) -> Result<String, SetupError> {
+    Ok(parse_base_url(base_url)?.origin().ascii_serialization())
 }
 
 impl Options {
@@ -137,14 +137,14 @@ impl HttpCloud {
     /// # Errors
     /// When the address is unsafe, the key cannot be sent, or TLS cannot start.
     pub fn new(options: &Options) -> Result<Self, SetupError> {
-        let base = base_url(&options.base_url)?;
+        let base = parse_base_url(&options.base_url)?;
         let host = host_of(&base);
         let key = options.api_key.as_ref().map(|key| {
             let mut value = HeaderValue::from_str(key.expose_secret()).map_err(|_| SetupError::Key)?;
             value.set_sensitive(true);
             Ok(value)
         });
-        let tls = tls(&base, &options.roots)?;
+        let tls = tls_config(&base, &options.roots)?;
         let builder = || client_builder(&base, tls.clone(), options.connect_timeout).user_agent(AGENT);
         let started =
             |builder: ClientBuilder| builder.build().map_err(|error| SetupError::Tls(error.into()));
@@ -161,7 +161,7 @@ impl HttpCloud {
     }
 
     /// Returns the address of a request; `None` when its path would not arrive as it is written.
-    fn address(&self, request: &Request) -> Option<Url> {
+    fn request_url(&self, request: &Request) -> Option<Url> {
         let mut url = self.base.clone();
         let path = format!("{}{}", self.base.path().trim_end_matches('/'), request.path);
         url.set_path(&path);
@@ -204,17 +204,20 @@ impl Cloud for HttpCloud {
         if !self.may_send(request) {
             return Err(self.not_sent("this command only looks"));
         }
-        let url = self.address(request).ok_or_else(|| self.not_sent("the path would leave its place"))?;
+        let url =
+            self.request_url(request).ok_or_else(|| self.not_sent("the path would leave its place"))?;
         let headers =
             self.headers(request).ok_or_else(|| self.not_sent("the project's id cannot be sent"))?;
         let client = if request.method.mutates() { &self.changes } else { &self.reads };
-        let mut builder =
-            client.request(method(request.method), url).headers(headers).timeout(request.deadline);
+        let mut builder = client
+            .request(to_reqwest_method(request.method), url)
+            .headers(headers)
+            .timeout(request.deadline);
         if let Some(body) = &request.body {
             builder = builder.header("content-type", "application/json").body(body.to_string());
         }
-        let response = builder.send().await.map_err(|error| failed(&self.host, &error))?;
-        answer(&self.host, response).await
+        let response = builder.send().await.map_err(|error| classify_failure(&self.host, &error))?;
+        read_answer(&self.host, response).await
     }
 
     async fn upload(&self, upload: &Upload) -> Result<Answer, ExchangeError> {
@@ -225,40 +228,43 @@ impl Cloud for HttpCloud {
         let url = upload_url(upload.url.expose(), &self.base).map_err(held)?;
         let host = host_of(&url);
         // A client of its own: it never saw the key, and keeps no connection.
-        let started = tls(&url, &self.roots).map_err(|error| held(&error.to_string()))?;
+        let started = tls_config(&url, &self.roots).map_err(|error| held(&error.to_string()))?;
         let client = client_builder(&url, started, self.connect_timeout);
-        let client =
-            client.pool_max_idle_per_host(0).no_gzip().build().map_err(|error| held(&innermost(&error)))?;
-        let pieces = stream::iter(upload.leaving().map(Ok::<_, Infallible>));
+        let client = client
+            .pool_max_idle_per_host(0)
+            .no_gzip()
+            .build()
+            .map_err(|error| held(&innermost_cause(&error)))?;
+        let pieces = stream::iter(upload.into_chunks().map(Ok::<_, Infallible>));
         let request = client
             .put(url)
             .timeout(upload.deadline)
             .header(CONTENT_TYPE, "application/gzip")
             .header(CONTENT_LENGTH, upload.length())
             .body(Body::wrap_stream(pieces));
-        let response = request.send().await.map_err(|error| failed(&host, &error))?;
-        answer(&host, response).await
+        let response = request.send().await.map_err(|error| classify_failure(&host, &error))?;
+        read_answer(&host, response).await
     }
 }
 
-fn lost(host: &str, reason: impl Into<String>) -> ExchangeError {
+fn lost_response(host: &str, reason: impl Into<String>) -> ExchangeError {
     ExchangeError::Lost { host: host.to_owned(), reason: reason.into() }
 }
 
 /// Only a failure to connect proves that nothing left.
-fn failed(host: &str, error: &reqwest::Error) -> ExchangeError {
-    if let Some(reason) = certificate_errors::refusal(error) {
+fn classify_failure(host: &str, error: &reqwest::Error) -> ExchangeError {
+    if let Some(reason) = certificate_errors::rejection_reason(error) {
         return ExchangeError::Untrusted { host: host.to_owned(), reason };
     }
-    let reason = innermost(error);
+    let reason = innermost_cause(error);
     if error.is_connect() || error.is_builder() {
         return ExchangeError::NotSent { host: host.to_owned(), reason };
     }
-    lost(host, reason)
+    lost_response(host, reason)
 }
 
 /// Returns what a host answers to a request that left.
-async fn answer(host: &str, mut response: Response) -> Result<Answer, ExchangeError> {
+async fn read_answer(host: &str, mut response: Response) -> Result<Answer, ExchangeError> {
     let number = |name: &str| response.headers().get(name)?.to_str().ok()?.trim().parse().ok();
     let date = response.headers().get("date").and_then(|value| value.to_str().ok());
     let mut answer = Answer {
@@ -269,23 +275,28 @@ async fn answer(host: &str, mut response: Response) -> Result<Answer, ExchangeEr
         date: date.filter(|text| text.len() <= 64).map(Name::new),
         body: Vec::new(),
     };
-    answer.body = body(host, &mut response).await?;
+    answer.body = read_body(host, &mut response).await?;
     Ok(answer)
 }
 
 /// Reads a whole body, bounded after decompression.
-async fn body(host: &str, response: &mut Response) -> Result<Vec<u8>, ExchangeError> {
+async fn read_body(host: &str, response: &mut Response) -> Result<Vec<u8>, ExchangeError> {
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| lost(host, innermost(&error)))? {
+    while let Some(chunk) =
+        response.chunk().await.map_err(|error| lost_response(host, innermost_cause(&error)))?
+    {
         if body.len() + chunk.len() > LARGEST_BODY {
-            return Err(lost(host, format!("the answer is larger than {} MiB", LARGEST_BODY >> 20)));
+            return Err(lost_response(
+                host,
+                format!("the answer is larger than {} MiB", LARGEST_BODY >> 20),
+            ));
         }
         body.extend_from_slice(&chunk);
     }
     Ok(body)
 }
 
-fn method(method: Method) -> reqwest::Method {
+fn to_reqwest_method(method: Method) -> reqwest::Method {
     match method {
         Method::Get => reqwest::Method::GET,
         Method::Post => reqwest::Method::POST,
@@ -297,7 +308,7 @@ fn method(method: Method) -> reqwest::Method {
 
 /// Returns the TLS settings: the platform's roots, and the user's. Plain http needs none, and works
 /// without them.
-fn tls(base: &Url, roots: &Roots) -> Result<rustls::ClientConfig, SetupError> {
+fn tls_config(base: &Url, roots: &Roots) -> Result<rustls::ClientConfig, SetupError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
@@ -316,7 +327,8 @@ fn tls(base: &Url, roots: &Roots) -> Result<rustls::ClientConfig, SetupError> {
         Ok(builder) => Ok(builder.with_no_client_auth()),
         Err(error) => Err(error),
     };
-    roots::verified(builder, platform, some_are_named()).map_err(|error| SetupError::Tls(error.into()))
+    roots::tls_with_fallback(builder, platform, some_are_named())
+        .map_err(|error| SetupError::Tls(error.into()))
 }
 
 /// Tells whether the environment names authorities in the place of the platform's.
@@ -327,9 +339,9 @@ fn some_are_named() -> bool {
 
 /// Returns which authorities are trusted where no file of them is set.
 #[must_use]
-pub fn authorities() -> Authorities {
+pub fn default_authorities() -> Authorities {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    roots::trusted(Verifier::new(provider).is_ok(), some_are_named())
+    roots::choose_authorities(Verifier::new(provider).is_ok(), some_are_named())
 }
 
 fn client_builder(base: &Url, tls: rustls::ClientConfig, connect_timeout: Duration) -> ClientBuilder {
@@ -345,7 +357,7 @@ fn client_builder(base: &Url, tls: rustls::ClientConfig, connect_timeout: Durati
 }
 
 /// Checks the base address: nothing in it can send the key astray.
-fn base_url(text: &str) -> Result<Url, SetupError> {
+fn parse_base_url(text: &str) -> Result<Url, SetupError> {
     let fail =
         |reason| SetupError::Address { url: redact_address(text).chars().take(200).collect(), reason };
     let url = Url::parse(text).map_err(|_| fail("it is no URL"))?;
@@ -393,7 +405,7 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 /// Returns the last cause of an error: the words that say what happened, without the address.
-fn innermost(error: &reqwest::Error) -> String {
+fn innermost_cause(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "no answer in time".to_owned();
     }

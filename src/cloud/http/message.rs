@@ -215,7 +215,7 @@ impl Upload {
     }
 
     /// Returns the bytes in turn, counting them as they leave.
-    pub fn leaving(&self) -> impl Iterator<Item = Bytes> + Send + 'static {
+    pub fn into_chunks(&self) -> impl Iterator<Item = Bytes> + Send + 'static {
         self.sent.store(0, Ordering::Relaxed);
         let (pieces, sent) = (self.pieces.clone(), Arc::clone(&self.sent));
         pieces.into_iter().inspect(move |piece| {

@@ -110,7 +110,7 @@ impl Limiter {
     }
 
     /// Goes on from what other processes have done. False: it says what cannot be, and counts as nothing.
-    pub fn resume(&mut self, state: &LimiterState, now: Duration) -> bool {
+    pub fn apply_shared_state(&mut self, state: &LimiterState, now: Duration) -> bool {
         let time = |nanos: &u64| Duration::from_nanos(*nanos);
         let is_past =
             |times: &[u64]| times.is_sorted() && times.last().is_none_or(|last| time(last) <= now);
@@ -145,20 +145,20 @@ impl Limiter {
     /// # Errors
     /// The time to wait.
     pub fn admit(&mut self, now: Duration) -> Result<(), Duration> {
-        forget(&mut self.sent, now, WINDOW);
-        forget(&mut self.spent, now, BURST_WINDOW);
+        drop_expired(&mut self.sent, now, WINDOW);
+        drop_expired(&mut self.spent, now, BURST_WINDOW);
         if now < self.hold {
             self.paced = true;
             return Err(self.hold.saturating_sub(now));
         }
-        if self.sent.len() < self.allowed() / 2 {
+        if self.sent.len() < self.window_limit() / 2 {
             self.paced = false;
         }
-        if let Some(wait) = self.pause(now) {
+        if let Some(wait) = self.spacing_left(now) {
             return Err(wait);
         }
-        if self.sent.len() >= self.allowed() {
-            if self.spent.len() >= self.budget() {
+        if self.sent.len() >= self.window_limit() {
+            if self.spent.len() >= self.burst_limit() {
                 self.paced = true;
                 return Err(self.room_at(now).saturating_sub(now));
             }
@@ -171,79 +171,79 @@ impl Limiter {
     /// Learns from an answer's headers and status.
     ///
     /// `fraction` in `0.0..1.0` spreads the waits of many clients.
-    pub fn learn(&mut self, answer: &Answer, now: Duration, fraction: f64) {
+    pub fn observe_answer(&mut self, answer: &Answer, now: Duration, fraction: f64) {
         if let Some(limit) = answer.limit.filter(|limit| (1..=FASTEST_RATE).contains(limit)) {
             self.rate = limit;
         }
         if answer.status == 429 {
-            self.refused(answer.retry_after, now, fraction);
+            self.back_off(answer.retry_after, now, fraction);
         } else if now >= self.hold {
             self.refusals = 0;
-            let room = self.sent.len() < self.allowed() / 2;
+            let room = self.sent.len() < self.window_limit() / 2;
             self.paced |= answer.remaining == Some(0) && room;
         }
     }
 
     /// Returns how long nothing will be admitted after a refusal; zero otherwise.
     #[must_use]
-    pub fn held(&self, now: Duration) -> Duration {
+    pub fn blocked_for(&self, now: Duration) -> Duration {
         self.hold.saturating_sub(now)
     }
 
     /// Everyone backs off: answers to requests that were under way together count once.
-    fn refused(&mut self, retry_after: Option<u32>, now: Duration, fraction: f64) {
+    fn back_off(&mut self, retry_after: Option<u32>, now: Duration, fraction: f64) {
         let asked = Duration::from_secs(retry_after.unwrap_or(1).into());
         if now < self.hold {
             self.hold = self.hold.max(now + asked);
             return;
         }
-        let penalty = backoff(self.refusals, fraction).max(asked);
+        let penalty = backoff_delay(self.refusals, fraction).max(asked);
         self.refusals = self.refusals.saturating_add(1);
         self.hold = now + penalty;
         self.paced = true;
         // Whoever shares the key has spent the budget.
         self.spent.clear();
-        self.spent.extend(std::iter::repeat_n(now, self.budget()));
+        self.spent.extend(std::iter::repeat_n(now, self.burst_limit()));
     }
 
     /// Returns the rest of the even spacing, while it is in force.
-    fn pause(&self, now: Duration) -> Option<Duration> {
+    fn spacing_left(&self, now: Duration) -> Option<Duration> {
         let last = self.sent.back().filter(|_| self.paced)?;
-        let spacing = WINDOW / u32::try_from(self.allowed()).unwrap_or(1);
+        let spacing = WINDOW / u32::try_from(self.window_limit()).unwrap_or(1);
         (*last + spacing).checked_sub(now).filter(|wait| !wait.is_zero())
     }
 
     /// Returns when the window or the budget has room again.
     fn room_at(&self, now: Duration) -> Duration {
-        let beyond = self.sent.len() - self.allowed();
+        let beyond = self.sent.len() - self.window_limit();
         let window = self.sent.get(beyond).map_or(now, |at| *at + WINDOW);
         let budget = self.spent.front().map_or(window, |at| *at + BURST_WINDOW);
         window.min(budget)
     }
 
     /// Requests of a window: one in thirty below the service's figure.
-    fn allowed(&self) -> usize {
-        below(self.rate)
+    fn window_limit(&self) -> usize {
+        with_safety_margin(self.rate)
     }
 
     /// The burst budget of a minute, likewise below the service's figure.
-    fn budget(&self) -> usize {
-        below(self.rate.saturating_mul(2))
+    fn burst_limit(&self) -> usize {
+        with_safety_margin(self.rate.saturating_mul(2))
     }
 }
 
 /// Returns 1, 2, 4 … 60 seconds and up to half as much again.
 #[must_use]
-pub fn backoff(times: u32, fraction: f64) -> Duration {
+pub fn backoff_delay(times: u32, fraction: f64) -> Duration {
     let seconds = Duration::from_secs(1 << times.min(6)).min(LONGEST_PENALTY);
     seconds + seconds.mul_f64(fraction.clamp(0.0, 1.0) / 2.0)
 }
 
-fn below(figure: u32) -> usize {
+fn with_safety_margin(figure: u32) -> usize {
     (figure - figure.div_ceil(30)).max(1) as usize
 }
 
-fn forget(times: &mut VecDeque<Duration>, now: Duration, window: Duration) {
+fn drop_expired(times: &mut VecDeque<Duration>, now: Duration, window: Duration) {
     while times.front().is_some_and(|at| *at + window <= now) {
         times.pop_front();
     }

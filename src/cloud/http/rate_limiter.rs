@@ -22,11 +22,15 @@ pub(in crate::cloud) struct Turnstile {
 impl Turnstile {
     /// Waits until one more request may be sent. Tells of each wait before it starts; returns how
     /// long the limiter itself (not the queue) held the request.
-    pub(in crate::cloud) async fn pass(&self, clock: &impl Clock, tell: impl Fn(Duration)) -> Duration {
+    pub(in crate::cloud) async fn wait_for_slot(
+        &self,
+        clock: &impl Clock,
+        tell: impl Fn(Duration),
+    ) -> Duration {
         let _turn = self.turn.lock().await;
         let mut waited = Duration::ZERO;
         loop {
-            let admitted = self.change(clock, Limiter::admit);
+            let admitted = self.update_limiter(clock, Limiter::admit);
             let Err(wait) = admitted else { return waited };
             tell(wait);
             clock.sleep(wait).await;
@@ -40,22 +44,27 @@ impl Turnstile {
     }
 
     /// Learns from an answer.
-    pub(in crate::cloud) fn learn(&self, answer: &Answer, clock: &impl Clock, random: &impl Random) {
+    pub(in crate::cloud) fn observe_answer(
+        &self,
+        answer: &Answer,
+        clock: &impl Clock,
+        random: &impl Random,
+    ) {
         let fraction = random.fraction();
         if self.limiter.borrow().is_news(answer) {
-            self.change(clock, |limiter, now| limiter.learn(answer, now, fraction));
+            self.update_limiter(clock, |limiter, now| limiter.observe_answer(answer, now, fraction));
         } else {
-            self.limiter.borrow_mut().learn(answer, clock.elapsed(), fraction);
+            self.limiter.borrow_mut().observe_answer(answer, clock.elapsed(), fraction);
         }
     }
 
     /// Shares the limiter with other processes from now on. They must have the same clock.
-    pub(in crate::cloud) fn share(&self, shared: Box<dyn SharedSlots>) {
+    pub(in crate::cloud) fn share_with(&self, shared: Box<dyn SharedSlots>) {
         *self.shared.borrow_mut() = Some(shared);
     }
 
     /// Changes the limiter: the one that all processes share, else this process's own.
-    fn change<T>(&self, clock: &impl Clock, change: impl Fn(&mut Limiter, Duration) -> T) -> T {
+    fn update_limiter<T>(&self, clock: &impl Clock, change: impl Fn(&mut Limiter, Duration) -> T) -> T {
         let mut limiter = self.limiter.borrow_mut();
         let mut changed = None;
         if let Some(shared) = &*self.shared.borrow() {
@@ -63,7 +72,7 @@ impl Turnstile {
                 // The lock may have taken a while.
                 let now = clock.elapsed();
                 if let Some(state) = state {
-                    limiter.resume(&state, now);
+                    limiter.apply_shared_state(&state, now);
                 }
                 changed = Some(change(&mut limiter, now));
                 limiter.state()
@@ -78,7 +87,7 @@ impl Turnstile {
     }
 
     /// Returns how long nothing will pass, after a refusal.
-    pub(in crate::cloud) fn held(&self, clock: &impl Clock) -> Duration {
-        self.limiter.borrow().held(clock.elapsed())
+    pub(in crate::cloud) fn blocked_for(&self, clock: &impl Clock) -> Duration {
+        self.limiter.borrow().blocked_for(clock.elapsed())
     }
 }

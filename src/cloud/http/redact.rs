@@ -39,22 +39,22 @@ const KNOWN_ERRORS: &[&str] = &[
 const KNOWN_REASONS: &[&str] = &["banned"];
 
 /// Returns an answer as it may be read.
-pub(in crate::cloud) fn redact(answer: Answer, request: &Request, redactor: &Redactor) -> Answer {
+pub(in crate::cloud) fn redact_answer(answer: Answer, request: &Request, redactor: &Redactor) -> Answer {
     if matches!(answer.status, 200..=299) {
         return answer;
     }
     let repeats = || answer.body.len() > LONGEST || request.secrets.are_repeated_in(&answer.body);
     if !request.secrets.is_empty() && repeats() {
-        let body = withheld(&answer, request).map(|json| json.to_string().into_bytes());
+        let body = replaced_refusal(&answer, request).map(|json| json.to_string().into_bytes());
         return Answer { body: body.unwrap_or_default(), ..answer };
     }
-    let Ok(mut json) = decode::json(&answer.body) else { return answer };
+    let Ok(mut json) = decode::parse_json(&answer.body) else { return answer };
     redactor.redact_json(&mut json);
     Answer { body: json.to_string().into_bytes(), ..answer }
 }
 
 /// Returns the envelope of a refusal that repeats a secret, in words of our own; `None` where it has none.
-fn withheld(answer: &Answer, request: &Request) -> Option<Json> {
+fn replaced_refusal(answer: &Answer, request: &Request) -> Option<Json> {
     let text = decode::error_text(&answer.body)?;
     let known =
         |list: &[&'static str], given: &str| list.iter().copied().find(|word| same_words(word, given));
@@ -144,7 +144,8 @@ mod tests {
             (403, json!({"error": "Billing validation failed", "message": "x", "reason": "canary-42"})),
             (409, json!({"error": "Conflict", "message": "m", "canary-42": 1})),
         ] {
-            let redacted = redact(answer(status, &body.to_string()), &request(), &Redactor::default());
+            let redacted =
+                redact_answer(answer(status, &body.to_string()), &request(), &Redactor::default());
             let text = text(&redacted);
             assert!(!text.contains("canary") && !text.contains("TOKEN"), "{text}");
             let words = decode::error_text(&redacted.body).unwrap();
@@ -157,21 +158,26 @@ mod tests {
             );
             assert_eq!(words.error == "Error", status == 503, "{text}");
         }
-        let page = redact(answer(502, &format!("<pre>{SECRET}</pre>")), &request(), &Redactor::default());
+        let page =
+            redact_answer(answer(502, &format!("<pre>{SECRET}</pre>")), &request(), &Redactor::default());
         assert_eq!(text(&page), "");
         let long = format!("{}{SECRET}", " ".repeat(LONGEST));
-        assert_eq!(text(&redact(answer(502, &long), &request(), &Redactor::default())), "");
+        assert_eq!(text(&redact_answer(answer(502, &long), &request(), &Redactor::default())), "");
     }
 
     #[test]
     fn other_refusals_keep_their_words() {
         let mut redactor = Redactor::default();
-        redactor.learn("known-to-the-run");
+        redactor.add_secret("known-to-the-run");
         let body = r#"{"error":"Bad Request","message":"name: 1 to 63 characters"}"#;
-        assert_eq!(text(&redact(answer(400, body), &request(), &redactor)), body);
+        assert_eq!(text(&redact_answer(answer(400, body), &request(), &redactor)), body);
         let body = r#"{"error":"Bad Request","message":"name: known-to-the-run"}"#;
-        let redacted = text(&redact(answer(400, body), &request(), &redactor));
+        let redacted = text(&redact_answer(answer(400, body), &request(), &redactor));
         assert_eq!(redacted, r#"{"error":"Bad Request","message":"name: (secret)"}"#);
-        assert_eq!(text(&redact(answer(200, body), &request(), &redactor)), body, "an answer's data");
+        assert_eq!(
+            text(&redact_answer(answer(200, body), &request(), &redactor)),
+            body,
+            "an answer's data"
+        );
     }
 }

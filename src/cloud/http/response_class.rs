@@ -21,18 +21,18 @@ pub(in crate::cloud) enum Settled {
     Ended(Mutation),
 }
 
-fn unknown(reason: impl Into<String>, settled: bool) -> Mutation {
+fn unknown_outcome(reason: impl Into<String>, settled: bool) -> Mutation {
     Mutation::Unknown { reason: reason.into(), settled, answer: None }
 }
 
 /// Returns the refusal of an answer with a complete error envelope.
-pub(in crate::cloud) fn refusal(answer: &Answer) -> Option<Refusal> {
+pub(in crate::cloud) fn parse_refusal(answer: &Answer) -> Option<Refusal> {
     let text = decode::error_text(&answer.body)?;
     Some(Refusal { status: answer.status, error: text.error, message: text.message, reason: text.reason })
 }
 
 /// Classifies the end of one exchange.
-pub(in crate::cloud) fn classify(result: Result<Answer, ExchangeError>) -> Settled {
+pub(in crate::cloud) fn classify_exchange(result: Result<Answer, ExchangeError>) -> Settled {
     let answer = match result {
         Ok(answer) => answer,
         Err(ExchangeError::NotSent { host, reason }) => {
@@ -42,61 +42,70 @@ pub(in crate::cloud) fn classify(result: Result<Answer, ExchangeError>) -> Settl
             return Settled::Ended(Mutation::NotSent(error.to_string()));
         }
         Err(ExchangeError::Held { reason }) => return Settled::Ended(Mutation::NotSent(reason)),
-        Err(lost @ ExchangeError::Lost { .. }) => return Settled::Ended(unknown(lost.to_string(), false)),
+        Err(lost @ ExchangeError::Lost { .. }) => {
+            return Settled::Ended(unknown_outcome(lost.to_string(), false));
+        }
     };
-    Settled::Ended(match (answer.status, refusal(&answer)) {
-        (200..=299, _) => return success(&answer),
-        (408, _) => unknown("408, the service waited too long", false),
+    Settled::Ended(match (answer.status, parse_refusal(&answer)) {
+        (200..=299, _) => return classify_success(&answer),
+        (408, _) => unknown_outcome("408, the service waited too long", false),
         (400..=499 | 501, Some(refusal)) => Mutation::Refused(refusal),
         (500..=599, Some(refusal)) => {
             Mutation::Unknown { reason: refusal.to_string(), settled: true, answer: Some(refusal) }
         }
         (status @ 300..=399, _) => {
-            unknown(format!("{status} redirects, and no redirect is followed"), false)
+            unknown_outcome(format!("{status} redirects, and no redirect is followed"), false)
         }
-        (status, _) => unknown(format!("{status} without the service's own words"), false),
+        (status, _) => unknown_outcome(format!("{status} without the service's own words"), false),
     })
 }
 
-fn success(answer: &Answer) -> Settled {
+fn classify_success(answer: &Answer) -> Settled {
     if answer.body.is_empty() && answer.status != 200 {
         return Settled::Success(None);
     }
-    match decode::json(&answer.body) {
+    match decode::parse_json(&answer.body) {
         Ok(json) if decode::says_failure(&json) => {
-            Settled::Ended(unknown(format!("{} that says it failed", answer.status), false))
+            Settled::Ended(unknown_outcome(format!("{} that says it failed", answer.status), false))
         }
         Ok(json @ Json::Object(_)) => Settled::Success(Some(json)),
-        Ok(_) => Settled::Ended(unknown("the answer is not an object", false)),
-        Err(reason) => Settled::Ended(unknown(format!("{}, but {reason}", answer.status), false)),
+        Ok(_) => Settled::Ended(unknown_outcome("the answer is not an object", false)),
+        Err(reason) => Settled::Ended(unknown_outcome(format!("{}, but {reason}", answer.status), false)),
     }
 }
 
 /// Returns the outcome of a creation: done only with an object that has a legal id.
-pub(in crate::cloud) fn created(kind: &Kind, parent: Option<&Name>, json: Option<&Json>) -> Mutation {
-    let record = json.and_then(|json| decode::payload(json, kind.api.create.envelope));
-    let Some(record) = record else { return unknown("created, but the answer holds no object", false) };
-    match decode::object(kind, record, parent, false) {
+pub(in crate::cloud) fn created_object(
+    kind: &Kind,
+    parent: Option<&Name>,
+    json: Option<&Json>,
+) -> Mutation {
+    let record = json.and_then(|json| decode::find_payload(json, kind.api.create.envelope));
+    let Some(record) = record else {
+        return unknown_outcome("created, but the answer holds no object", false);
+    };
+    match decode::parse_object(kind, record, parent, false) {
         Ok(object) => {
             let secret = decode::shown_once(kind, record).or_else(|| decode::shown_once(kind, json?));
             Mutation::Done(Some(Box::new(object)), secret.map(ShownOnce))
         }
-        Err(reason) => unknown(format!("created, but {reason}"), false),
+        Err(reason) => unknown_outcome(format!("created, but {reason}"), false),
     }
 }
 
 /// Returns the outcome of a call. An answer about anything but the object itself (an invoice, an
 /// attachment) is no object.
-pub(in crate::cloud) fn called(
+pub(in crate::cloud) fn called_object(
     kind: &Kind,
     endpoint: Endpoint,
     key: &ObjectKey,
     json: Option<&Json>,
 ) -> Mutation {
-    let record = json.and_then(|json| decode::payload(json, endpoint.envelope));
-    let object = record.and_then(|record| decode::object(kind, record, key.parent.as_ref(), false).ok());
+    let record = json.and_then(|json| decode::find_payload(json, endpoint.envelope));
+    let object =
+        record.and_then(|record| decode::parse_object(kind, record, key.parent.as_ref(), false).ok());
     let is_asked_for = |id: &Name| {
-        *id == key.id || record.is_some_and(|record| decode::ids(kind, record).any(|id| id == key.id))
+        *id == key.id || record.is_some_and(|record| decode::all_ids(kind, record).any(|id| id == key.id))
     };
     let object = object.filter(|object| is_asked_for(&object.id));
     Mutation::Done(object.map(|object| Box::new(Object { id: key.id.clone(), ..object })), None)
@@ -159,12 +168,12 @@ mod tests {
             (999, envelope, "unknown"),
         ];
         for (status, body, wanted) in table {
-            assert_eq!(word(&classify(Ok(answer(status, body)))), wanted, "{status} {body}");
+            assert_eq!(word(&classify_exchange(Ok(answer(status, body)))), wanted, "{status} {body}");
         }
         let (host, reason) = ("h".to_owned(), "r".to_owned());
         let not_sent = ExchangeError::NotSent { host: host.clone(), reason: reason.clone() };
-        assert_eq!(word(&classify(Err(not_sent))), "not sent");
-        assert_eq!(word(&classify(Err(ExchangeError::Lost { host, reason }))), "unknown");
+        assert_eq!(word(&classify_exchange(Err(not_sent))), "not sent");
+        assert_eq!(word(&classify_exchange(Err(ExchangeError::Lost { host, reason }))), "unknown");
     }
 
     #[test]
@@ -172,20 +181,20 @@ mod tests {
         let vm = REGISTRY.kind("vm").unwrap();
         let done = |body: &str| {
             let json: Json = serde_json::from_str(body).unwrap();
-            matches!(created(vm, None, Some(&json)), Mutation::Done(Some(_), None))
+            matches!(created_object(vm, None, Some(&json)), Mutation::Done(Some(_), None))
         };
         assert!(done(r#"{"success": true, "data": {"id": "a1"}}"#));
         assert!(!done(r#"{"success": true, "data": {"id": "../a"}}"#));
         assert!(!done(r#"{"success": true, "data": {"name": "web"}}"#));
         assert!(!done(r#"{"success": true, "message": "ok"}"#));
-        assert!(matches!(created(vm, None, None), Mutation::Unknown { settled: false, .. }));
+        assert!(matches!(created_object(vm, None, None), Mutation::Unknown { settled: false, .. }));
     }
 
     #[test]
     fn a_secret_is_handed_on_once() {
         let user = REGISTRY.kind("database_user").unwrap();
         let json = serde_json::json!({"data": {"name": "app", "password": "canary"}});
-        let outcome = created(user, Some(&"db1".into()), Some(&json));
+        let outcome = created_object(user, Some(&"db1".into()), Some(&json));
         assert!(!format!("{outcome:?}").contains("canary"));
         let Mutation::Done(Some(object), Some(ShownOnce(secret))) = outcome else { panic!("{outcome:?}") };
         assert_eq!((object.id.as_str(), secret.expose()), ("app", Some("canary")));
@@ -199,7 +208,7 @@ mod tests {
         let call = volume.call("resize").unwrap();
         for (id, found) in [("v1", true), ("v2", false)] {
             let json = serde_json::json!({"success": true, "data": {"id": id}});
-            let outcome = called(volume, call.endpoint, &key, Some(&json));
+            let outcome = called_object(volume, call.endpoint, &key, Some(&json));
             assert_eq!(matches!(outcome, Mutation::Done(Some(_), None)), found, "{id}");
         }
     }

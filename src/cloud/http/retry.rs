@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::rate_limit::backoff;
+use super::rate_limit::backoff_delay;
 
 /// Most sendings of one request.
 const MOST_TRIES: u32 = 6;
@@ -43,19 +43,19 @@ impl Retry {
 
     /// Returns the same for a request that has less time.
     #[must_use]
-    pub fn within(self, longest: Duration) -> Self {
+    pub fn with_time_limit(self, longest: Duration) -> Self {
         Self { longest, ..self }
     }
 
     /// Returns how long to wait before the next sending; `None` when it is time to give up.
-    pub fn after(&mut self, failure: Failure, now: Duration, fraction: f64) -> Option<Duration> {
+    pub fn next_delay(&mut self, failure: Failure, now: Duration, fraction: f64) -> Option<Duration> {
         let wait = match failure {
             Failure::Limited(held) => {
                 self.limited += 1;
                 (self.limited < MOST_LIMITED).then_some(held)?
             }
             Failure::Passing(retry_after) => {
-                let wait = backoff(self.tries, fraction);
+                let wait = backoff_delay(self.tries, fraction);
                 self.tries += 1;
                 let asked = Duration::from_secs(retry_after.unwrap_or(0).into());
                 (self.tries < MOST_TRIES).then_some(wait.max(asked.min(LONGEST_WAIT)))?
@@ -74,7 +74,7 @@ mod tests {
         let mut retry = Retry::new(Duration::ZERO);
         let mut now = Duration::ZERO;
         let mut waits = Vec::new();
-        while let Some(wait) = retry.after(Failure::Passing(None), now, 0.0) {
+        while let Some(wait) = retry.next_delay(Failure::Passing(None), now, 0.0) {
             waits.push(wait.as_secs());
             now += wait;
         }
@@ -85,14 +85,14 @@ mod tests {
     fn an_answer_can_ask_for_more_but_not_for_ever() {
         let mut retry = Retry::new(Duration::ZERO);
         assert_eq!(
-            retry.after(Failure::Passing(Some(30)), Duration::ZERO, 0.0),
+            retry.next_delay(Failure::Passing(Some(30)), Duration::ZERO, 0.0),
             Some(Duration::from_secs(30))
         );
         assert_eq!(
-            retry.after(Failure::Passing(Some(86_400)), Duration::ZERO, 0.0),
+            retry.next_delay(Failure::Passing(Some(86_400)), Duration::ZERO, 0.0),
             Some(Duration::from_mins(1))
         );
-        assert_eq!(retry.after(Failure::Passing(None), Duration::from_mins(3), 0.0), None);
+        assert_eq!(retry.next_delay(Failure::Passing(None), Duration::from_mins(3), 0.0), None);
     }
 
     #[test]
@@ -100,10 +100,10 @@ mod tests {
         let mut retry = Retry::new(Duration::ZERO);
         for _ in 0..7 {
             assert_eq!(
-                retry.after(Failure::Limited(Duration::ZERO), Duration::ZERO, 0.5),
+                retry.next_delay(Failure::Limited(Duration::ZERO), Duration::ZERO, 0.5),
                 Some(Duration::ZERO)
             );
         }
-        assert_eq!(retry.after(Failure::Limited(Duration::ZERO), Duration::ZERO, 0.5), None);
+        assert_eq!(retry.next_delay(Failure::Limited(Duration::ZERO), Duration::ZERO, 0.5), None);
     }
 }

@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use super::message::{Answer, Cloud, ExchangeError, Request, is_public};
-use super::rate_limit::backoff;
+use super::rate_limit::backoff_delay;
 use super::rate_limiter::Turnstile;
-use super::response_class::{Settled, classify, refusal};
+use super::response_class::{Settled, classify_exchange, parse_refusal};
 use super::retry::{Failure, Retry};
 use super::{decode, redact};
 use crate::cloud::client::{Client, Wait};
@@ -77,21 +77,22 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ) -> Result<(Json, Option<Name>), ReadError> {
         let mut retry = Retry::new(self.clock.elapsed());
         loop {
-            let (failure, reason, said) = match judge(self.send(request, None).await, request) {
+            let (failure, reason, said) = match classify_read(self.send_once(request, None).await, request)
+            {
                 Ok((mut json, date)) => {
-                    self.learned.borrow().unwrap(&mut json);
+                    self.learned.borrow().unwrap_envelope(&mut json);
                     return Ok((json, date));
                 }
                 Err(Trouble::Final(error)) => return Err(error),
                 Err(Trouble::Again(failure, reason, said)) => (failure, reason, said),
             };
-            let held = self.turnstile(request).held(&self.clock);
+            let held = self.rate_limiter(request).blocked_for(&self.clock);
             let failure = if let Failure::Limited(_) = failure { Failure::Limited(held) } else { failure };
-            let pause = retry.after(failure, self.clock.elapsed(), self.random.fraction());
+            let pause = retry.next_delay(failure, self.clock.elapsed(), self.random.fraction());
             let Some(pause) = pause else {
-                return Err(given_up(name(request), reason, said));
+                return Err(given_up(request_name(request), reason, said));
             };
-            self.tell(request, reason, pause);
+            self.report_wait(request, reason, pause);
             if !matches!(failure, Failure::Limited(_)) {
                 self.clock.sleep(pause).await;
             }
@@ -100,10 +101,10 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
 
     /// Sends a GET and returns its answer, whatever its status: again only while time can heal it, and not
     /// for long. Why there is none is told in words.
-    pub(in crate::cloud) async fn observe(&self, request: &Request) -> Result<Answer, String> {
+    pub(in crate::cloud) async fn send_get(&self, request: &Request) -> Result<Answer, String> {
         let mut tries = 0;
         loop {
-            let sent = self.send(request, None).await;
+            let sent = self.send_once(request, None).await;
             let reason = match &sent {
                 Ok(answer) if !matches!(answer.status, 429 | 500 | 502..=599) => {
                     return sent.map_err(|e| e.to_string());
@@ -116,8 +117,8 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
                 return sent.map_err(|_| reason);
             }
             let limited = matches!(&sent, Ok(answer) if answer.status == 429);
-            let pause = backoff(tries - 1, self.random.fraction());
-            self.tell(request, reason, pause);
+            let pause = backoff_delay(tries - 1, self.random.fraction());
+            self.report_wait(request, reason, pause);
             if !limited {
                 self.clock.sleep(pause).await;
             }
@@ -132,30 +133,31 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         gate: Gate<'_>,
         back: &dyn Fn(),
     ) -> Settled {
-        let mut retry = Retry::new(self.clock.elapsed()).within(CHANGE_LONGEST);
+        let mut retry = Retry::new(self.clock.elapsed()).with_time_limit(CHANGE_LONGEST);
         loop {
-            let settled = classify(self.send(request, Some(gate)).await);
+            let settled = classify_exchange(self.send_once(request, Some(gate)).await);
             let Settled::Ended(Mutation::Refused(refusal)) = &settled else { return settled };
             if refusal.status != 429 {
                 return settled;
             }
             back();
-            let held = self.turnstile(request).held(&self.clock);
-            let pause = retry.after(Failure::Limited(held), self.clock.elapsed(), self.random.fraction());
+            let held = self.rate_limiter(request).blocked_for(&self.clock);
+            let pause =
+                retry.next_delay(Failure::Limited(held), self.clock.elapsed(), self.random.fraction());
             let Some(pause) = pause else { return settled };
-            self.tell(request, "rate limited".to_owned(), pause);
+            self.report_wait(request, "rate limited".to_owned(), pause);
         }
     }
 
     /// Sends a request once, when the limiter lets it.
-    async fn send(&self, request: &Request, gate: Option<Gate<'_>>) -> Result<Answer, ExchangeError> {
-        let turnstile = self.turnstile(request);
+    async fn send_once(&self, request: &Request, gate: Option<Gate<'_>>) -> Result<Answer, ExchangeError> {
+        let turnstile = self.rate_limiter(request);
         let tell = |pause| {
             if pause >= NOTABLE {
-                self.tell(request, "waits for the rate limit".to_owned(), pause);
+                self.report_wait(request, "waits for the rate limit".to_owned(), pause);
             }
         };
-        let waited = turnstile.pass(&self.clock, tell).await;
+        let waited = turnstile.wait_for_slot(&self.clock, tell).await;
         // The wait may have been long, and the machine asleep meanwhile: nothing stands between this
         // look and the socket.
         if let Some(Err(reason)) = gate.map(|gate| gate(request.deadline)) {
@@ -168,50 +170,51 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         count.sent += 1;
         count.waited_ms += u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
         self.count.set(count);
-        request.secrets.teach(&mut self.redactor.borrow_mut());
-        let answer = redact::redact(self.cloud.exchange(request).await?, request, &self.redactor.borrow());
+        request.secrets.register_secrets(&mut self.redactor.borrow_mut());
+        let answer =
+            redact::redact_answer(self.cloud.exchange(request).await?, request, &self.redactor.borrow());
         if answer.status == 429 {
             let mut count = self.count.get();
             count.limited += 1;
             self.count.set(count);
         }
-        turnstile.learn(&answer, &self.clock, &self.random);
+        turnstile.observe_answer(&answer, &self.clock, &self.random);
         Ok(answer)
     }
 
-    fn turnstile(&self, request: &Request) -> &Turnstile {
+    fn rate_limiter(&self, request: &Request) -> &Turnstile {
         if is_public(&request.path) { &self.public } else { &self.keyed }
     }
 
-    fn tell(&self, request: &Request, reason: String, pause: Duration) {
+    fn report_wait(&self, request: &Request, reason: String, pause: Duration) {
         // The listener may itself send or listen: it is not called under the borrow.
         let listener = self.listener.borrow().clone();
         if let Some(listener) = listener {
-            listener(&Wait { request: name(request), reason, pause });
+            listener(&Wait { request: request_name(request), reason, pause });
         }
     }
 }
 
-fn name(request: &Request) -> String {
+fn request_name(request: &Request) -> String {
     format!("{} {}", request.method, request.path)
 }
 
 /// Says what one try of a read came to.
-fn judge(
+fn classify_read(
     result: Result<Answer, ExchangeError>,
     request: &Request,
 ) -> Result<(Json, Option<Name>), Trouble> {
     let again = |reason: String| Trouble::Again(Failure::Passing(None), reason, None);
     let answer = result.map_err(|error| match error {
         ExchangeError::Untrusted { host, reason } => {
-            Trouble::Final(ReadError::Untrusted { request: name(request), host, reason })
+            Trouble::Final(ReadError::Untrusted { request: request_name(request), host, reason })
         }
         error => again(error.to_string()),
     })?;
-    let failed = |reason| Trouble::Final(ReadError::Failed { request: name(request), reason });
+    let failed = |reason| Trouble::Final(ReadError::Failed { request: request_name(request), reason });
     match answer.status {
         200..=299 => {
-            let json = decode::json(&answer.body).map_err(again)?;
+            let json = decode::parse_json(&answer.body).map_err(again)?;
             if decode::says_failure(&json) {
                 return Err(again("the answer says that it failed".to_owned()));
             }
@@ -220,12 +223,12 @@ fn judge(
         300..=399 => Err(failed(format!("{} redirects, and no redirect is followed", answer.status))),
         429 => {
             let (limited, reason) = (Failure::Limited(Duration::ZERO), "rate limited".to_owned());
-            Err(Trouble::Again(limited, reason, refusal(&answer)))
+            Err(Trouble::Again(limited, reason, parse_refusal(&answer)))
         }
         408 => Err(again("408, the service waited too long".to_owned())),
-        400..=499 | 501 => Err(Trouble::Final(refused(&answer, request))),
+        400..=499 | 501 => Err(Trouble::Final(refusal_error(&answer, request))),
         status => {
-            let said = refusal(&answer);
+            let said = parse_refusal(&answer);
             let reason = said.as_ref().map_or_else(|| status.to_string(), ToString::to_string);
             Err(Trouble::Again(Failure::Passing(answer.retry_after), reason, said))
         }
@@ -243,7 +246,7 @@ fn given_up(request: String, reason: String, said: Option<Refusal>) -> ReadError
 
 /// Returns the refusal of a 4xx answer. A 404 counts as one only in the service's own words: a proxy's
 /// page is no proof of absence.
-fn refused(answer: &Answer, request: &Request) -> ReadError {
+fn refusal_error(answer: &Answer, request: &Request) -> ReadError {
     let bare = || match answer.status {
         404 => None,
         status => Some(Refusal {
@@ -253,8 +256,8 @@ fn refused(answer: &Answer, request: &Request) -> ReadError {
             reason: None,
         }),
     };
-    let request = name(request);
-    match refusal(answer).or_else(bare) {
+    let request = request_name(request);
+    match parse_refusal(answer).or_else(bare) {
         Some(refusal) => ReadError::Refused { request, refusal },
         None => ReadError::Failed { request, reason: "404, but not in the service's words".to_owned() },
     }

@@ -22,7 +22,7 @@ const LONGEST: usize = 255;
 ///
 /// # Errors
 /// When an id is missing, empty, too long, a dot segment, or holds a control character or a slash.
-pub fn fill(path: &'static str, id: Option<&str>, parent: Option<&str>) -> Result<String, PathError> {
+pub fn fill_path(path: &'static str, id: Option<&str>, parent: Option<&str>) -> Result<String, PathError> {
     fill_all(path, |name| match name {
         "id" => id,
         "parent" => parent,
@@ -42,7 +42,7 @@ pub fn fill_all<'a>(
     for segment in path.split('/').skip(1) {
         filled.push('/');
         match segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
-            Some(name) => encode(named(name).ok_or(PathError::Missing(path))?, &mut filled)?,
+            Some(name) => encode_segment(named(name).ok_or(PathError::Missing(path))?, &mut filled)?,
             None => filled.push_str(segment),
         }
     }
@@ -71,7 +71,7 @@ pub fn is_segment(text: &str) -> bool {
     !text.is_empty() && text.len() <= LONGEST && !dots && !text.chars().any(hostile)
 }
 
-fn encode(text: &str, into: &mut String) -> Result<(), PathError> {
+fn encode_segment(text: &str, into: &mut String) -> Result<(), PathError> {
     if !is_segment(text) {
         return Err(PathError::Unsafe(text.chars().take(64).collect()));
     }
@@ -95,11 +95,11 @@ mod tests {
 
     #[test]
     fn fills_and_encodes() {
-        let path = fill(USERS, Some("read only?"), Some("db1")).unwrap();
+        let path = fill_path(USERS, Some("read only?"), Some("db1")).unwrap();
         assert_eq!(path, "/api/v1/databases/db1/users/read%20only%3F");
-        assert_eq!(fill("/api/v1/vms", None, None).unwrap(), "/api/v1/vms");
-        assert_eq!(fill("/api/v1/vms/{id}", None, None), Err(PathError::Missing("/api/v1/vms/{id}")));
-        assert_eq!(fill("/x/{other}", Some("a"), None), Err(PathError::Missing("/x/{other}")));
+        assert_eq!(fill_path("/api/v1/vms", None, None).unwrap(), "/api/v1/vms");
+        assert_eq!(fill_path("/api/v1/vms/{id}", None, None), Err(PathError::Missing("/api/v1/vms/{id}")));
+        assert_eq!(fill_path("/x/{other}", Some("a"), None), Err(PathError::Missing("/x/{other}")));
         let named = |name: &str| (name == "preview").then_some("p 1");
         assert_eq!(fill_all("/x/{preview}", named).unwrap(), "/x/p%201");
     }
@@ -107,16 +107,16 @@ mod tests {
     #[test]
     fn refuses_what_could_leave() {
         for id in ["", ".", "..", "../api-keys", "..%2fapi-keys", "a/b", "a\\b", "a\r\nb", "\0"] {
-            assert!(fill(USERS, Some(id), Some("db1")).is_err(), "{id:?}");
-            assert!(fill(USERS, Some("x"), Some(id)).is_err(), "{id:?}");
+            assert!(fill_path(USERS, Some(id), Some("db1")).is_err(), "{id:?}");
+            assert!(fill_path(USERS, Some("x"), Some(id)).is_err(), "{id:?}");
         }
-        assert!(fill(USERS, Some(&"a".repeat(256)), Some("db1")).is_err());
+        assert!(fill_path(USERS, Some(&"a".repeat(256)), Some("db1")).is_err());
     }
 
     proptest! {
         #[test]
         fn stays_under_its_prefix(id in any::<String>()) {
-            if let Ok(path) = fill("/api/v1/vms/{id}/start", Some(&id), None) {
+            if let Ok(path) = fill_path("/api/v1/vms/{id}/start", Some(&id), None) {
                 let rest = path.strip_prefix("/api/v1/vms/").unwrap();
                 let (segment, tail) = rest.split_once('/').unwrap();
                 prop_assert_eq!(tail, "start");

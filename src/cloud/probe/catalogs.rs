@@ -4,21 +4,21 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use super::endpoints::{arrived, why};
+use super::endpoints::{explain_missing, proves_existence};
 use super::finding::{Finding, Verdict};
 use super::observations::{Asked, Evidence, Seen};
 use crate::cloud::http::decode;
 use crate::model::schema::{CatalogShape, CatalogTable, Envelope, Factor, Price, Registry, Type};
-use crate::model::value::decimal;
+use crate::model::value::parse_decimal;
 
 /// Judges every table: its path, its shape, the ids and names of its records, and each field that a price
 /// or a rule of growth is made of.
-pub(super) fn findings(registry: Registry, evidence: &Evidence) -> Vec<Finding> {
+pub(super) fn check_catalogs(registry: Registry, evidence: &Evidence) -> Vec<Finding> {
     let mut findings = Vec::new();
     for table in registry.catalogs {
         let is_it = |seen: &&Seen| matches!(seen.asked, Asked::Table(asked) if asked.name == table.name);
         let seen: Vec<&Seen> = evidence.seen.iter().filter(is_it).collect();
-        let nothing = why(&seen, "it was not asked for");
+        let nothing = explain_missing(&seen, "it was not asked for");
         let finding = |what: &str, says: String, verdict| Finding {
             subject: format!("catalog {}{what}", table.name),
             says,
@@ -26,22 +26,28 @@ pub(super) fn findings(registry: Registry, evidence: &Evidence) -> Vec<Finding> 
             provenance: table.provenance,
             verdict,
         };
-        let there = Verdict::of(seen.iter().filter_map(|seen| arrived(seen)), &nothing);
+        let there =
+            Verdict::from_observations(seen.iter().filter_map(|seen| proves_existence(seen)), &nothing);
         findings.push(finding("", format!("GET {}", table.path), there));
         let bodies: Vec<&Json> = seen.iter().filter_map(|seen| seen.body()).collect();
-        let shape = Verdict::of(bodies.iter().map(|body| shape(table, body)), &nothing);
+        let shape =
+            Verdict::from_observations(bodies.iter().map(|body| check_table_shape(table, body)), &nothing);
         findings.push(finding(" shape", shape_in_words(table), shape));
-        let records: Vec<Json> = bodies.iter().flat_map(|body| records(table, body)).collect();
+        let records: Vec<Json> = bodies.iter().flat_map(|body| table_records(table, body)).collect();
         let nothing = if records.is_empty() && !bodies.is_empty() { "it has no records" } else { &nothing };
         if table.shape == CatalogShape::List {
-            let named = records.iter().map(|record| text(record, table.named_by));
+            let named = records.iter().map(|record| check_text_field(record, table.named_by));
             let says = format!("every record has its name in {}", table.named_by);
-            findings.push(finding(" names", says, Verdict::of(named, nothing)));
+            findings.push(finding(" names", says, Verdict::from_observations(named, nothing)));
         }
-        for field in priced(registry, table.name) {
-            let numbers = records.iter().map(|record| number(record, field));
+        for field in numeric_fields(registry, table.name) {
+            let numbers = records.iter().map(|record| check_number_field(record, field));
             let says = "a number".to_owned();
-            findings.push(finding(&format!(".{field}"), says, Verdict::of(numbers, nothing)));
+            findings.push(finding(
+                &format!(".{field}"),
+                says,
+                Verdict::from_observations(numbers, nothing),
+            ));
         }
     }
     findings
@@ -55,7 +61,7 @@ fn shape_in_words(table: &CatalogTable) -> String {
     }
 }
 
-fn shape(table: &CatalogTable, body: &Json) -> Result<(), String> {
+fn check_table_shape(table: &CatalogTable, body: &Json) -> Result<(), String> {
     let has = |key: &str, is: fn(&Json) -> bool, what: &str| match body.get(key) {
         Some(json) if is(json) => Ok(()),
         Some(_) => Err(format!("{key} is no {what}")),
@@ -70,16 +76,20 @@ fn shape(table: &CatalogTable, body: &Json) -> Result<(), String> {
     }
 }
 
-fn records(table: &CatalogTable, body: &Json) -> Vec<Json> {
+fn table_records(table: &CatalogTable, body: &Json) -> Vec<Json> {
     match table.shape {
-        CatalogShape::List => decode::page(body.clone()).map_or_else(|_| Vec::new(), |page| page.rows),
-        CatalogShape::Single => decode::payload(body, Envelope::Pricing).cloned().into_iter().collect(),
+        CatalogShape::List => {
+            decode::parse_page(body.clone()).map_or_else(|_| Vec::new(), |page| page.rows)
+        }
+        CatalogShape::Single => {
+            decode::find_payload(body, Envelope::Pricing).cloned().into_iter().collect()
+        }
         CatalogShape::Beside(key) => body.get(key).cloned().into_iter().collect(),
     }
 }
 
 /// Returns the fields of a table's records that must be numbers.
-fn priced(registry: Registry, table: &str) -> BTreeSet<&'static str> {
+fn numeric_fields(registry: Registry, table: &str) -> BTreeSet<&'static str> {
     let mut fields = BTreeSet::new();
     for kind in registry.kinds {
         if let Price::Sum(terms) = kind.price {
@@ -104,7 +114,7 @@ fn name_of(registry: Registry, table: &str) -> &'static str {
     registry.catalog(table).map_or("", |table| table.name)
 }
 
-fn text(record: &Json, field: &str) -> Result<(), String> {
+fn check_text_field(record: &Json, field: &str) -> Result<(), String> {
     match record.get(field) {
         Some(Json::String(text)) if !text.is_empty() => Ok(()),
         Some(_) => Err(format!("{field} is no text")),
@@ -112,10 +122,12 @@ fn text(record: &Json, field: &str) -> Result<(), String> {
     }
 }
 
-fn number(record: &Json, field: &str) -> Result<(), String> {
+fn check_number_field(record: &Json, field: &str) -> Result<(), String> {
     match record.get(field) {
         Some(Json::Number(_)) => Ok(()),
-        Some(Json::String(text)) if decimal(text).is_some() => Err("text that holds a number".to_owned()),
+        Some(Json::String(text)) if parse_decimal(text).is_some() => {
+            Err("text that holds a number".to_owned())
+        }
         Some(_) => Err("no number".to_owned()),
         None => Err("a record has none".to_owned()),
     }

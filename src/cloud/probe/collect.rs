@@ -12,7 +12,7 @@ use crate::cloud::client::Client;
 use crate::cloud::error::ReadError;
 use crate::cloud::http::decode;
 use crate::cloud::http::message::{Cloud, Request};
-use crate::cloud::http::url_path::fill;
+use crate::cloud::http::url_path::fill_path;
 use crate::cloud::read::refresh;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
@@ -41,7 +41,7 @@ impl Plan {
         Self { asked, path: path.into(), query: Vec::new(), project: None }
     }
 
-    fn limit(mut self, limit: &str) -> Self {
+    fn with_limit(mut self, limit: &str) -> Self {
         self.query = vec![("limit", limit.to_owned()), ("offset", "0".to_owned())];
         self
     }
@@ -69,11 +69,11 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         let tables = self.registry.catalogs.iter().map(|table| Plan::new(Asked::Table(table), table.path));
         self.ask_all(
             &mut evidence,
-            lists.chain(tables.map(|plan| plan.limit(&page.to_string()))).collect(),
+            lists.chain(tables.map(|plan| plan.with_limit(&page.to_string()))).collect(),
         )
         .await;
-        let found = found(&evidence, None);
-        let mut plans: Vec<Plan> = found.iter().flat_map(|found| self.about(found)).collect();
+        let found = first_objects(&evidence, None);
+        let mut plans: Vec<Plan> = found.iter().flat_map(|found| self.object_requests(found)).collect();
         plans.extend(self.registry.kinds.iter().flat_map(|kind| without_object(kind)));
         for found in &found {
             let children = self.registry.children(found.kind.name);
@@ -81,11 +81,11 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         }
         let before = evidence.seen.len();
         self.ask_all(&mut evidence, plans).await;
-        let children = self::found(&evidence, Some(before));
-        let mut plans: Vec<Plan> = children.iter().flat_map(|found| self.about(found)).collect();
-        plans.extend(self.edges(&evidence));
+        let children = first_objects(&evidence, Some(before));
+        let mut plans: Vec<Plan> = children.iter().flat_map(|found| self.object_requests(found)).collect();
+        plans.extend(self.edge_case_requests(&evidence));
         self.ask_all(&mut evidence, plans).await;
-        evidence.learned = learned(&evidence);
+        evidence.learned = learn_capabilities(&evidence);
         Ok(evidence)
     }
 
@@ -105,10 +105,10 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     }
 
     async fn ask_all(&self, evidence: &mut Evidence, plans: Vec<Plan>) {
-        evidence.seen.extend(join_all(plans.into_iter().map(|plan| self.see(plan))).await);
+        evidence.seen.extend(join_all(plans.into_iter().map(|plan| self.run_request(plan))).await);
     }
 
-    async fn see(&self, plan: Plan) -> Seen {
+    async fn run_request(&self, plan: Plan) -> Seen {
         let request = Request {
             method: Method::Get,
             path: plan.path,
@@ -118,9 +118,9 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
             secrets: SentSecrets::default(),
             deadline: DEADLINE,
         };
-        let reply = self.observe(&request).await.map(|answer| Reply {
+        let reply = self.send_get(&request).await.map(|answer| Reply {
             status: answer.status,
-            json: decode::json(&answer.body).ok(),
+            json: decode::parse_json(&answer.body).ok(),
             date: answer.date,
             limit: answer.limit,
             remaining: answer.remaining,
@@ -129,9 +129,9 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     }
 
     /// Returns what is asked about one object: itself, by both ids, and everything that can be read of it.
-    fn about(&self, found: &Found) -> Vec<Plan> {
+    fn object_requests(&self, found: &Found) -> Vec<Plan> {
         let Found { kind, id, parent, row } = found;
-        let at = |endpoint: Endpoint, id: &str| fill(endpoint.path, Some(id), parent.as_deref()).ok();
+        let at = |endpoint: Endpoint, id: &str| fill_path(endpoint.path, Some(id), parent.as_deref()).ok();
         let mut plans = Vec::new();
         if let Some(read) = kind.api.read {
             let whole = at(read, id).map(|path| Plan::new(Asked::Read { kind, id: id.clone() }, path));
@@ -141,7 +141,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
             plans.extend(whole.into_iter().chain(short));
             plans.extend(nobody.map(|path| Plan::new(Asked::Nobody(kind), path)));
         }
-        let actions = readable(kind).filter(|action| action.needs_object());
+        let actions = read_only_actions(kind).filter(|action| action.needs_object());
         plans.extend(actions.filter_map(|action| {
             let path = at(action.endpoint()?, id)?;
             Some(Plan::new(Asked::Action(kind, action), path))
@@ -150,9 +150,9 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     }
 
     /// Returns what is asked of the longest list: without a limit, above it, with a bad one, elsewhere.
-    fn edges(&self, evidence: &Evidence) -> Vec<Plan> {
+    fn edge_case_requests(&self, evidence: &Evidence) -> Vec<Plan> {
         let length = |kind: &Kind| {
-            let totals = evidence.lists(kind).filter_map(Seen::rows);
+            let totals = evidence.lists_of(kind).filter_map(Seen::rows);
             totals.map(|(rows, total)| total.unwrap_or(rows.len() as u64)).max()
         };
         let of = |only_projects: bool| {
@@ -164,13 +164,13 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         if let Some((_, kind)) = of(false) {
             let path = kind.api.list.path;
             plans.push(Plan::new(Asked::NoLimit(kind), path));
-            plans.push(Plan::new(Asked::Large(kind), path).limit(&LARGEST_PAGE.to_string()));
-            plans.push(Plan::new(Asked::BadLimit(kind), path).limit("many"));
+            plans.push(Plan::new(Asked::Large(kind), path).with_limit(&LARGEST_PAGE.to_string()));
+            plans.push(Plan::new(Asked::BadLimit(kind), path).with_limit("many"));
         }
         if let Some((_, kind)) = of(true) {
             let project = Some(Name::new(self.random.uuid().to_string()));
-            let plan =
-                Plan::new(Asked::Elsewhere(kind), kind.api.list.path).limit(&evidence.page.to_string());
+            let plan = Plan::new(Asked::Elsewhere(kind), kind.api.list.path)
+                .with_limit(&evidence.page.to_string());
             plans.push(Plan { project, ..plan });
         }
         plans
@@ -180,25 +180,27 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
 fn top_level(kind: &'static Kind, page: usize) -> Plan {
     match kind.api.absent_when {
         Some(_) => Plan::new(Asked::Only(kind), kind.api.list.path),
-        None => Plan::new(Asked::List { kind, limit: page }, kind.api.list.path).limit(&page.to_string()),
+        None => {
+            Plan::new(Asked::List { kind, limit: page }, kind.api.list.path).with_limit(&page.to_string())
+        }
     }
 }
 
 fn children_of(kind: &'static Kind, parent: &Name, page: usize) -> Option<Plan> {
-    let path = fill(kind.api.list.path, None, Some(parent)).ok()?;
-    Some(Plan::new(Asked::List { kind, limit: page }, path).limit(&page.to_string()))
+    let path = fill_path(kind.api.list.path, None, Some(parent)).ok()?;
+    Some(Plan::new(Asked::List { kind, limit: page }, path).with_limit(&page.to_string()))
 }
 
 /// Returns the reads of a kind that need no object.
 fn without_object(kind: &'static Kind) -> impl Iterator<Item = Plan> {
-    readable(kind).filter(|action| !action.needs_object()).filter_map(move |action| {
-        let path = fill(action.endpoint()?.path, None, None).ok()?;
+    read_only_actions(kind).filter(|action| !action.needs_object()).filter_map(move |action| {
+        let path = fill_path(action.endpoint()?.path, None, None).ok()?;
         Some(Plan::new(Asked::Action(kind, action), path))
     })
 }
 
 /// Returns the actions that only read, show no secret, and ask for nothing.
-pub(super) fn readable(kind: &'static Kind) -> impl Iterator<Item = &'static Action> {
+pub(super) fn read_only_actions(kind: &'static Kind) -> impl Iterator<Item = &'static Action> {
     kind.actions.iter().filter(|action| {
         let asks = action.parameters.iter().any(|parameter| parameter.need == Need::Required);
         let reads = |endpoint: Endpoint| endpoint.method == Method::Get && !endpoint.secret;
@@ -207,14 +209,14 @@ pub(super) fn readable(kind: &'static Kind) -> impl Iterator<Item = &'static Act
 }
 
 /// Returns the first object of each list, of those from a place in the evidence on.
-fn found(evidence: &Evidence, from: Option<usize>) -> Vec<Found> {
+fn first_objects(evidence: &Evidence, from: Option<usize>) -> Vec<Found> {
     let lists = evidence.seen.iter().skip(from.unwrap_or(0));
     lists
         .filter_map(|seen| {
             let Asked::List { kind, .. } = seen.asked else { return None };
             let (rows, _) = seen.rows()?;
             let row = rows.into_iter().next()?;
-            let id = decode::id(kind, row.get(kind.api.id)?)?;
+            let id = decode::parse_id(kind, row.get(kind.api.id)?)?;
             let parent = kind.child_of().and_then(|_| parent_of(kind, &seen.request));
             Some(Found { kind, id, parent, row })
         })
@@ -240,7 +242,7 @@ fn short_id(kind: &Kind, row: &Json) -> Option<String> {
 }
 
 /// Returns what makes later requests fit the service.
-fn learned(evidence: &Evidence) -> Learned {
+fn learn_capabilities(evidence: &Evidence) -> Learned {
     let lists = evidence.seen.iter().filter(|seen| matches!(seen.asked, Asked::List { .. }));
     let reads = evidence.seen.iter().filter_map(|seen| {
         let (Asked::Read { kind, .. } | Asked::Only(kind)) = seen.asked else { return None };
@@ -249,7 +251,7 @@ fn learned(evidence: &Evidence) -> Learned {
     });
     Learned {
         page_limit: most_rows(evidence),
-        rate: rate(evidence),
+        rate: stated_rate(evidence),
         list_key: common_key(lists.filter_map(Seen::body), Json::is_array),
         object_key: common_key(reads, Json::is_object),
     }
@@ -292,7 +294,7 @@ fn most_rows(evidence: &Evidence) -> Option<usize> {
 }
 
 /// Returns the requests a second that the service says the key may send.
-fn rate(evidence: &Evidence) -> Option<u32> {
+fn stated_rate(evidence: &Evidence) -> Option<u32> {
     let keyed = evidence.seen.iter().filter(|seen| !matches!(seen.asked, Asked::Table(_)));
     keyed.filter_map(|seen| seen.reply.as_ref().ok()?.limit).next_back()
 }

@@ -31,82 +31,94 @@ struct Line {
     judge: Option<fn(&Evidence) -> Verdict>,
 }
 
-const fn said(subject: &'static str, says: &'static str, judge: fn(&Evidence) -> Verdict) -> Line {
+const fn documented_line(
+    subject: &'static str,
+    says: &'static str,
+    judge: fn(&Evidence) -> Verdict,
+) -> Line {
     Line { subject, says, place: "contract, 1", provenance: Provenance::Documented, judge: Some(judge) }
 }
 
-const fn assumed(subject: &'static str, says: &'static str, judge: fn(&Evidence) -> Verdict) -> Line {
-    Line { provenance: Provenance::Assumed, ..said(subject, says, judge) }
+const fn assumed_line(subject: &'static str, says: &'static str, judge: fn(&Evidence) -> Verdict) -> Line {
+    Line { provenance: Provenance::Assumed, ..documented_line(subject, says, judge) }
 }
 
-const fn hidden(subject: &'static str, says: &'static str, place: &'static str) -> Line {
+const fn untested_line(subject: &'static str, says: &'static str, place: &'static str) -> Line {
     Line { subject, says, place, provenance: Provenance::Assumed, judge: None }
 }
 
 /// The lines.
 const LINES: &[Line] = &[
-    said("list envelope", "a list is {data, total}", list_envelope),
-    said(
+    documented_line("list envelope", "a list is {data, total}", list_envelope),
+    documented_line(
         "object envelope",
         "an object stands under data, or under the key of its endpoint",
         object_envelope,
     ),
-    said("page by default", "20 rows without a limit", default_page),
-    assumed("largest page", "100 rows; a larger limit is taken for 100", largest_page),
-    assumed("total", "it counts the rows of all pages", total),
-    assumed("bad limit", "a limit that is no number is answered with 400", bad_limit),
-    assumed("list order", "newest first by created_at, then by id", order),
-    said("error envelope", "an error is {error, message}", error_envelope),
-    assumed("unknown id", "404 with the error Not Found", unknown_id),
-    assumed(
+    documented_line("page by default", "20 rows without a limit", default_page),
+    assumed_line("largest page", "100 rows; a larger limit is taken for 100", largest_page),
+    assumed_line("total", "it counts the rows of all pages", check_total),
+    assumed_line("bad limit", "a limit that is no number is answered with 400", bad_limit),
+    assumed_line("list order", "newest first by created_at, then by id", check_order),
+    documented_line("error envelope", "an error is {error, message}", error_envelope),
+    assumed_line("unknown id", "404 with the error Not Found", unknown_id),
+    assumed_line(
         "rate limit headers",
         "every answer tells 30 or 100 requests a second, and what remains",
         rate_headers,
     ),
-    assumed("date header", "every answer tells the service's time", date),
-    assumed("unknown project", "with an unknown X-Project-ID a list is empty", unknown_project),
-    assumed("all projects", "without X-Project-ID a list spans all projects", all_projects),
-    assumed("ids", "an id is a UUID", ids),
-    assumed("short ids", "a path takes the short id, too", short_ids),
-    said("public catalog", "what is below /api/v1/public needs no key", public),
-    hidden(
+    assumed_line("date header", "every answer tells the service's time", check_date_header),
+    assumed_line("unknown project", "with an unknown X-Project-ID a list is empty", unknown_project),
+    assumed_line("all projects", "without X-Project-ID a list spans all projects", all_projects),
+    assumed_line("ids", "an id is a UUID", check_ids),
+    assumed_line("short ids", "a path takes the short id, too", short_ids),
+    documented_line("public catalog", "what is below /api/v1/public needs no key", check_public_access),
+    untested_line(
         "project header",
         "snapshots and schedules need it to change; databases, apps and functions do without",
         "contract, 1, project",
     ),
-    hidden("created", "a creation answers 201", "contract, 1, created"),
-    hidden(
+    untested_line("created", "a creation answers 201", "contract, 1, created"),
+    untested_line(
         "deleted",
         "a deletion answers {success, message}, and the object 404 from then on",
         "contract, 1, delete",
     ),
-    hidden("unknown field", "an unknown field of a body is ignored", "contract, 1"),
-    hidden("malformed body", "400, and what is missing is named", "contract, 1"),
-    hidden("catalog limiter", "the catalog is limited by the peer's address", "contract, 1, catalog"),
-    hidden("unique names", "a taken name is answered with 409", "contract, 1, names"),
-    hidden("provisioning", "states, and how long they take", "contract, 2"),
-    hidden(
+    untested_line("unknown field", "an unknown field of a body is ignored", "contract, 1"),
+    untested_line("malformed body", "400, and what is missing is named", "contract, 1"),
+    untested_line(
+        "catalog limiter",
+        "the catalog is limited by the peer's address",
+        "contract, 1, catalog",
+    ),
+    untested_line("unique names", "a taken name is answered with 409", "contract, 1, names"),
+    untested_line("provisioning", "states, and how long they take", "contract, 2"),
+    untested_line(
         "deletions take time",
         "listed as deleting, then 404; a second one is answered with 409",
         "contract, 6.1",
     ),
-    hidden("keyed catalog", "plans, versions and sizes need a key", "contract, 6.2"),
-    hidden("wrong state", "409, and 404 for an unknown id in a body", "contract, 6.3"),
-    hidden(
+    untested_line("keyed catalog", "plans, versions and sizes need a key", "contract, 6.2"),
+    untested_line("wrong state", "409, and 404 for an unknown id in a body", "contract, 6.3"),
+    untested_line(
         "what goes along",
         "a deleted cluster takes its pools, a VM its schedules",
         "contract, 6.4 and 6.5",
     ),
-    hidden("unsettled parents", "a child of one is refused with 409", "contract, 6.6"),
-    hidden("whole maps", "env_vars are replaced as a whole", "contract, 6.7"),
-    hidden("deployments", "what rolls out and what does not", "contract, 6.8 and 6.9"),
-    hidden("restored databases", "a new one is named NAME-restored-N", "contract, 6.13"),
-    hidden("limiter", "real time; a refused request costs nothing", "contract, 6.16"),
-    hidden("scheduler", "it names its backups auto-…, and keeps as many as it is told", "contract, 6.17"),
+    untested_line("unsettled parents", "a child of one is refused with 409", "contract, 6.6"),
+    untested_line("whole maps", "env_vars are replaced as a whole", "contract, 6.7"),
+    untested_line("deployments", "what rolls out and what does not", "contract, 6.8 and 6.9"),
+    untested_line("restored databases", "a new one is named NAME-restored-N", "contract, 6.13"),
+    untested_line("limiter", "real time; a refused request costs nothing", "contract, 6.16"),
+    untested_line(
+        "scheduler",
+        "it names its backups auto-…, and keeps as many as it is told",
+        "contract, 6.17",
+    ),
 ];
 
 /// Judges every line.
-pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
+pub(super) fn check_contract(evidence: &Evidence) -> Vec<Finding> {
     let verdict = |line: &Line| match line.judge {
         Some(judge) => judge(evidence),
         None => Verdict::NotSeen("no GET shows it".to_owned()),
@@ -122,7 +134,7 @@ pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
 }
 
 /// Returns the answers to requests of one sort that came.
-fn replies<'e>(
+fn replies_to<'e>(
     evidence: &'e Evidence,
     is_it: impl Fn(&Asked) -> bool + 'e,
 ) -> impl Iterator<Item = (&'e Seen, &'e Reply)> {
@@ -131,7 +143,7 @@ fn replies<'e>(
 }
 
 /// Returns the bodies of successes of one sort.
-fn bodies<'e>(
+fn success_bodies<'e>(
     evidence: &'e Evidence,
     is_it: impl Fn(&Asked) -> bool + 'e,
 ) -> impl Iterator<Item = (&'e Seen, &'e Json)> {
@@ -151,7 +163,7 @@ fn list_envelope(evidence: &Evidence) -> Verdict {
         let request = &seen.request;
         let Json::Object(map) = body else { return Err(format!("{request} answers without an envelope")) };
         if !map.get("data").is_some_and(Json::is_array) {
-            let key = map.iter().find(|(_, json)| json.is_array()).map(|(key, _)| short(key));
+            let key = map.iter().find(|(_, json)| json.is_array()).map(|(key, _)| truncate_word(key));
             return Err(match key {
                 Some(key) => format!("{request} has its list under {key}"),
                 None => format!("{request} has no list"),
@@ -163,7 +175,7 @@ fn list_envelope(evidence: &Evidence) -> Verdict {
             Err(format!("{request} has no total"))
         }
     };
-    Verdict::of(bodies(evidence, is_list).map(judge), "no list was answered")
+    Verdict::from_observations(success_bodies(evidence, is_list).map(judge), "no list was answered")
 }
 
 fn object_envelope(evidence: &Evidence) -> Verdict {
@@ -177,13 +189,17 @@ fn object_envelope(evidence: &Evidence) -> Verdict {
         let key = body.as_object().and_then(|map| map.iter().find(|(_, json)| json.is_object()));
         Err(match key {
             Some((key, _)) => {
-                format!("{} answers with the object under {}, not {wanted}", endpoint.path, short(key))
+                format!(
+                    "{} answers with the object under {}, not {wanted}",
+                    endpoint.path,
+                    truncate_word(key)
+                )
             }
             None => format!("{} answers without {wanted}", endpoint.path),
         })
     };
-    let reads = bodies(evidence, |asked| matches!(asked, Asked::Read { .. } | Asked::Only(_)));
-    Verdict::of(reads.map(judge), "there is no object to read")
+    let reads = success_bodies(evidence, |asked| matches!(asked, Asked::Read { .. } | Asked::Only(_)));
+    Verdict::from_observations(reads.map(judge), "there is no object to read")
 }
 
 fn default_page(evidence: &Evidence) -> Verdict {
@@ -197,7 +213,7 @@ fn default_page(evidence: &Evidence) -> Verdict {
             _ => None,
         }
     });
-    Verdict::of(judged, "no list is long enough to show it")
+    Verdict::from_observations(judged, "no list is long enough to show it")
 }
 
 fn largest_page(evidence: &Evidence) -> Verdict {
@@ -227,10 +243,10 @@ fn largest_page(evidence: &Evidence) -> Verdict {
             _ => None,
         }
     });
-    Verdict::of(judged, "no list is long enough to show it")
+    Verdict::from_observations(judged, "no list is long enough to show it")
 }
 
-fn total(evidence: &Evidence) -> Verdict {
+fn check_total(evidence: &Evidence) -> Verdict {
     let judged = evidence.seen.iter().filter(|seen| is_list(&seen.asked)).filter_map(|seen| {
         let (rows, total) = seen.rows()?;
         let (rows, total) = (rows.len(), total?);
@@ -240,21 +256,20 @@ fn total(evidence: &Evidence) -> Verdict {
         }
         (rows as u64 <= total).then_some(Ok(()))
     });
-    Verdict::of(judged, "no list tells it")
+    Verdict::from_observations(judged, "no list tells it")
 }
 
 fn bad_limit(evidence: &Evidence) -> Verdict {
-    let judged =
-        replies(evidence, |asked| matches!(asked, Asked::BadLimit(_))).map(|(_, reply)| {
-            match reply.status {
-                400 => Ok(()),
-                status => Err(format!("it is answered with {status}")),
-            }
-        });
-    Verdict::of(judged, "no list was answered")
+    let judged = replies_to(evidence, |asked| matches!(asked, Asked::BadLimit(_))).map(|(_, reply)| {
+        match reply.status {
+            400 => Ok(()),
+            status => Err(format!("it is answered with {status}")),
+        }
+    });
+    Verdict::from_observations(judged, "no list was answered")
 }
 
-fn order(evidence: &Evidence) -> Verdict {
+fn check_order(evidence: &Evidence) -> Verdict {
     let judged = evidence.seen.iter().filter(|seen| is_list(&seen.asked)).filter_map(|seen| {
         let (rows, _) = seen.rows()?;
         let born = |row: &Json| row.get("created_at")?.as_str()?.parse::<Timestamp>().ok();
@@ -266,12 +281,12 @@ fn order(evidence: &Evidence) -> Verdict {
             Err(format!("{} is in another order", seen.request))
         })
     });
-    Verdict::of(judged, "no list has two rows with a time")
+    Verdict::from_observations(judged, "no list has two rows with a time")
 }
 
 fn error_envelope(evidence: &Evidence) -> Verdict {
     let refused = |(_, reply): &(&Seen, &Reply)| matches!(reply.status, 400..=499);
-    let judged = replies(evidence, |_| true).filter(refused).map(|(_, reply)| {
+    let judged = replies_to(evidence, |_| true).filter(refused).map(|(_, reply)| {
         let has =
             |key: &str| reply.json.as_ref().and_then(|json| json.get(key)).is_some_and(Json::is_string);
         match (has("error"), has("message")) {
@@ -282,27 +297,27 @@ fn error_envelope(evidence: &Evidence) -> Verdict {
             }
         }
     });
-    Verdict::of(judged, "nothing was refused")
+    Verdict::from_observations(judged, "nothing was refused")
 }
 
 fn unknown_id(evidence: &Evidence) -> Verdict {
     let judged =
-        replies(evidence, |asked| matches!(asked, Asked::Nobody(_))).filter_map(|(seen, reply)| {
+        replies_to(evidence, |asked| matches!(asked, Asked::Nobody(_))).filter_map(|(seen, reply)| {
             let Asked::Nobody(kind) = seen.asked else { return None };
             let error = || reply.json.as_ref()?.get("error")?.as_str();
             match (reply.status, error()) {
                 (404, Some("Not Found")) => Some(Ok(())),
-                (404, Some(error)) => Some(Err(format!("404 with the error {}", short(error)))),
+                (404, Some(error)) => Some(Err(format!("404 with the error {}", truncate_word(error)))),
                 (404, None) => Some(Err("404 without an error's name".to_owned())),
                 (401 | 402 | 403 | 429 | 500..=599, _) => None,
                 (status, _) => Some(Err(format!("{} answers {status}", kind.api.read?.path))),
             }
         });
-    Verdict::of(judged, "there is no object to read, and so no path to try")
+    Verdict::from_observations(judged, "there is no object to read, and so no path to try")
 }
 
 fn rate_headers(evidence: &Evidence) -> Verdict {
-    let judged = replies(evidence, |asked| !matches!(asked, Asked::Table(_))).map(|(_, reply)| {
+    let judged = replies_to(evidence, |asked| !matches!(asked, Asked::Table(_))).map(|(_, reply)| {
         match (reply.limit, reply.remaining) {
             (Some(limit), Some(_)) if TIERS.contains(&limit) => Ok(()),
             (Some(limit), Some(_)) => Err(format!("{limit} requests a second")),
@@ -310,16 +325,16 @@ fn rate_headers(evidence: &Evidence) -> Verdict {
             (None, _) => Err("an answer does not tell".to_owned()),
         }
     });
-    Verdict::of(judged, "nothing was answered")
+    Verdict::from_observations(judged, "nothing was answered")
 }
 
-fn date(evidence: &Evidence) -> Verdict {
-    let judged = replies(evidence, |_| true).map(|(_, reply)| match &reply.date {
+fn check_date_header(evidence: &Evidence) -> Verdict {
+    let judged = replies_to(evidence, |_| true).map(|(_, reply)| match &reply.date {
         Some(date) if jiff::fmt::rfc2822::parse(date).is_ok() => Ok(()),
         Some(_) => Err("an answer tells what is no time".to_owned()),
         None => Err("an answer does not tell".to_owned()),
     });
-    Verdict::of(judged, "nothing was answered")
+    Verdict::from_observations(judged, "nothing was answered")
 }
 
 fn unknown_project(evidence: &Evidence) -> Verdict {
@@ -340,7 +355,7 @@ fn unknown_project(evidence: &Evidence) -> Verdict {
         // An empty list of nothing shows no filter.
         (!evidence.rows(kind).is_empty()).then_some(Ok(()))
     });
-    Verdict::of(judged, "no list of a project's objects has rows")
+    Verdict::from_observations(judged, "no list of a project's objects has rows")
 }
 
 fn all_projects(evidence: &Evidence) -> Verdict {
@@ -350,10 +365,10 @@ fn all_projects(evidence: &Evidence) -> Verdict {
         let first = projects.next()?;
         projects.any(|project| project != first).then_some(Ok(()))
     });
-    Verdict::of(judged, "no list has objects of two projects")
+    Verdict::from_observations(judged, "no list has objects of two projects")
 }
 
-fn ids(evidence: &Evidence) -> Verdict {
+fn check_ids(evidence: &Evidence) -> Verdict {
     let judged = evidence.seen.iter().filter_map(|seen| {
         let Asked::List { kind, .. } = seen.asked else { return None };
         let (rows, _) = seen.rows()?;
@@ -368,12 +383,12 @@ fn ids(evidence: &Evidence) -> Verdict {
             Err(format!("the id of a {} is none", kind.name))
         })
     });
-    Verdict::of(judged, "no list has rows")
+    Verdict::from_observations(judged, "no list has rows")
 }
 
 fn short_ids(evidence: &Evidence) -> Verdict {
     let judged =
-        replies(evidence, |asked| matches!(asked, Asked::ShortId { .. })).filter_map(|(seen, reply)| {
+        replies_to(evidence, |asked| matches!(asked, Asked::ShortId { .. })).filter_map(|(seen, reply)| {
             let Asked::ShortId { kind, id } = &seen.asked else { return None };
             let path = kind.api.read?.path;
             if !reply.is_success() {
@@ -385,26 +400,27 @@ fn short_ids(evidence: &Evidence) -> Verdict {
                 Err(format!("{path} answers with another object"))
             })
         });
-    Verdict::of(judged, "no object has a short id")
+    Verdict::from_observations(judged, "no object has a short id")
 }
 
 fn is_of(kind: &Kind, seen: &Seen, id: &str) -> bool {
     let envelope = kind.api.read.unwrap_or(kind.api.list).envelope;
-    let found = seen.body().and_then(|body| decode::payload(body, envelope));
+    let found = seen.body().and_then(|body| decode::find_payload(body, envelope));
     found.and_then(|object| object.get(kind.api.id)).and_then(Json::as_str) == Some(id)
 }
 
-fn public(evidence: &Evidence) -> Verdict {
-    let judged = replies(evidence, |asked| matches!(asked, Asked::Table(table) if is_public(table.path)));
+fn check_public_access(evidence: &Evidence) -> Verdict {
+    let judged =
+        replies_to(evidence, |asked| matches!(asked, Asked::Table(table) if is_public(table.path)));
     let judged = judged.filter_map(|(seen, reply)| match reply.status {
         200..=299 => Some(Ok(())),
         401 | 403 => Some(Err(format!("{} answers {}", seen.request, reply.status))),
         _ => None,
     });
-    Verdict::of(judged, "no table was answered")
+    Verdict::from_observations(judged, "no table was answered")
 }
 
 /// A word of an answer, cut.
-fn short(word: &str) -> String {
+fn truncate_word(word: &str) -> String {
     word.chars().take(40).collect()
 }

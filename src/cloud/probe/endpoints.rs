@@ -1,15 +1,19 @@
 //! Whether a kind's endpoints are where the table has them.
 
-use super::collect::readable;
+use super::collect::read_only_actions;
 use super::finding::{Finding, Verdict};
 use super::observations::{Asked, Evidence, Seen};
 use crate::model::schema::{Action, Endpoint, Kind, Method};
 
 /// Judges the endpoints of a kind. What changes something is never tried.
-pub(super) fn findings(kind: &'static Kind, evidence: &Evidence) -> Vec<Finding> {
+pub(super) fn check_endpoints(kind: &'static Kind, evidence: &Evidence) -> Vec<Finding> {
     let none = format!("there is no {} to read", kind.name);
-    let verdict =
-        |seen: Vec<&Seen>| Verdict::of(seen.iter().filter_map(|seen| arrived(seen)), &why(&seen, &none));
+    let verdict = |seen: Vec<&Seen>| {
+        Verdict::from_observations(
+            seen.iter().filter_map(|seen| proves_existence(seen)),
+            &explain_missing(&seen, &none),
+        )
+    };
     let place = format!("contract, 3, {}", kind.name);
     let finding = |name: &str, endpoint: Endpoint, verdict| Finding {
         subject: format!("{} {name}", kind.name),
@@ -19,16 +23,16 @@ pub(super) fn findings(kind: &'static Kind, evidence: &Evidence) -> Vec<Finding>
         verdict,
     };
     let lists: Vec<&Seen> = match kind.api.absent_when {
-        Some(_) => evidence.reads(kind).collect(),
-        None => evidence.lists(kind).collect(),
+        Some(_) => evidence.reads_of(kind).collect(),
+        None => evidence.lists_of(kind).collect(),
     };
     let mut findings = vec![finding("list", kind.api.list, verdict(lists))];
     if let Some(read) = kind.api.read {
-        findings.push(finding("read", read, verdict(evidence.reads(kind).collect())));
+        findings.push(finding("read", read, verdict(evidence.reads_of(kind).collect())));
     }
-    for action in readable(kind) {
+    for action in read_only_actions(kind) {
         let Some(endpoint) = action.endpoint() else { continue };
-        findings.push(finding(action.name, endpoint, verdict(answers(evidence, kind, action))));
+        findings.push(finding(action.name, endpoint, verdict(action_answers(evidence, kind, action))));
     }
     let changes = || Verdict::NotSeen("no GET shows it".to_owned());
     let hidden = || Verdict::NotSeen("its answer holds a secret, and is not asked for".to_owned());
@@ -37,8 +41,10 @@ pub(super) fn findings(kind: &'static Kind, evidence: &Evidence) -> Vec<Finding>
     for (name, endpoint) in api.chain(calls).filter(|(_, endpoint)| endpoint.method.mutates()) {
         findings.push(finding(name, endpoint, changes()));
     }
-    let others =
-        kind.actions.iter().filter(|action| !readable(kind).any(|known| known.name == action.name));
+    let others = kind
+        .actions
+        .iter()
+        .filter(|action| !read_only_actions(kind).any(|known| known.name == action.name));
     for (action, endpoint) in others.filter_map(|action| Some((action, action.endpoint()?))) {
         let verdict = if endpoint.method == Method::Get { hidden() } else { changes() };
         findings.push(finding(action.name, endpoint, verdict));
@@ -46,7 +52,7 @@ pub(super) fn findings(kind: &'static Kind, evidence: &Evidence) -> Vec<Finding>
     findings
 }
 
-fn answers<'a>(evidence: &'a Evidence, kind: &Kind, action: &Action) -> Vec<&'a Seen> {
+fn action_answers<'a>(evidence: &'a Evidence, kind: &Kind, action: &Action) -> Vec<&'a Seen> {
     let is_it = |seen: &&Seen| match &seen.asked {
         Asked::Action(of, asked) => of.name == kind.name && asked.name == action.name,
         _ => false,
@@ -55,7 +61,7 @@ fn answers<'a>(evidence: &'a Evidence, kind: &Kind, action: &Action) -> Vec<&'a 
 }
 
 /// Says whether an answer shows that something is there; `None` where it tells nothing of that.
-pub(super) fn arrived(seen: &Seen) -> Option<Result<(), String>> {
+pub(super) fn proves_existence(seen: &Seen) -> Option<Result<(), String>> {
     let reply = seen.reply.as_ref().ok()?;
     match reply.status {
         200..=299 if reply.json.is_none() => {
@@ -69,7 +75,7 @@ pub(super) fn arrived(seen: &Seen) -> Option<Result<(), String>> {
 }
 
 /// Says why nothing was seen.
-pub(super) fn why(seen: &[&Seen], nothing: &str) -> String {
+pub(super) fn explain_missing(seen: &[&Seen], nothing: &str) -> String {
     let Some(first) = seen.first() else { return nothing.to_owned() };
     match &first.reply {
         Ok(reply) => format!("the service answered {}", reply.status),

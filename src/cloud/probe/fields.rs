@@ -10,7 +10,7 @@ use super::finding::{Finding, Verdict};
 use super::observations::Evidence;
 use crate::cloud::http::decode;
 use crate::model::schema::{Attribute, Endpoint, Format, Kind, Presence, Provenance, Type};
-use crate::model::value::decimal;
+use crate::model::value::parse_decimal;
 
 /// Fields that every record may have and no table names.
 const COMMON: &[&str] = &["id", "project_id", "account_id", "created_at", "updated_at"];
@@ -32,10 +32,11 @@ struct Records {
 }
 
 /// Judges the fields of a kind.
-pub(super) fn findings(kind: &'static Kind, evidence: &Evidence) -> Vec<Finding> {
+pub(super) fn check_fields(kind: &'static Kind, evidence: &Evidence) -> Vec<Finding> {
     let envelope = |endpoint: Endpoint| endpoint.envelope;
     let envelope = kind.api.read.map_or(kind.api.list.envelope, envelope);
-    let details = evidence.reads(kind).filter_map(|seen| decode::payload(seen.body()?, envelope).cloned());
+    let details =
+        evidence.reads_of(kind).filter_map(|seen| decode::find_payload(seen.body()?, envelope).cloned());
     let records = Records {
         rows: evidence.rows(kind),
         details: details.collect(),
@@ -46,10 +47,10 @@ pub(super) fn findings(kind: &'static Kind, evidence: &Evidence) -> Vec<Finding>
     let mut findings: Vec<Finding> = readable
         .map(|attribute| Finding {
             subject: format!("{}.{}", kind.name, attribute.name),
-            says: says(attribute, kind),
+            says: describe_attribute(attribute, kind),
             place: place.clone(),
             provenance: attribute.provenance,
-            verdict: judge(kind, attribute, &records),
+            verdict: check_attribute(kind, attribute, &records),
         })
         .collect();
     findings.push(Finding {
@@ -57,13 +58,13 @@ pub(super) fn findings(kind: &'static Kind, evidence: &Evidence) -> Vec<Finding>
         says: "the tables know every field".to_owned(),
         place,
         provenance: Provenance::Assumed,
-        verdict: others(kind, &records),
+        verdict: unknown_fields(kind, &records),
     });
     findings
 }
 
-fn says(attribute: &Attribute, kind: &Kind) -> String {
-    let what = words(&attribute.ty);
+fn describe_attribute(attribute: &Attribute, kind: &Kind) -> String {
+    let what = describe_type(&attribute.ty);
     let fields = match attribute.spread {
         [] => attribute.returned.to_owned(),
         fields => fields.iter().map(|(_, field)| *field).collect::<Vec<_>>().join(", "),
@@ -72,7 +73,7 @@ fn says(attribute: &Attribute, kind: &Kind) -> String {
     format!("{fields}: {what}{only}")
 }
 
-fn words(ty: &Type) -> String {
+fn describe_type(ty: &Type) -> String {
     match ty {
         Type::Boolean => "true or false".to_owned(),
         Type::Integer { .. } => "a whole number".to_owned(),
@@ -83,18 +84,18 @@ fn words(ty: &Type) -> String {
         Type::Labelled(_) => "a number that stands for a word".to_owned(),
         Type::Reference(kind) => format!("the id of a {kind}"),
         Type::Catalog(table) => format!("an id of the catalog's table {table}"),
-        Type::List(of) | Type::Set { of, .. } => format!("a list, each {}", words(of)),
-        Type::Map(of) => format!("a map, each {}", words(of)),
+        Type::List(of) | Type::Set { of, .. } => format!("a list, each {}", describe_type(of)),
+        Type::Map(of) => format!("a map, each {}", describe_type(of)),
         Type::Record(_) => "a record".to_owned(),
     }
 }
 
-fn judge(kind: &Kind, attribute: &Attribute, records: &Records) -> Verdict {
+fn check_attribute(kind: &Kind, attribute: &Attribute, records: &Records) -> Verdict {
     if records.rows.is_empty() && records.details.is_empty() {
         return Verdict::NotSeen(records.nothing.clone());
     }
-    let in_lists = look(attribute, &records.rows);
-    let in_details = look(attribute, &records.details);
+    let in_lists = inspect_records(attribute, &records.rows);
+    let in_details = inspect_records(attribute, &records.details);
     let mut misfits: Vec<Result<(), String>> = Vec::new();
     misfits.extend(in_lists.misfits.iter().chain(&in_details.misfits).cloned().map(Err));
     if !attribute.listed && kind.api.read.is_some() && in_lists.present > 0 {
@@ -111,7 +112,7 @@ fn judge(kind: &Kind, attribute: &Attribute, records: &Records) -> Verdict {
             misfits.push(Err("no record has it".to_owned()));
         }
     }
-    Verdict::of(misfits, "no object sets it")
+    Verdict::from_observations(misfits, "no object sets it")
 }
 
 /// Tells whether an answer without the field is one that the contract does not have.
@@ -135,20 +136,22 @@ struct Look {
     misfits: Vec<String>,
 }
 
-fn look(attribute: &Attribute, records: &[Json]) -> Look {
+fn inspect_records(attribute: &Attribute, records: &[Json]) -> Look {
     let mut look = Look::default();
     for record in records {
         let fields = match attribute.spread {
             [] => vec![(attribute.returned, &attribute.ty)],
-            fields => {
-                fields.iter().filter_map(|(key, field)| Some((*field, part(&attribute.ty, key)?))).collect()
-            }
+            fields => fields
+                .iter()
+                .filter_map(|(key, field)| Some((*field, part_type(&attribute.ty, key)?)))
+                .collect(),
         };
         for (field, ty) in fields {
             let Some(json) = record.get(field) else { continue };
             look.present += 1;
             // What stands for the language's words may be any word of a passing state.
-            let fit = if attribute.read_as.is_empty() { fit(ty, json) } else { fit(&STATE, json) };
+            let fit =
+                if attribute.read_as.is_empty() { check_type(ty, json) } else { check_type(&STATE, json) };
             match fit {
                 Some(Ok(())) => look.fitting += 1,
                 Some(Err(how)) if !look.misfits.contains(&how) => look.misfits.push(how),
@@ -162,14 +165,14 @@ fn look(attribute: &Attribute, records: &[Json]) -> Look {
 /// A status.
 const STATE: Type = Type::Text { min: 0, max: u16::MAX, format: Format::Any };
 
-fn part(ty: &Type, key: &str) -> Option<&'static Type> {
+fn part_type(ty: &Type, key: &str) -> Option<&'static Type> {
     let Type::Record(types) = ty else { return None };
     types.iter().find(|(name, _)| *name == key).map(|(_, ty)| ty)
 }
 
 /// Says whether a value is of a type; `None` where it is not set. It never repeats what could be a secret:
 /// of a value only the type is told, and of a word only that it is none of those known.
-fn fit(ty: &Type, json: &Json) -> Option<Result<(), String>> {
+fn check_type(ty: &Type, json: &Json) -> Option<Result<(), String>> {
     let is = |fits: bool| Some(if fits { Ok(()) } else { Err(format!("{} in its place", kind_of(json))) });
     match (ty, json) {
         (_, Json::Null) => None,
@@ -180,7 +183,7 @@ fn fit(ty: &Type, json: &Json) -> Option<Result<(), String>> {
         }
         (Type::Boolean, _) => is(json.is_boolean()),
         (Type::Integer { .. }, _) => is(json.is_i64() || json.is_u64()),
-        (Type::Decimal, Json::String(text)) => is(decimal(text).is_some()),
+        (Type::Decimal, Json::String(text)) => is(parse_decimal(text).is_some()),
         (Type::Decimal, _) => is(json.is_number()),
         (Type::Text { format: Format::Timestamp, .. }, Json::String(text)) => Some(
             text.parse::<Timestamp>().map(drop).map_err(|_| "text that is no RFC 3339 time".to_owned()),
@@ -196,16 +199,16 @@ fn fit(ty: &Type, json: &Json) -> Option<Result<(), String>> {
             let is_known = known.iter().any(|(_, label)| Some(*label) == number.as_i64());
             Some(if is_known { Ok(()) } else { Err(format!("the unknown number {number}")) })
         }
-        (Type::List(of) | Type::Set { of, .. }, Json::Array(items)) => Some(each(of, items.iter())),
-        (Type::Map(of), Json::Object(map)) => Some(each(of, map.values())),
+        (Type::List(of) | Type::Set { of, .. }, Json::Array(items)) => Some(check_each(of, items.iter())),
+        (Type::Map(of), Json::Object(map)) => Some(check_each(of, map.values())),
         (Type::Record(_), Json::Object(_)) => Some(Ok(())),
         (_, other) => Some(Err(format!("{} in its place", kind_of(other)))),
     }
 }
 
 /// Says whether all values in one are of a type.
-fn each<'j>(of: &Type, mut items: impl Iterator<Item = &'j Json>) -> Result<(), String> {
-    match items.find_map(|item| fit(of, item)?.err()) {
+fn check_each<'j>(of: &Type, mut items: impl Iterator<Item = &'j Json>) -> Result<(), String> {
+    match items.find_map(|item| check_type(of, item)?.err()) {
         Some(how) => Err(format!("in it, {how}")),
         None => Ok(()),
     }
@@ -223,7 +226,7 @@ const fn kind_of(json: &Json) -> &'static str {
 }
 
 /// Names the fields that no table knows.
-fn others(kind: &Kind, records: &Records) -> Verdict {
+fn unknown_fields(kind: &Kind, records: &Records) -> Verdict {
     let mut known: BTreeSet<&str> = COMMON.iter().copied().collect();
     known.extend([kind.api.id]);
     known.extend(kind.shown_once);

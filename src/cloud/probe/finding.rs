@@ -33,7 +33,10 @@ pub struct Finding {
 
 impl Verdict {
     /// Returns what many observations come to: any that differs counts, then any that fits.
-    pub(super) fn of(observations: impl IntoIterator<Item = Result<(), String>>, nothing: &str) -> Self {
+    pub(super) fn from_observations(
+        observations: impl IntoIterator<Item = Result<(), String>>,
+        nothing: &str,
+    ) -> Self {
         let (mut fits, mut differs, mut more) = (false, Vec::new(), 0);
         for observation in observations {
             match observation {

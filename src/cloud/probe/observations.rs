@@ -98,21 +98,21 @@ impl Seen {
 
     /// Returns the rows of a list, and the total that it tells.
     pub(super) fn rows(&self) -> Option<(Vec<Json>, Option<u64>)> {
-        let page = decode::page(self.body()?.clone()).ok()?;
+        let page = decode::parse_page(self.body()?.clone()).ok()?;
         Some((page.rows, page.total))
     }
 }
 
 impl Evidence {
     /// Returns all answers to lists of a kind.
-    pub(super) fn lists(&self, of: &Kind) -> impl Iterator<Item = &Seen> {
+    pub(super) fn lists_of(&self, of: &Kind) -> impl Iterator<Item = &Seen> {
         self.seen
             .iter()
             .filter(move |seen| matches!(&seen.asked, Asked::List { kind, .. } if kind.name == of.name))
     }
 
     /// Returns all answers to reads of one object of a kind.
-    pub(super) fn reads(&self, of: &Kind) -> impl Iterator<Item = &Seen> {
+    pub(super) fn reads_of(&self, of: &Kind) -> impl Iterator<Item = &Seen> {
         self.seen.iter().filter(move |seen| match &seen.asked {
             Asked::Read { kind, .. } | Asked::Only(kind) => kind.name == of.name,
             _ => false,
@@ -121,6 +121,6 @@ impl Evidence {
 
     /// Returns the rows of all lists of a kind.
     pub(super) fn rows(&self, of: &Kind) -> Vec<Json> {
-        self.lists(of).filter_map(Seen::rows).flat_map(|(rows, _)| rows).collect()
+        self.lists_of(of).filter_map(Seen::rows).flat_map(|(rows, _)| rows).collect()
     }
 }

@@ -8,11 +8,11 @@ use crate::model::schema::Registry;
 /// Compares every assumption of the contract with what the service answered.
 #[must_use]
 pub fn findings(evidence: &Evidence, registry: Registry) -> Vec<Finding> {
-    let mut findings = contract::findings(evidence);
-    findings.extend(catalogs::findings(registry, evidence));
+    let mut findings = contract::check_contract(evidence);
+    findings.extend(catalogs::check_catalogs(registry, evidence));
     for kind in registry.kinds {
-        findings.extend(endpoints::findings(kind, evidence));
-        findings.extend(fields::findings(kind, evidence));
+        findings.extend(endpoints::check_endpoints(kind, evidence));
+        findings.extend(fields::check_fields(kind, evidence));
     }
     findings
 }

@@ -191,7 +191,7 @@ fn a_learned_envelope_is_opened_where_there_is_no_other() {
         (json!([1]), json!([1])),
     ] {
         let mut body = from;
-        learned.unwrap(&mut body);
+        learned.unwrap_envelope(&mut body);
         assert_eq!(body, to);
     }
 }

@@ -60,12 +60,12 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ///
     /// # Errors
     /// When the service refuses the key or does not answer.
-    pub async fn account(&self, key: &str) -> Result<Account, ReadError> {
+    pub async fn read_account(&self, key: &str) -> Result<Account, ReadError> {
         // The list of projects is always among what a refresh reads: it proves that the key is good.
         let snapshot = self.refresh(&Wanted::default()).await?;
         let query = vec![("limit", self.page.get().to_string()), ("offset", "0".to_owned())];
         let record = match self.read(KEYS, query, None).await {
-            Ok((json, _)) => decode::page(json).ok().and_then(|page| record_of(&page.rows, key)),
+            Ok((json, _)) => decode::parse_page(json).ok().and_then(|page| record_of(&page.rows, key)),
             // Not shown to this key, or not at all.
             Err(ReadError::Refused { .. }) => None,
             Err(error) => return Err(error),

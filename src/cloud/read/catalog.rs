@@ -19,19 +19,19 @@ use crate::model::value::{Attributes, Value};
 const MOST_PAGES: usize = 100;
 
 /// Reads tables at the same time.
-pub(in crate::cloud) async fn read<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn read_catalog<C: Cloud, K: Clock, R: Random>(
     client: &Client<C, K, R>,
     tables: &BTreeSet<&str>,
 ) -> Result<Catalog, ReadError> {
     let wanted = client.registry.catalogs.iter().filter(|table| tables.contains(table.name));
     let read = try_join_all(wanted.map(async |table| {
         let records = match table.shape {
-            CatalogShape::List => match list(client, table).await {
+            CatalogShape::List => match list_records(client, table).await {
                 Err(error) if table.advisory && is_missing(&error) => Vec::new(),
                 read => read?,
             },
-            CatalogShape::Single => single(client, table, None).await?,
-            CatalogShape::Beside(key) => single(client, table, Some(key)).await?,
+            CatalogShape::Single => read_single_record(client, table, None).await?,
+            CatalogShape::Beside(key) => read_single_record(client, table, Some(key)).await?,
         };
         Ok::<_, ReadError>((Name::new_static(table.name), records))
     }));
@@ -49,7 +49,7 @@ fn is_missing(error: &ReadError) -> bool {
 }
 
 /// Reads a table of records. Its pages do not overlap: a catalog changes by the week.
-async fn list<C: Cloud, K: Clock, R: Random>(
+async fn list_records<C: Cloud, K: Clock, R: Random>(
     client: &Client<C, K, R>,
     table: &CatalogTable,
 ) -> Result<Vec<CatalogRecord>, ReadError> {
@@ -58,12 +58,12 @@ async fn list<C: Cloud, K: Clock, R: Random>(
         let limit = client.page.get();
         let query = vec![("limit", limit.to_string()), ("offset", records.len().to_string())];
         let (json, _) = client.read(table.path, query, None).await?;
-        let page = decode::page(json).map_err(|reason| failed(table, reason))?;
+        let page = decode::parse_page(json).map_err(|reason| unreadable_table(table, reason))?;
         let count = page.rows.len();
         let known = records.len();
         for row in &page.rows {
-            let record = record(row, table.named_by)
-                .ok_or_else(|| failed(table, "a record has no name".to_owned()))?;
+            let record = record_from_json(row, table.named_by)
+                .ok_or_else(|| unreadable_table(table, "a record has no name".to_owned()))?;
             if !records.iter().take(known).any(|known| known.slug == record.slug && known.id == record.id) {
                 records.push(record);
             }
@@ -77,7 +77,7 @@ async fn list<C: Cloud, K: Clock, R: Random>(
 }
 
 /// Reads a table with one record, which has no name; under a key, when it stands beside another table.
-async fn single<C: Cloud, K: Clock, R: Random>(
+async fn read_single_record<C: Cloud, K: Clock, R: Random>(
     client: &Client<C, K, R>,
     table: &CatalogTable,
     key: Option<&str>,
@@ -85,32 +85,32 @@ async fn single<C: Cloud, K: Clock, R: Random>(
     let (json, _) = client.read(table.path, Vec::new(), None).await?;
     let found = match key {
         Some(key) => json.get(key),
-        None => decode::payload(&json, Envelope::Pricing),
+        None => decode::find_payload(&json, Envelope::Pricing),
     };
     let found = found.filter(|json| json.is_object());
-    let found = found.ok_or_else(|| failed(table, "the answer holds no record".to_owned()))?;
+    let found = found.ok_or_else(|| unreadable_table(table, "the answer holds no record".to_owned()))?;
     let id = found.get("id").map_or(Value::Null, decode::catalog_id);
-    Ok(vec![CatalogRecord { id, slug: Name::default(), fields: fields(found) }])
+    Ok(vec![CatalogRecord { id, slug: Name::default(), fields: record_fields(found) }])
 }
 
 /// Returns a record: the field that names it, else its name, else its id is what configurations use.
-fn record(json: &Json, named_by: &str) -> Option<CatalogRecord> {
+fn record_from_json(json: &Json, named_by: &str) -> Option<CatalogRecord> {
     let text = |key: &str| json.get(key)?.as_str().filter(|text| !text.is_empty()).map(Name::new);
     let id = json.get("id").filter(|id| !id.is_null()).map(decode::catalog_id);
     let by_id = || id.as_ref().map(|id| Name::new(id.to_string()));
     let slug = text(named_by).or_else(|| text("name")).or_else(by_id)?;
     let id = id.unwrap_or_else(|| Value::Text(slug.clone()));
-    Some(CatalogRecord { id, slug, fields: fields(json) })
+    Some(CatalogRecord { id, slug, fields: record_fields(json) })
 }
 
-fn fields(json: &Json) -> Attributes {
+fn record_fields(json: &Json) -> Attributes {
     let map = json.as_object().into_iter().flatten();
     map.filter(|(_, value)| !value.is_null())
         .map(|(key, value)| (Name::new(key), Value::from_json(value)))
         .collect()
 }
 
-fn failed(table: &CatalogTable, reason: String) -> ReadError {
+fn unreadable_table(table: &CatalogTable, reason: String) -> ReadError {
     ReadError::Failed { request: format!("GET {}", table.path), reason }
 }
 
@@ -120,7 +120,8 @@ mod tests {
 
     #[test]
     fn a_record_is_known_by_slug_name_or_id() {
-        let of = |json: Json| record(&json, "slug").map(|record| (record.id, record.slug.to_string()));
+        let of =
+            |json: Json| record_from_json(&json, "slug").map(|record| (record.id, record.slug.to_string()));
         let cases = [
             (serde_json::json!({"id": "3", "slug": "cpu-2c", "name": "Two"}), Value::Integer(3), "cpu-2c"),
             (serde_json::json!({"id": "u-1", "slug": "", "name": "ubuntu"}), "u-1".into(), "ubuntu"),

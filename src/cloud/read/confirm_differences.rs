@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::try_join_all;
 
-use super::refresh::{Collection, read_list, record};
+use super::refresh::{Collection, read_list, record_object};
 use crate::cloud::client::Client;
 use crate::cloud::error::ReadError;
 use crate::cloud::http::message::Cloud;
@@ -46,7 +46,7 @@ pub(in crate::cloud) async fn read_unlisted<C: Cloud, K: Clock, R: Random>(
             let shown = shown_keys(client.registry, snapshot).into_iter();
             shown.filter(|(of, _)| *of == kind).map(|(_, name)| name).collect()
         };
-        let probes = probes(&lacking, &shown(snapshot));
+        let probes = choose_probes(&lacking, &shown(snapshot));
         read_lacking(client, &lacking, probes, snapshot).await?;
         let shown = shown(snapshot);
         let shows = |(_, lacks): &(&ObjectKey, &BTreeSet<_>)| !lacks.is_disjoint(&shown);
@@ -59,7 +59,7 @@ pub(in crate::cloud) async fn read_unlisted<C: Cloud, K: Clock, R: Random>(
 }
 
 /// Returns as few objects as lack everything that no record shows.
-fn probes(lacking: &Lacking, shown: &BTreeSet<&'static str>) -> Vec<ObjectKey> {
+fn choose_probes(lacking: &Lacking, shown: &BTreeSet<&'static str>) -> Vec<ObjectKey> {
     let mut open: BTreeSet<&str> =
         lacking.values().flatten().filter(|name| !shown.contains(*name)).copied().collect();
     let mut found = Vec::new();
@@ -94,7 +94,7 @@ pub(in crate::cloud) async fn confirm_differences<C: Cloud, K: Clock, R: Random>
     snapshot: &mut Snapshot,
 ) -> Result<(), ReadError> {
     let wanted = &with_main_ids(client, wanted).await;
-    for (kind, keys) in differing(client.registry, wanted, snapshot) {
+    for (kind, keys) in differing_objects(client.registry, wanted, snapshot) {
         let by_id = kind.api.read.is_some();
         if by_id && keys.len() <= FEW {
             read_each(client, &keys, snapshot).await?;
@@ -102,7 +102,7 @@ pub(in crate::cloud) async fn confirm_differences<C: Cloud, K: Clock, R: Random>
         }
         client.clock.sleep(client.lag.get()).await;
         read_lists_again(client, kind, collections, (&keys, &mut *snapshot)).await?;
-        let left = differing(client.registry, wanted, snapshot);
+        let left = differing_objects(client.registry, wanted, snapshot);
         let left = left.into_iter().find(|(of, _)| of.name == kind.name).map(|(_, keys)| keys);
         let Some(mut left) = left.filter(|_| by_id) else { continue };
         let rest = left.split_off(left.len().min(FEW));
@@ -112,7 +112,7 @@ pub(in crate::cloud) async fn confirm_differences<C: Cloud, K: Clock, R: Random>
             let applied = wanted.applied.get(key);
             let (now, listed) = (snapshot.objects.get(key), listed);
             now.zip(listed).zip(applied).is_some_and(|((now, listed), applied)| {
-                differs(kind, &listed, applied) && !differs(kind, now, applied)
+                differs_from_applied(kind, &listed, applied) && !differs_from_applied(kind, now, applied)
             })
         };
         // A list that is wrong of one is believed of none.
@@ -143,7 +143,7 @@ async fn read_each<C: Cloud, K: Clock, R: Random>(
     // One that goes in this moment stays as it was listed: a 404 alone proves nothing.
     for (key, object) in keys.iter().zip(found) {
         if let Some(object) = object {
-            record(snapshot, key.clone(), Some(object));
+            record_object(snapshot, key.clone(), Some(object));
         }
     }
     Ok(())
@@ -171,7 +171,7 @@ async fn read_lists_again<C: Cloud, K: Clock, R: Random>(
 }
 
 /// Returns the objects that only a list showed, and showed otherwise than they were last applied, by kind.
-fn differing(
+fn differing_objects(
     registry: Registry,
     wanted: &Wanted,
     snapshot: &Snapshot,
@@ -180,7 +180,7 @@ fn differing(
     for (key, applied) in &wanted.applied {
         let Some(object) = snapshot.objects.get(key).filter(|object| !object.detailed) else { continue };
         let Some(kind) = registry.kind(&key.kind) else { continue };
-        if differs(kind, object, applied) {
+        if differs_from_applied(kind, object, applied) {
             found.entry(kind.name).or_insert_with(|| (kind, Vec::new())).1.push(key.clone());
         }
     }
@@ -188,12 +188,12 @@ fn differing(
 }
 
 /// Tells whether a record shows something otherwise than it was last applied.
-fn differs(kind: &Kind, object: &Object, applied: &Attributes) -> bool {
+fn differs_from_applied(kind: &Kind, object: &Object, applied: &Attributes) -> bool {
     applied.iter().any(|(name, applied)| {
         let Some(attribute) = kind.attribute(name).filter(|attribute| attribute.listed) else {
             return false;
         };
-        let told = Reading::new(attribute, object).told();
+        let told = Reading::new(attribute, object).comparable_value();
         told.is_some_and(|told| !same_of(attribute, applied, &told))
     })
 }

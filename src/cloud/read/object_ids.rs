@@ -28,7 +28,7 @@ pub(in crate::cloud) struct KnownIds {
 
 impl KnownIds {
     /// Takes note of all the ids of one record.
-    pub fn learn(&self, kind: &Kind, object: &Object, ids: &[Name]) {
+    pub fn record_ids(&self, kind: &Kind, object: &Object, ids: &[Name]) {
         if kind.api.other_ids.is_empty() {
             return;
         }
@@ -47,7 +47,7 @@ impl KnownIds {
     }
 
     /// Lets objects be known by the ids that a ledger has of them.
-    pub fn prefer<'k>(&self, keys: impl IntoIterator<Item = &'k ObjectKey>) {
+    pub fn prefer_ids<'k>(&self, keys: impl IntoIterator<Item = &'k ObjectKey>) {
         let keys = keys.into_iter().map(|key| (key.kind.clone(), key.id.clone()));
         self.preferred.borrow_mut().extend(keys);
     }
@@ -58,7 +58,7 @@ impl KnownIds {
     }
 
     /// Gives an object the id by which it is known.
-    pub fn rename(&self, object: &mut Object) {
+    pub fn use_known_id(&self, object: &mut Object) {
         if let Some(id) = self.main_id(&object.kind, &object.id) {
             object.id = id;
         }
@@ -76,7 +76,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         kind: &'static Kind,
         attributes: &mut Attributes,
     ) -> Result<(), ReadError> {
-        for (name, of) in references(self.registry.kinds, kind) {
+        for (name, of) in multi_id_references(self.registry.kinds, kind) {
             let Some(id) = attributes.get(name).and_then(Value::as_text).map(Name::new) else { continue };
             match self.look_up(of, &id).await? {
                 Some(main) => drop(attributes.insert(Name::new_static(name), Value::Text(main))),
@@ -96,7 +96,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
 
     /// Lets an object be known by this id: a ledger is about to have it.
     pub fn keep_id(&self, key: &ObjectKey) {
-        self.ids.prefer([key]);
+        self.ids.prefer_ids([key]);
     }
 
     /// Returns the id by which an object is known; `None` where this credential cannot read it.
@@ -123,13 +123,13 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     }
 
     /// Puts each object of a snapshot under the one id that it is known by, now that all records are read.
-    pub(in crate::cloud) fn unite(&self, snapshot: &mut Snapshot) {
+    pub(in crate::cloud) fn merge_aliases(&self, snapshot: &mut Snapshot) {
         let main = |key: &ObjectKey| self.ids.main_id(&key.kind, &key.id).filter(|id| *id != key.id);
         let renamed: Vec<(ObjectKey, Name)> =
             snapshot.objects.keys().filter_map(|key| Some((key.clone(), main(key)?))).collect();
         for object in snapshot.objects.values_mut() {
             let Some(kind) = self.registry.kind(&object.kind) else { continue };
-            for (name, of) in references(self.registry.kinds, kind) {
+            for (name, of) in multi_id_references(self.registry.kinds, kind) {
                 let id = object.attributes.get(name).and_then(Value::as_text).map(Name::new);
                 if let Some(main) = id.and_then(|id| self.ids.main_id(of.name, &id)) {
                     object.attributes.insert(Name::new_static(name), Value::Text(main));
@@ -150,7 +150,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
 }
 
 /// Returns the attributes of a kind that refer to objects with several ids.
-fn references(
+fn multi_id_references(
     kinds: &'static [&'static Kind],
     kind: &'static Kind,
 ) -> impl Iterator<Item = (&'static str, &'static Kind)> {

@@ -64,7 +64,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ///
     /// # Errors
     /// What stands in the way: then the change must not be sent.
-    pub async fn home(&self, key: &ObjectKey, known: Option<&Name>) -> Result<Option<Name>, String> {
+    pub async fn project_of(&self, key: &ObjectKey, known: Option<&Name>) -> Result<Option<Name>, String> {
         let states = self.registry.kind(&key.kind).is_some_and(|kind| kind.states_project);
         if known.is_some() || !states {
             return Ok(known.cloned());

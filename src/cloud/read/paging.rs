@@ -18,7 +18,7 @@ use crate::cloud::client::Client;
 use crate::cloud::error::ReadError;
 use crate::cloud::http::decode;
 use crate::cloud::http::message::Cloud;
-use crate::cloud::http::url_path::fill;
+use crate::cloud::http::url_path::fill_path;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::Kind;
@@ -87,25 +87,25 @@ struct Pass {
 
 impl Pass {
     /// Returns the offsets to ask for now, at the same time.
-    fn wanted(&self) -> Vec<usize> {
-        let start = self.rows.len() - self.overlap();
-        let step = self.size.saturating_sub(self.overlap()).max(1);
+    fn next_offsets(&self) -> Vec<usize> {
+        let start = self.rows.len() - self.overlap_len();
+        let step = self.size.saturating_sub(self.overlap_len()).max(1);
         let end = self.total.filter(|_| self.size > 0).unwrap_or(0);
-        let more = (1..WAVE).map(|i| start + i * step).take_while(|at| at + self.overlap() < end);
+        let more = (1..WAVE).map(|i| start + i * step).take_while(|at| at + self.overlap_len() < end);
         std::iter::once(start).chain(more).collect()
     }
 
     /// Rows that a page has in common with the one before it.
-    fn overlap(&self) -> usize {
+    fn overlap_len(&self) -> usize {
         usize::from(self.size >= OVERLAPPING && !self.rows.is_empty())
     }
 
     /// Takes the page at an offset, in order of offsets.
-    fn take(&mut self, offset: usize, part: Part) -> Result<(), Shifted> {
+    fn accept_page(&mut self, offset: usize, part: Part) -> Result<(), Shifted> {
         if self.pages == 0 {
             return self.take_first(part);
         }
-        let overlap = self.overlap();
+        let overlap = self.overlap_len();
         if self.pages == 1 && self.total == Some(self.rows.len()) && part.total == Some(part.rows.len()) {
             // It counts the rows of each page.
             self.total = None;
@@ -126,7 +126,7 @@ impl Pass {
         self.gaps |= overlap == 0 && rows.len() > 0;
         let count = rows.len() + overlap;
         let known = self.rows.len();
-        self.add(rows)?;
+        self.add_rows(rows)?;
         if self.total.is_some_and(|total| self.rows.len() > total) {
             // It is no total: only an empty page says that nothing follows.
             self.total = None;
@@ -147,14 +147,14 @@ impl Pass {
         self.total = part.total.filter(|_| !self.no_total);
         self.size = part.rows.len().min(self.limit);
         let short = part.rows.len() < self.limit;
-        self.add(part.rows.into_iter())?;
+        self.add_rows(part.rows.into_iter())?;
         let all = self.total.is_some_and(|total| self.rows.len() >= total);
         self.first = self.rows.len();
         self.ended = self.rows.is_empty() || (short && all && !self.confirms);
         Ok(())
     }
 
-    fn add(&mut self, rows: impl Iterator<Item = Object>) -> Result<(), Shifted> {
+    fn add_rows(&mut self, rows: impl Iterator<Item = Object>) -> Result<(), Shifted> {
         self.pages += 1;
         for row in rows {
             if !self.seen.insert(row.id.clone()) {
@@ -198,11 +198,11 @@ fn are_ordered(rows: &[Object]) -> bool {
 /// Lists what was there at one instant. A first page that holds as many rows as it says there are is
 /// believed to hold all: only a service that both gives smaller pages than it is asked for and counts
 /// each page by itself leaves something out so.
-pub(in crate::cloud) async fn list<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn list_consistently<C: Cloud, K: Clock, R: Random>(
     client: &Client<C, K, R>,
     scope: &Scope<'_>,
 ) -> Result<Vec<Object>, ReadError> {
-    collect(client, scope, false).await.map(|pass| pass.rows)
+    collect_passes(client, scope, false).await.map(|pass| pass.rows)
 }
 
 /// Lists what was there at one instant, whatever the service says of totals, with the service's `Date`
@@ -211,18 +211,18 @@ pub(in crate::cloud) async fn list_stable<C: Cloud, K: Clock, R: Random>(
     client: &Client<C, K, R>,
     scope: &Scope<'_>,
 ) -> Result<(Vec<Object>, Option<Name>), ReadError> {
-    collect(client, scope, true).await.map(|pass| (pass.rows, pass.date))
+    collect_passes(client, scope, true).await.map(|pass| (pass.rows, pass.date))
 }
 
 /// Reads passes until one proves that it shows the world at one instant, or two in a row agree. Ids are
 /// never used again, so what two passes saw was there between them.
-async fn collect<C: Cloud, K: Clock, R: Random>(
+async fn collect_passes<C: Cloud, K: Clock, R: Random>(
     client: &Client<C, K, R>,
     scope: &Scope<'_>,
     confirms: bool,
 ) -> Result<Pass, ReadError> {
     if scope.kind.api.absent_when.is_some() {
-        return single(client, scope).await;
+        return read_singleton(client, scope).await;
     }
     let mut before: Option<Pass> = None;
     for _ in 0..MOST_PASSES {
@@ -240,16 +240,16 @@ async fn collect<C: Cloud, K: Clock, R: Random>(
 }
 
 /// Reads the only object of its kind; one that is switched off is none.
-async fn single<C: Cloud, K: Clock, R: Random>(
+async fn read_singleton<C: Cloud, K: Clock, R: Random>(
     client: &Client<C, K, R>,
     scope: &Scope<'_>,
 ) -> Result<Pass, ReadError> {
     let endpoint = scope.kind.api.list;
     let fail = |reason| ReadError::Failed { request: format!("GET {}", endpoint.path), reason };
     let (json, date) = client.read(endpoint.path, Vec::new(), None).await?;
-    let record = decode::payload(&json, endpoint.envelope);
+    let record = decode::find_payload(&json, endpoint.envelope);
     let record = record.ok_or_else(|| fail("the answer holds no object".to_owned()))?;
-    let object = decode::object(scope.kind, record, None, true).map_err(fail)?;
+    let object = decode::parse_object(scope.kind, record, None, true).map_err(fail)?;
     let off = scope.kind.api.absent_when.is_some_and(|(attribute, value)| {
         object.attributes.get(attribute).is_none_or(|live| *live == value.value())
     });
@@ -269,10 +269,10 @@ async fn read_pass<C: Cloud, K: Clock, R: Random>(
                 reason: format!("the list does not end: {} rows on {} pages", pass.rows.len(), pass.pages),
             });
         }
-        let offsets = pass.wanted();
+        let offsets = pass.next_offsets();
         let parts = try_join_all(offsets.iter().map(|offset| read_page(client, scope, *offset))).await?;
         for (offset, part) in offsets.into_iter().zip(parts) {
-            if pass.take(offset, part).is_err() {
+            if pass.accept_page(offset, part).is_err() {
                 return Ok(Err(Shifted));
             }
         }
@@ -287,18 +287,19 @@ async fn read_page<C: Cloud, K: Clock, R: Random>(
 ) -> Result<Part, ReadError> {
     let template = scope.kind.api.list.path;
     let fail = |reason| ReadError::Failed { request: format!("GET {template}"), reason };
-    let path = fill(template, None, scope.parent.map(Name::as_str)).map_err(|e| fail(e.to_string()))?;
+    let path =
+        fill_path(template, None, scope.parent.map(Name::as_str)).map_err(|e| fail(e.to_string()))?;
     let query = vec![("limit", client.page.get().to_string()), ("offset", offset.to_string())];
     let mut count = client.count.get();
     count.pages += 1;
     client.count.set(count);
     let (json, date) = client.read(&path, query, scope.project).await?;
-    let page = decode::page(json).map_err(fail)?;
+    let page = decode::parse_page(json).map_err(fail)?;
     let decoded = page.rows.iter().map(|row| {
-        let mut object = decode::object(scope.kind, row, scope.parent, false)?;
-        let ids: Vec<Name> = decode::ids(scope.kind, row).collect();
-        client.ids.learn(scope.kind, &object, &ids);
-        client.ids.rename(&mut object);
+        let mut object = decode::parse_object(scope.kind, row, scope.parent, false)?;
+        let ids: Vec<Name> = decode::all_ids(scope.kind, row).collect();
+        client.ids.record_ids(scope.kind, &object, &ids);
+        client.ids.use_known_id(&mut object);
         Ok(object)
     });
     let mut rows = decoded.collect::<Result<Vec<_>, _>>().map_err(fail)?;

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::{try_join_all, try_join3};
 
-use super::paging::{Scope as ListScope, list};
+use super::paging::{Scope as ListScope, list_consistently};
 use super::{confirm_differences, object_project};
 use crate::cloud::client::Client;
 use crate::cloud::error::ReadError;
 use crate::cloud::http::decode;
 use crate::cloud::http::message::Cloud;
-use crate::cloud::http::url_path::fill;
+use crate::cloud::http::url_path::fill_path;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::{Kind, Registry, Scope};
@@ -32,25 +32,25 @@ pub(in crate::cloud) type Listed = (&'static Kind, Option<Name>, Option<Vec<Obje
 
 /// Reads everything that is wanted: lists and details at the same time, then whatever owned object no
 /// list shows, by its id.
-pub(in crate::cloud) async fn refresh<C: Cloud, K: Clock, R: Random>(
+pub(in crate::cloud) async fn read_snapshot<C: Cloud, K: Clock, R: Random>(
     client: &Client<C, K, R>,
     wanted: &Wanted,
 ) -> Result<Snapshot, ReadError> {
     let before = client.count.get();
-    client.ids.prefer(wanted.owned.iter().filter(|key| !wanted.adopted.contains(*key)));
+    client.ids.prefer_ids(wanted.owned.iter().filter(|key| !wanted.adopted.contains(*key)));
     let mut collections = top_level(client, wanted);
-    collections.extend(children(client, wanted));
+    collections.extend(child_lists(client, wanted));
     let lists = try_join_all(
         collections
             .iter()
             .map(|(kind, parent, project)| read_list(client, kind, parent.as_ref(), project.as_ref())),
     );
-    let details = try_join_all(details(client, wanted).map(async |key| {
+    let details = try_join_all(detail_keys(client, wanted).map(async |key| {
         let object = client.get(key).await?;
         Ok::<_, ReadError>((key.clone(), object))
     }));
     let choices = try_join_all(wanted.choices.iter().map(async |(key, attribute)| {
-        let ids = choices(client, key, attribute).await?;
+        let ids = read_choices(client, key, attribute).await?;
         Ok::<_, ReadError>(((key.clone(), attribute.clone()), ids))
     }));
     let (lists, details, choices) = try_join3(lists, details, choices).await?;
@@ -59,24 +59,24 @@ pub(in crate::cloud) async fn refresh<C: Cloud, K: Clock, R: Random>(
     let mut snapshot = Snapshot { choices, ..Snapshot::default() };
     let parents = record_lists(&mut snapshot, lists);
     for (key, object) in details {
-        snapshot.count_one_by_one(&key.kind, unlisted(client.registry, wanted, &key));
-        record(&mut snapshot, key, object);
+        snapshot.count_one_by_one(&key.kind, unlisted_attributes(client.registry, wanted, &key));
+        record_object(&mut snapshot, key, object);
     }
-    let others = others(client, wanted, &parents, &snapshot);
+    let others = unowned_child_lists(client, wanted, &parents, &snapshot);
     let others = others.iter().map(|(kind, parent)| read_list(client, kind, Some(parent), None));
     // One that goes meanwhile is nobody's business.
     record_lists(&mut snapshot, try_join_all(others).await?);
-    confirm(client, wanted, &parents, &mut snapshot).await?;
+    confirm_absences(client, wanted, &parents, &mut snapshot).await?;
     confirm_twice(client, wanted, &mut snapshot).await?;
     confirm_differences::read_unlisted(client, wanted, &mut snapshot).await?;
     confirm_differences::confirm_differences(client, wanted, &collections, &mut snapshot).await?;
     confirm_differences::fill_empty(client.registry, &mut snapshot);
-    client.unite(&mut snapshot);
+    client.merge_aliases(&mut snapshot);
     client.find_projects(wanted, &mut snapshot).await?;
     snapshot.account = default_project(client, &mut snapshot).await?;
     snapshot.default_project.clone_from(&snapshot.account);
     snapshot.read_at = Some(client.clock.now());
-    snapshot.requests = spent(before, client.count.get());
+    snapshot.requests = requests_between(before, client.count.get());
     Ok(snapshot)
 }
 
@@ -102,7 +102,7 @@ fn top_level<C, K, R>(
 
 /// The lists of children: under the parents that are asked for, and under those of owned objects that
 /// only their list can show.
-fn children<C, K, R>(
+fn child_lists<C, K, R>(
     client: &Client<C, K, R>,
     wanted: &Wanted,
 ) -> Vec<(&'static Kind, Option<Name>, Option<Name>)> {
@@ -119,7 +119,7 @@ fn children<C, K, R>(
 
 /// The lists of children under objects that nobody here owns, where what is in them matters: under the
 /// first of them, for each costs a request.
-fn others<C, K, R>(
+fn unowned_child_lists<C, K, R>(
     client: &Client<C, K, R>,
     wanted: &Wanted,
     read: &BTreeSet<(Name, Name)>,
@@ -136,7 +136,7 @@ fn others<C, K, R>(
 
 /// Reads what an attribute of an object can be changed to; `None` for an object that is gone, and for a
 /// service that does not tell.
-async fn choices<C: Cloud, K: Clock, R: Random>(
+async fn read_choices<C: Cloud, K: Clock, R: Random>(
     client: &Client<C, K, R>,
     key: &ObjectKey,
     attribute: &str,
@@ -145,7 +145,7 @@ async fn choices<C: Cloud, K: Clock, R: Random>(
     let endpoint = kind.and_then(|kind| kind.attribute(attribute)?.choices);
     let Some(endpoint) = endpoint else { return Ok(None) };
     let fail = |reason| ReadError::Failed { request: format!("GET {}", endpoint.path), reason };
-    let path = fill(endpoint.path, Some(&key.id), key.parent.as_deref());
+    let path = fill_path(endpoint.path, Some(&key.id), key.parent.as_deref());
     let path = path.map_err(|error| fail(error.to_string()))?;
     let json = match client.read(&path, Vec::new(), None).await {
         Ok((json, _)) => json,
@@ -154,13 +154,13 @@ async fn choices<C: Cloud, K: Clock, R: Random>(
         }
         Err(error) => return Err(error),
     };
-    let page = decode::page(json).map_err(fail)?;
+    let page = decode::parse_page(json).map_err(fail)?;
     let id = |row: &serde_json::Value| row.get("id").map(decode::catalog_id);
     Ok(Some(page.rows.iter().filter_map(id).collect()))
 }
 
 /// Objects to read by id.
-fn details<'a, C, K, R>(
+fn detail_keys<'a, C, K, R>(
     client: &'a Client<C, K, R>,
     wanted: &'a Wanted,
 ) -> impl Iterator<Item = &'a ObjectKey> {
@@ -170,7 +170,7 @@ fn details<'a, C, K, R>(
 }
 
 /// Returns the attributes for which an object is read by its id.
-fn unlisted(registry: Registry, wanted: &Wanted, key: &ObjectKey) -> Vec<Name> {
+fn unlisted_attributes(registry: Registry, wanted: &Wanted, key: &ObjectKey) -> Vec<Name> {
     let Some(kind) = registry.kind(&key.kind) else { return Vec::new() };
     let names = wanted.applied.get(key).into_iter().flat_map(|applied| applied.keys());
     names.filter(|name| kind.attribute(name).is_some_and(|a| !a.listed)).cloned().collect()
@@ -182,7 +182,7 @@ pub(in crate::cloud) async fn read_list<C: Cloud, K: Clock, R: Random>(
     parent: Option<&Name>,
     project: Option<&Name>,
 ) -> Result<Listed, ReadError> {
-    match list(client, &ListScope { kind, parent, project }).await {
+    match list_consistently(client, &ListScope { kind, parent, project }).await {
         Ok(mut objects) => {
             // A service that ignores the filter must not widen the plan.
             objects.retain(|object| {
@@ -225,7 +225,7 @@ fn record_lists(snapshot: &mut Snapshot, lists: Vec<Listed>) -> BTreeSet<(Name, 
     parents
 }
 
-pub(in crate::cloud) fn record(snapshot: &mut Snapshot, key: ObjectKey, object: Option<Object>) {
+pub(in crate::cloud) fn record_object(snapshot: &mut Snapshot, key: ObjectKey, object: Option<Object>) {
     if let Some(object) = object {
         snapshot.objects.remove(&key);
         snapshot.objects.insert(object.key(), object);
@@ -237,7 +237,7 @@ pub(in crate::cloud) fn record(snapshot: &mut Snapshot, key: ObjectKey, object: 
 
 /// Asks by id for every owned object that no list shows. A child that only its list can show is
 /// absent when that list was read without it.
-async fn confirm<C: Cloud, K: Clock, R: Random>(
+async fn confirm_absences<C: Cloud, K: Clock, R: Random>(
     client: &Client<C, K, R>,
     wanted: &Wanted,
     parents: &BTreeSet<(Name, Name)>,
@@ -266,7 +266,7 @@ async fn confirm<C: Cloud, K: Clock, R: Random>(
         Ok::<_, ReadError>((key.clone(), object))
     }));
     for (key, object) in found.await? {
-        record(snapshot, key, object);
+        record_object(snapshot, key, object);
     }
     Ok(())
 }
@@ -326,12 +326,12 @@ async fn default_project<C: Cloud, K: Clock, R: Random>(
         return Ok(Some(id));
     }
     for project in client.show_default(snapshot.of_kind(kind.name).cloned().collect()).await? {
-        record(snapshot, project.key(), Some(project));
+        record_object(snapshot, project.key(), Some(project));
     }
     Ok(default(snapshot))
 }
 
-fn spent(before: RequestCount, after: RequestCount) -> RequestCount {
+fn requests_between(before: RequestCount, after: RequestCount) -> RequestCount {
     RequestCount {
         sent: after.sent - before.sent,
         pages: after.pages - before.pages,

@@ -6,8 +6,8 @@ use crate::cloud::client::Client;
 use crate::cloud::error::{Mutation, ReadError};
 use crate::cloud::http::decode;
 use crate::cloud::http::message::{Body, Cloud};
-use crate::cloud::http::response_class::{Settled, called};
-use crate::cloud::http::url_path::fill;
+use crate::cloud::http::response_class::{Settled, called_object};
+use crate::cloud::http::url_path::fill_path;
 use crate::cloud::write::mutation::Changes;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
@@ -29,7 +29,7 @@ const LOOKED_AT: &str = "100";
 impl<C: Cloud, K: Clock, R: Random> Changes<'_, C, K, R> {
     /// Sends one call that begins a record of its own, and returns its id besides, where the answer has
     /// one.
-    pub async fn begin(
+    pub async fn begin_run(
         &self,
         kind: &'static Kind,
         call: &'static Call,
@@ -37,13 +37,14 @@ impl<C: Cloud, K: Clock, R: Random> Changes<'_, C, K, R> {
         run: &Run,
         body: impl Into<Body>,
     ) -> (Mutation, Option<Name>) {
-        let path = fill(call.endpoint.path, Some(&object.id), object.parent.as_deref());
-        match self.mutate(call.endpoint, path, project, body).await {
+        let path = fill_path(call.endpoint.path, Some(&object.id), object.parent.as_deref());
+        match self.send_mutation(call.endpoint, path, project, body).await {
             Settled::Ended(mutation) => (mutation, None),
             Settled::Success(json) => {
-                let record = json.as_ref().and_then(|json| decode::payload(json, call.endpoint.envelope));
-                let id = record.and_then(|record| text(record, run.id)).map(Name::new);
-                (called(kind, call.endpoint, object, json.as_ref()), id)
+                let record =
+                    json.as_ref().and_then(|json| decode::find_payload(json, call.endpoint.envelope));
+                let id = record.and_then(|record| text_field(record, run.id)).map(Name::new);
+                (called_object(kind, call.endpoint, object, json.as_ref()), id)
             }
         }
     }
@@ -89,9 +90,9 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         let rows = self.rows_of(kind, object, (run.listed_by, LOOKED_AT)).await?;
         let record = |row: &Json| {
             Some(Running {
-                id: Name::new(text(row, run.id)?),
-                status: Name::new(text(row, run.status)?),
-                error: run.error.and_then(|field| words(row, field)),
+                id: Name::new(text_field(row, run.id)?),
+                status: Name::new(text_field(row, run.status)?),
+                error: run.error.and_then(|field| display_text(row, field)),
             })
         };
         Ok(rows.iter().filter_map(record).collect())
@@ -109,7 +110,8 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ) -> Result<Vec<String>, ReadError> {
         let Some((action, field)) = run.told_by else { return Ok(Vec::new()) };
         let rows = self.rows_of(kind, object, (action, LOOKED_AT)).await?;
-        let mut tail: Vec<String> = rows.iter().filter_map(|row| words(row, field)).take(TAIL).collect();
+        let mut tail: Vec<String> =
+            rows.iter().filter_map(|row| display_text(row, field)).take(TAIL).collect();
         tail.reverse();
         Ok(tail)
     }
@@ -124,19 +126,19 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
             return Ok(Vec::new());
         };
         let fail = |reason| ReadError::Failed { request: format!("GET {}", endpoint.path), reason };
-        let path = fill(endpoint.path, Some(&object.id), object.parent.as_deref());
+        let path = fill_path(endpoint.path, Some(&object.id), object.parent.as_deref());
         let path = path.map_err(|error| fail(error.to_string()))?;
         let (json, _) = self.read(&path, vec![("limit", most.to_owned())], None).await?;
-        Ok(decode::page(json).map_err(fail)?.rows)
+        Ok(decode::parse_page(json).map_err(fail)?.rows)
     }
 }
 
 /// Returns what a field says to people, cut where it goes on too long.
-fn words(record: &Json, field: &str) -> Option<String> {
+fn display_text(record: &Json, field: &str) -> Option<String> {
     let text = record.get(field)?.as_str()?.trim();
     (!text.is_empty()).then(|| text.chars().take(LONGEST_WORDS).collect())
 }
 
-fn text<'a>(record: &'a Json, field: &str) -> Option<&'a str> {
+fn text_field<'a>(record: &'a Json, field: &str) -> Option<&'a str> {
     record.get(field)?.as_str().filter(|text| !text.is_empty() && text.len() <= LONGEST_ID)
 }

@@ -160,7 +160,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ///
     /// # Errors
     /// When it fails, is deleted, cannot be read, or has not settled `within` the time.
-    pub async fn settled(
+    pub async fn wait_until_ready(
         &self,
         kind: &'static Kind,
         key: &ObjectKey,
@@ -168,7 +168,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         within: Duration,
         on_status: &dyn Fn(&str),
     ) -> Result<Object, Unsettled> {
-        self.until_settled(self.watch(kind, key, project, within), on_status, Show::Whole, (None, None))
+        self.until_settled(self.new_watch(kind, key, project, within), on_status, Show::Whole, (None, None))
             .await
     }
 
@@ -186,7 +186,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         before: &Object,
         on_status: &dyn Fn(&str),
     ) -> Result<Object, Unsettled> {
-        let watch = self.watch(kind, key, project, within);
+        let watch = self.new_watch(kind, key, project, within);
         self.until_settled(watch, on_status, Show::Whole, (Some(before), None)).await
     }
 
@@ -195,24 +195,24 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub async fn sighted(
+    pub async fn wait_until_visible(
         &self,
         kind: &'static Kind,
         key: &ObjectKey,
         project: Option<&Name>,
         within: Duration,
     ) -> Result<Option<Object>, ReadError> {
-        let group = self.group(kind, key, project);
-        let mut watch = self.watch(kind, key, project, within);
+        let group = self.join_group(kind, key, project);
+        let mut watch = self.new_watch(kind, key, project, within);
         let status = Name::new_static("not listed");
         loop {
-            if let Some(object) = self.look(&group.0, &mut watch).await? {
+            if let Some(object) = self.read_object(&group.0, &mut watch).await? {
                 return Ok(Some(object));
             }
             if let Some(object) = self.second_look(kind, key, project).await? {
                 return Ok(Some(object));
             }
-            if self.pause(&watch, &status).await.is_err() {
+            if self.sleep_until_next_read(&watch, &status).await.is_err() {
                 return Ok(None);
             }
         }
@@ -231,7 +231,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         known: Option<Object>,
         on_status: &dyn Fn(&str),
     ) -> Result<Object, Unsettled> {
-        let watch = self.watch(kind, key, project, within);
+        let watch = self.new_watch(kind, key, project, within);
         self.until_settled(watch, on_status, Show::Listed, (None, known)).await
     }
 
@@ -245,25 +245,26 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         (mut before, mut known): (Option<&Object>, Option<Object>),
     ) -> Result<Object, Unsettled> {
         let (kind, key) = (watch.kind, watch.key);
-        let group = self.group(kind, key, watch.project);
+        let group = self.join_group(kind, key, watch.project);
         let mut status = Name::new_static("not listed");
         loop {
             let seen = match known.take() {
-                None => self.look(&group.0, &mut watch).await?,
+                None => self.read_object(&group.0, &mut watch).await?,
                 known => known,
             };
             if let Some(object) = seen {
-                notice(kind, &object, &mut status, on_status);
+                report_status(kind, &object, &mut status, on_status);
                 // Once it is another one than it was, every look is a new one.
                 before = before.filter(|before| is_same(before, &object) && self.may_lag(&watch));
                 let enough = object.detailed || kind.api.read.is_none() || show == Show::Listed;
-                match state(kind, &object) {
+                match status_state(kind, &object) {
                     State::Settled | State::Failed if before.is_some() => {}
-                    State::Failed => return Err(failed(status, &object)),
+                    State::Failed => return Err(failed_status(status, &object)),
                     State::Leaving => return Err(Unsettled::Leaving),
                     State::Settled if enough => return Ok(object),
                     State::Settled => {
-                        let confirmed = self.get(key).await?.filter(|o| state(kind, o) == State::Settled);
+                        let confirmed =
+                            self.get(key).await?.filter(|o| status_state(kind, o) == State::Settled);
                         if let Some(object) = confirmed {
                             return Ok(object);
                         }
@@ -271,7 +272,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
                     State::Passing => {}
                 }
             }
-            self.pause(&watch, &status).await?;
+            self.sleep_until_next_read(&watch, &status).await?;
         }
     }
 
@@ -280,7 +281,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ///
     /// # Errors
     /// When it fails to go, cannot be read, or is still there `within` the time.
-    pub async fn gone(
+    pub async fn wait_until_gone(
         &self,
         kind: &'static Kind,
         key: &ObjectKey,
@@ -288,26 +289,26 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         within: Duration,
         on_status: &dyn Fn(&str),
     ) -> Result<(), Unsettled> {
-        let group = self.group(kind, key, project);
-        let mut watch = self.watch(kind, key, project, within);
+        let group = self.join_group(kind, key, project);
+        let mut watch = self.new_watch(kind, key, project, within);
         let mut status = Name::new_static("there");
         loop {
-            let trace = match self.look(&group.0, &mut watch).await? {
+            let trace = match self.read_object(&group.0, &mut watch).await? {
                 Some(object) => Trace::Seen(Box::new(object)),
-                None => self.trace(kind, key, project).await?,
+                None => self.trace_deletion(kind, key, project).await?,
             };
             let pause = match trace {
                 Trace::Proven => return Ok(()),
                 Trace::Unproven => self
-                    .pause(&watch, &status)
+                    .sleep_until_next_read(&watch, &status)
                     .await
                     .map_err(|_| Unsettled::Unproven { within: watch.within }),
                 Trace::Seen(object) => {
-                    notice(kind, &object, &mut status, on_status);
-                    if state(kind, &object) == State::Failed {
-                        return Err(failed(status, &object));
+                    report_status(kind, &object, &mut status, on_status);
+                    if status_state(kind, &object) == State::Failed {
+                        return Err(failed_status(status, &object));
                     }
-                    self.pause(&watch, &status).await
+                    self.sleep_until_next_read(&watch, &status).await
                 }
             };
             pause?;
@@ -316,7 +317,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
 
     /// Looks for an object that the first look did not show, with its project seen before as well as
     /// after: a permission that was lost or came back in between would hide it all the same.
-    async fn trace(
+    async fn trace_deletion(
         &self,
         kind: &'static Kind,
         key: &ObjectKey,
@@ -404,14 +405,14 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         }
     }
 
-    fn group(&self, kind: &'static Kind, key: &ObjectKey, project: Option<&Name>) -> Waiting {
+    fn join_group(&self, kind: &'static Kind, key: &ObjectKey, project: Option<&Name>) -> Waiting {
         let name = GroupKey { kind: kind.name, parent: key.parent.clone(), project: project.cloned() };
         let group = Rc::clone(self.settling.groups.borrow_mut().entry(name).or_default());
         group.waiting.set(group.waiting.get() + 1);
         Waiting(group)
     }
 
-    fn watch<'a>(
+    fn new_watch<'a>(
         &self,
         kind: &'static Kind,
         key: &'a ObjectKey,
@@ -423,7 +424,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
 
     /// Looks at the object: in a list read that is newer than this wait's last look, in a new one, or
     /// by id when few objects of the list are waited for.
-    async fn look(&self, group: &Group, watch: &mut Watch<'_>) -> Result<Option<Object>, ReadError> {
+    async fn read_object(&self, group: &Group, watch: &mut Watch<'_>) -> Result<Option<Object>, ReadError> {
         let mut last = group.last.lock().await;
         let is_news =
             last.began.is_some_and(|at| at >= watch.started && watch.looked.is_none_or(|seen| at > seen));
@@ -458,7 +459,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     }
 
     /// Waits until the next look: a quarter of the time so far, within bounds.
-    async fn pause(&self, watch: &Watch<'_>, status: &Name) -> Result<(), Unsettled> {
+    async fn sleep_until_next_read(&self, watch: &Watch<'_>, status: &Name) -> Result<(), Unsettled> {
         let waited = self.clock.elapsed().saturating_sub(watch.started);
         let Some(left) = watch.within.checked_sub(waited).filter(|left| !left.is_zero()) else {
             return Err(Unsettled::TimedOut { status: status.clone(), within: watch.within });
@@ -479,7 +480,7 @@ fn is_same(one: &Object, other: &Object) -> bool {
 }
 
 /// Tells a status that was not told yet.
-fn notice(kind: &Kind, object: &Object, status: &mut Name, on_status: &dyn Fn(&str)) {
+fn report_status(kind: &Kind, object: &Object, status: &mut Name, on_status: &dyn Fn(&str)) {
     let Some(now) = kind.api.ready.and_then(|ready| object.status(ready.attribute)) else { return };
     if now != status.as_str() {
         on_status(now);
@@ -487,13 +488,13 @@ fn notice(kind: &Kind, object: &Object, status: &mut Name, on_status: &dyn Fn(&s
     }
 }
 
-fn failed(status: Name, object: &Object) -> Unsettled {
+fn failed_status(status: Name, object: &Object) -> Unsettled {
     let detail = object.status("status_message").filter(|text| !text.is_empty()).map(Name::new);
     Unsettled::Failed { status, detail }
 }
 
 /// Reads a status by the kind's table. A service that shows none has settled at once.
-fn state(kind: &Kind, object: &Object) -> State {
+fn status_state(kind: &Kind, object: &Object) -> State {
     let Some(Ready { attribute, wanted, resting, failed, leaving }) = kind.api.ready else {
         return State::Settled;
     };

@@ -46,7 +46,7 @@ pub enum Acted {
 }
 
 impl Ask {
-    fn request(&self) -> Request {
+    fn to_request(&self) -> Request {
         Request {
             method: self.method,
             path: self.path.clone(),
@@ -65,8 +65,8 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ///
     /// # Errors
     /// When it is refused, or has no usable answer.
-    pub async fn ask(&self, ask: &Ask) -> Result<Json, ReadError> {
-        Ok(self.read_as(&ask.request()).await?.0)
+    pub async fn send_query(&self, ask: &Ask) -> Result<Json, ReadError> {
+        Ok(self.read_as(&ask.to_request()).await?.0)
     }
 
     /// Returns the records of a list, page by page, as far as `enough` lets it; `None` when the answer is
@@ -82,12 +82,12 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ) -> Result<Option<Vec<Json>>, ReadError> {
         let mut rows = Vec::new();
         for _ in 0..MOST_PAGES {
-            let mut request = ask.request();
+            let mut request = ask.to_request();
             request
                 .query
                 .extend([("limit", self.page.get().to_string()), ("offset", rows.len().to_string())]);
             let (json, _) = self.read_as(&request).await?;
-            let Ok(page) = decode::page(json) else { return Ok(None) };
+            let Ok(page) = decode::parse_page(json) else { return Ok(None) };
             let (count, total) = (page.rows.len(), page.total);
             rows.extend(page.rows);
             // A list that says nothing of its length, or that has no pages, shows all at once.
@@ -103,7 +103,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ///
     /// # Errors
     /// When projects cannot be listed.
-    pub async fn project(&self, named: Option<&Name>) -> Result<Option<Name>, ReadError> {
+    pub async fn resolve_named_project(&self, named: Option<&Name>) -> Result<Option<Name>, ReadError> {
         let Some(kind) = refresh::project_kind(self.registry) else { return Ok(None) };
         let projects = self.list(kind, None, None).await?;
         let is_named = |object: &Object, named: &Name| {
@@ -119,8 +119,8 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
 
 impl<C: Cloud, K: Clock, R: Random> Changes<'_, C, K, R> {
     /// Sends an action once; again only when the limiter refused it, for then it had no effect.
-    pub async fn act(&self, ask: &Ask) -> Acted {
-        match self.client.send_mutation(&ask.request(), self.gate, self.back).await {
+    pub async fn send_action(&self, ask: &Ask) -> Acted {
+        match self.client.send_mutation(&ask.to_request(), self.gate, self.back).await {
             Settled::Ended(mutation) => Acted::Ended(mutation),
             Settled::Success(json) => Acted::Done(json),
         }

@@ -8,9 +8,9 @@ use serde_json::Value as Json;
 use crate::cloud::client::Client;
 use crate::cloud::error::Mutation;
 use crate::cloud::http::message::{Body, Cloud, Request};
-use crate::cloud::http::response_class::{Settled, called, created};
+use crate::cloud::http::response_class::{Settled, called_object, created_object};
 use crate::cloud::http::send::Gate;
-use crate::cloud::http::url_path::{PathError, fill};
+use crate::cloud::http::url_path::{PathError, fill_path};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::{Call, Endpoint, Kind};
@@ -42,16 +42,18 @@ impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
         project: Option<&Name>,
         body: impl Into<Body>,
     ) -> Mutation {
-        let path = fill(kind.api.create.path, None, parent.map(Name::as_str));
-        match self.mutate(kind.api.create, path, project, body).await {
+        let path = fill_path(kind.api.create.path, None, parent.map(Name::as_str));
+        match self.send_mutation(kind.api.create, path, project, body).await {
             Settled::Ended(mutation) => mutation,
-            Settled::Success(json) => self.with_main_ids(kind, created(kind, parent, json.as_ref())).await,
+            Settled::Success(json) => {
+                self.with_main_ids(kind, created_object(kind, parent, json.as_ref())).await
+            }
         }
     }
 
     /// Sends one call that changes an object. An empty `body` is sent as no body. A refusal by the
     /// limiter had no effect, so it is sent again.
-    pub async fn call(
+    pub async fn send_call(
         &self,
         kind: &'static Kind,
         call: &'static Call,
@@ -59,15 +61,15 @@ impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
         project: Option<&Name>,
         body: impl Into<Body>,
     ) -> Mutation {
-        let project = match self.client.home(object, project).await {
+        let project = match self.client.project_of(object, project).await {
             Ok(project) => project,
             Err(reason) => return Mutation::NotSent(reason),
         };
-        let path = fill(call.endpoint.path, Some(&object.id), object.parent.as_deref());
-        match self.mutate(call.endpoint, path, project.as_ref(), body).await {
+        let path = fill_path(call.endpoint.path, Some(&object.id), object.parent.as_deref());
+        match self.send_mutation(call.endpoint, path, project.as_ref(), body).await {
             Settled::Ended(mutation) => mutation,
             Settled::Success(json) => {
-                self.with_main_ids(kind, called(kind, call.endpoint, object, json.as_ref())).await
+                self.with_main_ids(kind, called_object(kind, call.endpoint, object, json.as_ref())).await
             }
         }
     }
@@ -75,7 +77,7 @@ impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
     /// Names what an answer describes, and what that refers to, as lists and by-id reads do.
     async fn with_main_ids(&self, kind: &'static Kind, mutation: Mutation) -> Mutation {
         let Mutation::Done(Some(mut object), secret) = mutation else { return mutation };
-        self.client.ids.rename(&mut object);
+        self.client.ids.use_known_id(&mut object);
         self.client.name_references(kind, &mut object.attributes).await;
         Mutation::Done(Some(object), secret)
     }
@@ -88,21 +90,24 @@ impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
         object: &ObjectKey,
         project: Option<&Name>,
     ) -> Mutation {
-        let project = match self.client.home(object, project).await {
+        let project = match self.client.project_of(object, project).await {
             Ok(project) => project,
             Err(reason) => return Mutation::NotSent(reason),
         };
-        let path = fill(kind.api.delete.path, Some(&object.id), object.parent.as_deref());
+        let path = fill_path(kind.api.delete.path, Some(&object.id), object.parent.as_deref());
         let fields = kind.api.delete_body.iter();
         let body =
             fields.filter_map(|(key, literal)| Some(((*key).to_owned(), literal.value().to_wire()?)));
-        match self.mutate(kind.api.delete, path, project.as_ref(), Json::Object(body.collect())).await {
+        match self
+            .send_mutation(kind.api.delete, path, project.as_ref(), Json::Object(body.collect()))
+            .await
+        {
             Settled::Ended(mutation) => mutation,
             Settled::Success(_) => Mutation::Done(None, None),
         }
     }
 
-    pub(in crate::cloud) async fn mutate(
+    pub(in crate::cloud) async fn send_mutation(
         &self,
         endpoint: Endpoint,
         path: Result<String, PathError>,

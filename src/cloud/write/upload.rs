@@ -14,7 +14,7 @@ use crate::cloud::http::message::{
     Answer, Cloud, ExchangeError, Grant, LONGEST_KEY, LONGEST_URL, SignedUrl, Upload,
 };
 use crate::cloud::http::response_class::Settled;
-use crate::cloud::http::url_path::fill;
+use crate::cloud::http::url_path::fill_path;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::Call;
@@ -40,26 +40,28 @@ impl<C: Cloud, K: Clock, R: Random> Changes<'_, C, K, R> {
     ///
     /// # Errors
     /// How it ended without one.
-    pub async fn grant(
+    pub async fn request_grant(
         &self,
         call: &'static Call,
         object: &ObjectKey,
         project: Option<&Name>,
     ) -> Result<Grant, Mutation> {
-        let path = fill(call.endpoint.path, Some(&object.id), object.parent.as_deref());
-        match self.mutate(call.endpoint, path, project, Json::Null).await {
+        let path = fill_path(call.endpoint.path, Some(&object.id), object.parent.as_deref());
+        match self.send_mutation(call.endpoint, path, project, Json::Null).await {
             Settled::Ended(mutation) => Err(mutation),
-            Settled::Success(json) => json.as_ref().and_then(granted).ok_or_else(|| Mutation::Unknown {
-                reason: "the answer holds no address to upload to".to_owned(),
-                settled: true,
-                answer: None,
-            }),
+            Settled::Success(json) => {
+                json.as_ref().and_then(parse_grant).ok_or_else(|| Mutation::Unknown {
+                    reason: "the answer holds no address to upload to".to_owned(),
+                    settled: true,
+                    answer: None,
+                })
+            }
         }
     }
 }
 
 /// Reads a grant, beside the envelope's own words or under its key.
-fn granted(json: &Json) -> Option<Grant> {
+fn parse_grant(json: &Json) -> Option<Grant> {
     let inside = json.get("data").filter(|data| data.is_object()).unwrap_or(json);
     let text = |name: &str, most| {
         inside.get(name)?.as_str().filter(|text: &&str| !text.is_empty() && text.len() <= most)
@@ -77,14 +79,14 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     /// Why it did not succeed, without the address.
     pub async fn upload(&self, upload: &Upload) -> Result<(), UploadError> {
         match self.cloud.upload(upload).await {
-            Ok(answer) => judge(&answer, &upload.url),
+            Ok(answer) => classify_upload(&answer, &upload.url),
             Err(ExchangeError::Held { reason }) => Err(UploadError::Final(reason)),
             Err(error) => Err(UploadError::Passing(error.to_string())),
         }
     }
 }
 
-fn judge(answer: &Answer, url: &SignedUrl) -> Result<(), UploadError> {
+fn classify_upload(answer: &Answer, url: &SignedUrl) -> Result<(), UploadError> {
     let words = decode::error_text(&answer.body).map(|text| format!(" {}: {}", text.error, text.message));
     let words = words.filter(|words| !url.leaks_in(words)).unwrap_or_default();
     match answer.status {
@@ -121,13 +123,13 @@ mod tests {
         let plain = json!({"success": true, "upload_url": "u", "blob_key": "k", "expires_in_seconds": 9});
         let inside = json!({"success": true, "data": {"upload_url": "u", "blob_key": "k"}});
         let grant = Some(Grant { url: SignedUrl::new("u"), key: "k".into() });
-        assert_eq!((granted(&plain), granted(&inside)), (grant.clone(), grant));
+        assert_eq!((parse_grant(&plain), parse_grant(&inside)), (grant.clone(), grant));
         for (name, value) in
             [("blob_key", json!("")), ("upload_url", json!(7)), ("blob_key", json!("k".repeat(2_000)))]
         {
             let mut bad = plain.clone();
             bad[name] = value;
-            assert_eq!(granted(&bad), None, "{bad}");
+            assert_eq!(parse_grant(&bad), None, "{bad}");
         }
     }
 
@@ -138,7 +140,7 @@ mod tests {
             let body = body.to_string().into_bytes();
             let answer =
                 Answer { status, retry_after: None, limit: None, remaining: None, date: None, body };
-            judge(&answer, &url)
+            classify_upload(&answer, &url)
         };
         let says = |message: &str| json!({"error": "E", "message": message});
         assert_eq!(judged(200, json!({})), Ok(()));
@@ -156,7 +158,7 @@ mod tests {
         let pieces = vec![Bytes::from_static(b"abc"), Bytes::from_static(b"de")];
         let upload = Upload::new(SignedUrl::new("u"), pieces);
         for _ in 0..2 {
-            let mut leaving = upload.leaving();
+            let mut leaving = upload.into_chunks();
             assert_eq!(leaving.next().as_deref(), Some(&b"abc"[..]));
             assert_eq!(upload.sent.load(Ordering::Relaxed), 3);
             assert_eq!((leaving.count(), upload.sent.load(Ordering::Relaxed)), (1, 5));

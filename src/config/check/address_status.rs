@@ -8,7 +8,7 @@ use crate::config::resolve::evaluator::Resolver;
 use crate::config::stack::model::Resource;
 use crate::config::stack::module_path::module_of;
 use crate::model::address::{Address, Name};
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::source::Span;
 
 /// Most addresses that a suggestion is looked for among.
@@ -43,10 +43,10 @@ impl<'g, 'd> Ground<'g, 'd> {
     }
 
     /// Returns how an address, or the place of a module, stands to the blocks.
-    pub(in crate::config) fn standing(&self, address: &Address) -> Standing {
+    pub(in crate::config) fn address_status(&self, address: &Address) -> Standing {
         let (module, rest) = module_of(&self.resolver.registry, address.as_str());
         if rest.is_empty() {
-            return self.module(module);
+            return self.module_status(module);
         }
         if self.resources.contains_key(address) {
             return Standing::One;
@@ -70,14 +70,14 @@ impl<'g, 'd> Ground<'g, 'd> {
             }
             end = part.rfind('.');
         }
-        match self.module(module) {
+        match self.module_status(module) {
             left_out @ (Standing::Absent | Standing::Broken) => left_out,
             _ => Standing::Nowhere,
         }
     }
 
     /// Returns how a place stands to the blocks of `use`.
-    fn module(&self, place: &str) -> Standing {
+    fn module_status(&self, place: &str) -> Standing {
         let mut end = Some(place.len());
         while let Some(at) = end {
             let part = &place[..at];
@@ -111,7 +111,7 @@ impl<'g, 'd> Ground<'g, 'd> {
     }
 
     /// Reports an address that no block declares.
-    pub(in crate::config) fn undeclared(&self, address: &Address, span: Span, help: &str) {
+    pub(in crate::config) fn report_undeclared(&self, address: &Address, span: Span, help: &str) {
         let (_, rest) = module_of(&self.resolver.registry, address.as_str());
         let is_module = rest.is_empty();
         let mut known: Vec<&str> = if is_module {
@@ -122,12 +122,12 @@ impl<'g, 'd> Ground<'g, 'd> {
         known.sort_unstable();
         let what = if is_module { "`use` block" } else { "block" };
         let problem = Diagnostic::error(codes::NOT_DECLARED, "a declaration leads nowhere")
-            .at(span, "")
+            .with_label(span, "")
             .detail(format!("No {what} declares {address}."));
         let kinds = self.resolver.registry.top_level().map(|kind| kind.name);
-        let near_kind = nearest(address.root(), kinds).filter(|_| is_module);
+        let near_kind = nearest_name(address.root(), kinds).filter(|_| is_module);
         let misspelt = near_kind.zip(address.as_str().split_once('.'));
-        self.resolver.problems.push(match (nearest(address.as_str(), known), misspelt) {
+        self.resolver.problems.push(match (nearest_name(address.as_str(), known), misspelt) {
             (Some(near), _) => problem.help(format!("did you mean `{near}`? Else {help}")),
             (None, Some((kind, (_, rest)))) => problem.help(format!("did you mean `{kind}.{rest}`?")),
             (None, None) => problem.help(help),
@@ -139,15 +139,15 @@ impl<'g, 'd> Ground<'g, 'd> {
         let (module, rest) = module_of(&self.resolver.registry, address.as_str());
         let what = if rest.is_empty() { "`use` block" } else { "block" };
         let problem = Diagnostic::error(codes::STILL_DECLARED, "an address still has its block")
-            .at(span, "")
+            .with_label(span, "")
             .detail(format!("{address} is to be left, and a {what} declares it."))
             .help(help);
-        let call = || self.resolver.problems.call(module).filter(|_| rest.is_empty());
+        let call = || self.resolver.problems.call_span(module).filter(|_| rest.is_empty());
         self.resolver.problems.push(match (self.resolver.index.of_instance(address), call()) {
             (Some(block), _) => {
-                problem.at(block.entry.key_span, format!("{} is declared here", block.address))
+                problem.with_label(block.entry.key_span, format!("{} is declared here", block.address))
             }
-            (None, Some(call)) => problem.at(call, format!("{address} is used here")),
+            (None, Some(call)) => problem.with_label(call, format!("{address} is used here")),
             (None, None) => problem,
         });
     }

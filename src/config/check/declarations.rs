@@ -16,25 +16,25 @@ use crate::config::stack::model::Resource;
 use crate::config::stack::module_path::{kind_at, module_of};
 use crate::config::syntax::document::{Entry, Node, NodeValue};
 use crate::model::address::{Address, Name, is_legal_segment};
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::Kind;
 use crate::model::source::Span;
 use crate::model::value::Value;
 
 impl<'d> Resolver<'d> {
     /// Reads all declarations of the stack, and holds them and those of its modules against the blocks.
-    pub(in crate::config) fn declarations(
+    pub(in crate::config) fn read_declarations(
         &self,
         merged: &Merged<'d>,
         resources: &[Resource],
     ) -> Declarations {
         let ground = Ground::new(self, resources);
-        let imports = self.items(&merged.imports, keywords::IMPORT);
-        let imports = imports.into_iter().filter_map(|item| self.import(&item, &ground)).collect();
-        let removed = outermost(self.removed.clone()).into_iter();
+        let imports = self.read_list_items(&merged.imports, keywords::IMPORT);
+        let imports = imports.into_iter().filter_map(|item| self.read_import(&item, &ground)).collect();
+        let removed = drop_overridden_removals(self.removed.clone()).into_iter();
         let removed: Vec<Removed> = removed.filter(|removed| ground.is_gone(removed)).collect();
         let mut removed = self.each_once(removed, |removed| (&removed.from, removed.span), "removed");
-        let (moved, left) = ground.moves(self.moved.clone(), &removed);
+        let (moved, left) = ground.resolve_moves(self.moved.clone(), &removed);
         removed.extend(left);
         Declarations {
             moved,
@@ -45,68 +45,80 @@ impl<'d> Resolver<'d> {
 
     /// Reads the moves and removals of the stack or the instance of a module that is being resolved.
     pub(in crate::config) fn declarations_here(&mut self, merged: &Merged<'d>) {
-        let items = self.items(&merged.moved, keywords::MOVED);
-        let moved: Vec<Moved> = items.iter().filter_map(|item| self.moved(item)).collect();
+        let items = self.read_list_items(&merged.moved, keywords::MOVED);
+        let moved: Vec<Moved> = items.iter().filter_map(|item| self.read_move(item)).collect();
         self.moved.extend(moved);
-        let items = self.items(&merged.removed, keywords::REMOVED);
-        let removed: Vec<Removed> = items.iter().filter_map(|item| self.removed(item)).collect();
+        let items = self.read_list_items(&merged.removed, keywords::REMOVED);
+        let removed: Vec<Removed> = items.iter().filter_map(|item| self.read_removal(item)).collect();
         self.removed.extend(removed);
     }
 
     /// Returns the entries of all lists of one word, with the keys that they must and may have.
-    fn items(&self, lists: &[&'d Entry], words: Words) -> Vec<Item<'d>> {
+    fn read_list_items(&self, lists: &[&'d Entry], words: Words) -> Vec<Item<'d>> {
         let mut found = Vec::new();
         for list in lists {
             let nodes = match &list.value.value {
                 NodeValue::Sequence(nodes) => nodes.as_slice(),
                 NodeValue::Null => &[],
                 _ => {
-                    let example = format!("write `{}: [{{ {} }}]`", list.key, example(words));
-                    self.misdeclared(list.value.span, format!("`{}` is a list.", list.key), example);
+                    let example = format!("write `{}: [{{ {} }}]`", list.key, required_keys_example(words));
+                    self.report_invalid_declaration(
+                        list.value.span,
+                        format!("`{}` is a list.", list.key),
+                        example,
+                    );
                     continue;
                 }
             };
-            found.extend(nodes.iter().filter_map(|node| self.item(&list.key, node, words)));
+            found.extend(nodes.iter().filter_map(|node| self.read_list_item(&list.key, node, words)));
         }
         found
     }
 
-    fn item(&self, word: &str, node: &'d Node, words: Words) -> Option<Item<'d>> {
-        let example = || format!("write `{word}: [{{ {} }}]`", example(words));
+    fn read_list_item(&self, word: &str, node: &'d Node, words: Words) -> Option<Item<'d>> {
+        let example = || format!("write `{word}: [{{ {} }}]`", required_keys_example(words));
         let Some(entries) = node.entries() else {
-            self.misdeclared(node.span, format!("Each entry of `{word}` is a map."), example());
+            self.report_invalid_declaration(
+                node.span,
+                format!("Each entry of `{word}` is a map."),
+                example(),
+            );
             return None;
         };
         let mut good = true;
-        for entry in entries.iter().filter(|entry| keywords::find(words, &entry.key).is_none()) {
+        for entry in entries.iter().filter(|entry| keywords::find_word(words, &entry.key).is_none()) {
             self.problems.push(unknown_word(entry, words));
             good = false;
         }
         let is_missing = |word: &&Word| word.needed && !entries.iter().any(|entry| entry.key == word.name);
         let missing = words.iter().find(is_missing).map(|word| word.name);
         if let Some(missing) = missing.filter(|_| good) {
-            self.misdeclared(node.span, format!("This entry of `{word}` has no `{missing}`."), example());
+            self.report_invalid_declaration(
+                node.span,
+                format!("This entry of `{word}` has no `{missing}`."),
+                example(),
+            );
             good = false;
         }
         good.then_some(Item { entries, span: node.span })
     }
 
-    fn misdeclared(&self, span: Span, detail: String, help: String) {
-        let problem = Diagnostic::error(codes::DECLARATION, "a declaration is wrong").at(span, "");
+    fn report_invalid_declaration(&self, span: Span, detail: String, help: String) {
+        let problem = Diagnostic::error(codes::DECLARATION, "a declaration is wrong").with_label(span, "");
         self.problems.push(problem.detail(detail).help(help));
     }
 
     /// Reads an address, or the place of a module, and the kind that stands there, if one does.
-    fn place(&self, node: &Node) -> Option<(Address, Option<&'static Kind>)> {
+    fn parse_address(&self, node: &Node) -> Option<(Address, Option<&'static Kind>)> {
         let written = node.scalar().map(|scalar| scalar.text.as_str());
         let Some(written) = written else {
             let help = "write an address, such as `vm.web`".to_owned();
-            self.misdeclared(node.span, "An address is one text.".to_owned(), help);
+            self.report_invalid_declaration(node.span, "An address is one text.".to_owned(), help);
             return None;
         };
-        if let Some(bare) = written.strip_prefix('$').filter(|bare| Address::place(bare).is_ok()) {
+        if let Some(bare) = written.strip_prefix('$').filter(|bare| Address::parse_path(bare).is_ok()) {
             let problem = Diagnostic::error(codes::DECLARATION, "a declaration is wrong")
-                .at(node.span, "")
+                .with_label(node.span, "")
                 .detail("It names an address, not what is there: it has no `$`.")
                 .help(format!("write `{bare}`"));
             self.problems.push(problem.fix(node.span, bare));
@@ -114,10 +126,14 @@ impl<'d> Resolver<'d> {
         }
         let is_kind = self.registry.top_level().any(|kind| kind.name == written);
         let is_name = is_legal_segment(written) && !is_kind;
-        let address = match if is_name { Address::place(written) } else { Address::parse(written) } {
+        let address = match if is_name { Address::parse_path(written) } else { Address::parse(written) } {
             Ok(address) => address,
             Err(error) => {
-                self.misdeclared(node.span, format!("{error}."), "write `vm.web`, for example".to_owned());
+                self.report_invalid_declaration(
+                    node.span,
+                    format!("{error}."),
+                    "write `vm.web`, for example".to_owned(),
+                );
                 return None;
             }
         };
@@ -131,7 +147,7 @@ impl<'d> Resolver<'d> {
 
     /// Reads the address of a resource or of several.
     fn resource_at(&self, node: &Node) -> Option<Address> {
-        let (address, kind) = self.place(node)?;
+        let (address, kind) = self.parse_address(node)?;
         if kind.is_none() {
             self.no_kind(node.span, &address);
             return None;
@@ -141,19 +157,19 @@ impl<'d> Resolver<'d> {
 
     fn no_kind(&self, span: Span, address: &Address) {
         let known = self.registry.top_level().map(|kind| kind.name);
-        let help = nearest(address.root(), known).map_or_else(
+        let help = nearest_name(address.root(), known).map_or_else(
             || "an address begins with a kind: `vm.web`".to_owned(),
             |near| {
                 let rest = address.as_str().split_once('.').map_or("NAME", |(_, rest)| rest);
                 format!("did you mean `{near}.{rest}`?")
             },
         );
-        self.misdeclared(span, format!("No kind of resource stands at `{address}`."), help);
+        self.report_invalid_declaration(span, format!("No kind of resource stands at `{address}`."), help);
     }
 
-    fn moved(&self, item: &Item<'d>) -> Option<Moved> {
+    fn read_move(&self, item: &Item<'d>) -> Option<Moved> {
         let (there, here) = (item.get("from")?, item.get("to")?);
-        let ((from, kind), (to, other)) = self.place(there).zip(self.place(here))?;
+        let ((from, kind), (to, other)) = self.parse_address(there).zip(self.parse_address(here))?;
         let module = &self.scope.prefix;
         match (kind, other) {
             // A kind that is misspelt looks like a module.
@@ -163,14 +179,14 @@ impl<'d> Resolver<'d> {
                 let what = |kind: Option<&Kind>| kind.map_or("module", |kind| kind.name);
                 let detail = format!("{from} is a {}, and {to} a {}.", what(kind), what(other));
                 let help = "an object stays what it is: name two of one kind".to_owned();
-                self.misdeclared(item.span, detail, help);
+                self.report_invalid_declaration(item.span, detail, help);
             }
             _ if from == to => {
                 let help = "remove the entry".to_owned();
-                self.misdeclared(item.span, format!("{from} moves to where it is."), help);
+                self.report_invalid_declaration(item.span, format!("{from} moves to where it is."), help);
             }
             _ => {
-                let (from, to) = (from.within(module), to.within(module));
+                let (from, to) = (from.in_module(module), to.in_module(module));
                 return Some(Moved {
                     from,
                     to,
@@ -184,53 +200,61 @@ impl<'d> Resolver<'d> {
         None
     }
 
-    fn import(&self, item: &Item<'d>, ground: &Ground<'_, 'd>) -> Option<Import> {
-        let early = Frame::top(Some("an `import`"));
+    fn read_import(&self, item: &Item<'d>, ground: &Ground<'_, 'd>) -> Option<Import> {
+        let early = Frame::top_level(Some("an `import`"));
         let wanted = match item.get("when") {
-            Some(when) => self.when(when, early)?,
+            Some(when) => self.resolve_when(when, early)?,
             None => true,
         };
         let node = item.get("to")?;
         let to = self.resource_at(node)?;
-        let id = match self.known(item.get("id")?, early)? {
+        let id = match self.resolve_known(item.get("id")?, early)? {
             Value::Text(id) if !id.is_empty() => id,
             Value::Integer(id) => Name::new(id.to_string()),
             _ => {
                 let help = "write what `stead ls --unmanaged` shows".to_owned();
-                self.misdeclared(item.get("id")?.span, "An `id` is one text.".to_owned(), help);
+                self.report_invalid_declaration(
+                    item.get("id")?.span,
+                    "An `id` is one text.".to_owned(),
+                    help,
+                );
                 return None;
             }
         };
         let import = Import { to, id, span: item.span };
-        match ground.standing(&import.to) {
+        match ground.address_status(&import.to) {
             Standing::One => wanted.then_some(import),
             Standing::Absent | Standing::Broken => None,
             Standing::Several => {
                 let help = format!("name one instance: `{}.KEY`", import.to);
-                self.misdeclared(node.span, format!("{} has `for_each`.", import.to), help);
+                self.report_invalid_declaration(node.span, format!("{} has `for_each`.", import.to), help);
                 None
             }
             Standing::Nowhere => {
-                ground.undeclared(&import.to, node.span, "write its block, or remove the entry");
+                ground.report_undeclared(&import.to, node.span, "write its block, or remove the entry");
                 None
             }
         }
     }
 
-    fn removed(&self, item: &Item<'d>) -> Option<Removed> {
-        let (from, _) = self.place(item.get("from")?)?;
+    fn read_removal(&self, item: &Item<'d>) -> Option<Removed> {
+        let (from, _) = self.parse_address(item.get("from")?)?;
         let node = item.get("action")?;
         let action = match node.scalar().map(|scalar| scalar.text.as_str()) {
             Some("forget") => RemovedAction::Forget,
             Some("delete") => RemovedAction::Delete,
             _ => {
                 let help = "write `forget` (the object stays live) or `delete` (it goes)".to_owned();
-                self.misdeclared(node.span, "`action` is one of two words.".to_owned(), help);
+                self.report_invalid_declaration(
+                    node.span,
+                    "`action` is one of two words.".to_owned(),
+                    help,
+                );
                 return None;
             }
         };
         let module = self.scope.prefix.clone();
-        Some(Removed { from: from.within(&module), action, module, span: item.span })
+        Some(Removed { from: from.in_module(&module), action, module, span: item.span })
     }
 
     /// Reports what is said a second time of one address.
@@ -239,7 +263,11 @@ impl<'d> Resolver<'d> {
         for item in &all {
             let (address, span) = of(item);
             if let Some(before) = first.insert(address, span) {
-                self.problems.push(twice(&format!("{address} is {what} twice."), before, span));
+                self.problems.push(duplicate_declaration(
+                    &format!("{address} is {what} twice."),
+                    before,
+                    span,
+                ));
             }
         }
         all
@@ -249,18 +277,18 @@ impl<'d> Resolver<'d> {
 impl Ground<'_, '_> {
     /// Tells whether what is said to be removed has no block.
     fn is_gone(&self, removed: &Removed) -> bool {
-        let is_gone = self.standing(&removed.from) == Standing::Nowhere;
+        let is_gone = self.address_status(&removed.from) == Standing::Nowhere;
         if !is_gone {
             let told =
                 || self.still_declared(&removed.from, removed.span, "remove the block, or this entry");
-            self.resolver.problems.within(&removed.module, told);
+            self.resolver.problems.in_instance(&removed.module, told);
         }
         is_gone
     }
 }
 
 /// Drops what a module says of an address of which whoever uses it says something, too.
-fn outermost(mut removed: Vec<Removed>) -> Vec<Removed> {
+fn drop_overridden_removals(mut removed: Vec<Removed>) -> Vec<Removed> {
     let mut sayers: HashMap<Address, Name> = HashMap::new();
     for one in &removed {
         let sayer = sayers.entry(one.from.clone()).or_insert_with(|| one.module.clone());
@@ -284,15 +312,15 @@ impl<'d> Item<'d> {
     }
 }
 
-fn example(words: Words) -> String {
+fn required_keys_example(words: Words) -> String {
     let needed = words.iter().filter(|word| word.needed);
     needed.map(|word| format!("{}: …", word.name)).collect::<Vec<_>>().join(", ")
 }
 
-pub(in crate::config) fn twice(text: &str, first: Span, again: Span) -> Diagnostic {
+pub(in crate::config) fn duplicate_declaration(text: &str, first: Span, again: Span) -> Diagnostic {
     Diagnostic::error(codes::SAID_TWICE, "two declarations contradict each other")
-        .at(again, "said again here")
-        .at(first, "said here first")
+        .with_label(again, "said again here")
+        .with_label(first, "said here first")
         .detail(text)
         .help("keep one of the two")
 }

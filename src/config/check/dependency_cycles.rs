@@ -14,7 +14,7 @@ use crate::model::source::Span;
 const MOST_EDGES: usize = 20;
 
 /// Returns a problem for each circle, naming every edge.
-pub(in crate::config) fn circles(resources: &[Resource]) -> Vec<Diagnostic> {
+pub(in crate::config) fn dependency_cycles(resources: &[Resource]) -> Vec<Diagnostic> {
     let mut graph = Graph::default();
     let nodes: HashMap<&Address, NodeId> =
         resources.iter().enumerate().map(|(n, resource)| (&resource.address, graph.add(n))).collect();
@@ -22,11 +22,11 @@ pub(in crate::config) fn circles(resources: &[Resource]) -> Vec<Diagnostic> {
         let Some(after) = nodes.get(&resource.address) else { continue };
         for (address, _) in waits_for(resource) {
             if let Some(before) = nodes.get(address) {
-                graph.order(*before, *after);
+                graph.add_edge(*before, *after);
             }
         }
     }
-    let Err(knots) = graph.sorted() else { return Vec::new() };
+    let Err(knots) = graph.topological_order() else { return Vec::new() };
     knots
         .into_iter()
         .map(|knot| {
@@ -35,7 +35,7 @@ pub(in crate::config) fn circles(resources: &[Resource]) -> Vec<Diagnostic> {
                 .filter_map(|id| resources.get(*graph.get(*id)?))
                 .map(|resource| (&resource.address, resource))
                 .collect();
-            circle(&members)
+            cycle_problem(&members)
         })
         .collect()
 }
@@ -54,7 +54,7 @@ fn waits_for(resource: &Resource) -> impl Iterator<Item = (&Address, Span)> {
 }
 
 /// Walks one circle within a knot and says every edge of it.
-fn circle(members: &HashMap<&Address, &Resource>) -> Diagnostic {
+fn cycle_problem(members: &HashMap<&Address, &Resource>) -> Diagnostic {
     let mut problem = Diagnostic::error(codes::DEPENDENCY_CYCLE, "resources wait for each other")
         .detail("None of them can be made first.")
         .help("remove one of these references, or set it after both exist");
@@ -75,7 +75,7 @@ fn circle(members: &HashMap<&Address, &Resource>) -> Diagnostic {
     }
     let edges = path.len();
     for (from, to, span) in path.into_iter().take(MOST_EDGES) {
-        problem = problem.at(span, format!("{from} waits for {to}"));
+        problem = problem.with_label(span, format!("{from} waits for {to}"));
     }
     if edges > MOST_EDGES {
         problem =

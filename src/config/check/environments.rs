@@ -16,7 +16,7 @@ const ENV: &str = "env";
 /// What makes two problems the same: code and place; without a place, the words.
 type Key = (&'static str, Option<Span>, String);
 
-fn key(problem: &Diagnostic) -> Key {
+fn problem_key(problem: &Diagnostic) -> Key {
     let words = if problem.labels.is_empty() { problem.summary.clone() } else { String::new() };
     (problem.code, problem.span(), words)
 }
@@ -24,8 +24,8 @@ fn key(problem: &Diagnostic) -> Key {
 /// Returns the problems of another environment that are not those of the chosen one as well.
 #[must_use]
 pub fn only_there(own: &[Diagnostic], there: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let known: BTreeSet<Key> = own.iter().map(key).collect();
-    there.into_iter().filter(|problem| !known.contains(&key(problem))).collect()
+    let known: BTreeSet<Key> = own.iter().map(problem_key).collect();
+    there.into_iter().filter(|problem| !known.contains(&problem_key(problem))).collect()
 }
 
 /// Returns what the chosen environment has, and the errors of the others. An error that not all of them have
@@ -34,7 +34,7 @@ pub fn only_there(own: &[Diagnostic], there: Vec<Diagnostic>) -> Vec<Diagnostic>
 /// A value that is given to a variable for one run may be missing in another environment: that is no error
 /// there. Where none is chosen, `chosen` is empty.
 #[must_use]
-pub fn together(
+pub fn merge_problems(
     chosen: &Name,
     own: Vec<Diagnostic>,
     others: &[(Name, Vec<Diagnostic>)],
@@ -48,7 +48,7 @@ pub fn together(
     };
     let mut having: BTreeMap<Key, Vec<&Name>> = BTreeMap::new();
     let errors =
-        |found: &[Diagnostic]| found.iter().filter(|one| is_told(one)).map(key).collect::<Vec<_>>();
+        |found: &[Diagnostic]| found.iter().filter(|one| is_told(one)).map(problem_key).collect::<Vec<_>>();
     let all = std::iter::once((chosen, errors(&own)));
     for (name, found) in all.chain(others.iter().map(|(name, found)| (name, errors(found)))) {
         for key in found {
@@ -62,7 +62,8 @@ pub fn together(
     let first = own.len();
     let mut all = Vec::new();
     for (n, problem) in own.into_iter().chain(others).enumerate() {
-        let having = if n < first && !is_told(&problem) { None } else { having.get_mut(&key(&problem)) };
+        let having =
+            if n < first && !is_told(&problem) { None } else { having.get_mut(&problem_key(&problem)) };
         match having {
             None => all.push(problem),
             // It was told already.
@@ -71,14 +72,14 @@ pub fn together(
                 names.clear();
                 all.push(problem);
             }
-            Some(names) => all.push(placed(problem, &std::mem::take(names))),
+            Some(names) => all.push(with_environment_names(problem, &std::mem::take(names))),
         }
     }
     all
 }
 
 /// Says in which environments a problem is found.
-fn placed(mut problem: Diagnostic, names: &[&Name]) -> Diagnostic {
+fn with_environment_names(mut problem: Diagnostic, names: &[&Name]) -> Diagnostic {
     let word = if names.len() == 1 { "environment" } else { "environments" };
     let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
     let detail = problem.detail.take().unwrap_or_else(|| format!("{}.", problem.summary));
@@ -87,7 +88,7 @@ fn placed(mut problem: Diagnostic, names: &[&Name]) -> Diagnostic {
 
 /// Returns the environments besides the chosen one that are to be looked at, and those that surely are like
 /// another one: neither sets anything, and nothing asks which one it is.
-pub(in crate::config) fn others(
+pub(in crate::config) fn environments_to_check(
     environments: &Entries<'_>,
     sources: &Sources,
     chosen: &Name,
@@ -117,19 +118,20 @@ fn mentions_env(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::syntax::limits::span;
+    use crate::config::syntax::limits::byte_span;
     use crate::model::source::SourceId;
 
     #[test]
     fn each_once_with_the_environments_that_have_it() {
-        let problem =
-            |code, at| Diagnostic::error(code, "x").at(span(SourceId(0), at, at), "").detail("Y.");
+        let problem = |code, at| {
+            Diagnostic::error(code, "x").with_label(byte_span(SourceId(0), at, at), "").detail("Y.")
+        };
         let warning = Diagnostic::warning("W", "w");
         let own =
             vec![problem("A", 1), problem("B", 2), problem(codes::MISSING_VARIABLE, 7), warning.clone()];
         let prod = vec![problem("A", 1), problem("C", 3), problem(codes::MISSING_VARIABLE, 8)];
         let test = vec![problem("A", 1), problem("C", 3), warning];
-        let all = together(&"dev".into(), own, &[("prod".into(), prod), ("test".into(), test)]);
+        let all = merge_problems(&"dev".into(), own, &[("prod".into(), prod), ("test".into(), test)]);
         let told: Vec<_> = all.iter().map(|one| (one.code, one.detail.as_deref().unwrap_or("-"))).collect();
         assert_eq!(
             told,

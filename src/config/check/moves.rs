@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::address_status::{Ground, Standing};
-use super::declarations::twice;
+use super::declarations::duplicate_declaration;
 use crate::config::diagnostics::codes;
 use crate::config::stack::declarations::{Moved, Removed};
-use crate::model::address::{Address, places};
+use crate::model::address::{Address, path_prefixes};
 use crate::model::diagnostic::Diagnostic;
 
 /// Where a move ends, and whether it is itself the last one on the way.
@@ -30,7 +30,7 @@ impl Ways<'_> {
             part = above;
             let Some(n) = self.by_from.get(above) else { continue };
             let step = &self.moved[*n];
-            if step.kind.is_none() && step.takes(at) {
+            if step.kind.is_none() && step.applies_to(at) {
                 return Some((*n, step.to.join(&at.as_str()[above.len() + 1..])));
             }
         }
@@ -41,7 +41,7 @@ impl Ways<'_> {
 impl Ground<'_, '_> {
     /// Follows all moves to their ends, and keeps those that lead to a resource or into a module. A move to what is
     /// removed since is a removal of what it leaves: an entry of the ledger may have its old address still.
-    pub(in crate::config) fn moves(
+    pub(in crate::config) fn resolve_moves(
         &self,
         mut moved: Vec<Moved>,
         removed: &[Removed],
@@ -49,21 +49,29 @@ impl Ground<'_, '_> {
         let (mut by_from, mut by_to) = (BTreeMap::new(), HashMap::new());
         for (n, step) in moved.iter().enumerate() {
             if let Some(first) = by_from.insert(step.from.as_str(), n) {
-                self.contradict(step, &moved[first], &format!("{} moves to two addresses.", step.from));
+                self.report_contradiction(
+                    step,
+                    &moved[first],
+                    &format!("{} moves to two addresses.", step.from),
+                );
             }
             if let Some(first) = by_to.insert(&step.to, n) {
-                self.contradict(step, &moved[first], &format!("Two addresses move to {}.", step.to));
+                self.report_contradiction(
+                    step,
+                    &moved[first],
+                    &format!("Two addresses move to {}.", step.to),
+                );
             }
         }
         let later = self.at_later_places(&moved, &by_from);
         moved.extend(later);
         let by_from = moved.iter().enumerate().map(|(n, step)| (step.from.as_str(), n)).collect();
-        let ends = self.ends(&Ways { moved: &moved, by_from });
+        let ends = self.move_ends(&Ways { moved: &moved, by_from });
         let (mut kept, mut left) = (Vec::new(), Vec::new());
         for (step, end) in moved.into_iter().zip(ends) {
-            match end.as_ref().and_then(|(end, _)| self.removal(&step, end, removed)) {
+            match end.as_ref().and_then(|(end, _)| self.removal_for(&step, end, removed)) {
                 Some(removal) => left.push(removal),
-                None => kept.extend(self.fits(&step, end).map(|whole| Moved { whole, ..step })),
+                None => kept.extend(self.check_move(&step, end).map(|whole| Moved { whole, ..step })),
             }
         }
         left.retain(|removal| removed.iter().all(|one| one.from != removal.from));
@@ -77,7 +85,7 @@ impl Ground<'_, '_> {
         let by_to: HashMap<&str, &Moved> = modules.map(|step| (step.to.as_str(), step)).collect();
         let mut found: BTreeMap<&Address, Moved> = BTreeMap::new();
         let leads_nowhere = |step: &&Moved| {
-            !by_from.contains_key(step.to.as_str()) && self.standing(&step.to) == Standing::Nowhere
+            !by_from.contains_key(step.to.as_str()) && self.address_status(&step.to) == Standing::Nowhere
         };
         for at in moved.iter().filter(leads_nowhere).map(|step| &step.to) {
             let further = further_from_before(at, &by_to, by_from);
@@ -88,8 +96,8 @@ impl Ground<'_, '_> {
     }
 
     /// Returns the removal that a move amounts to whose end no block declares and a `removed` entry is about.
-    fn removal(&self, step: &Moved, end: &Address, removed: &[Removed]) -> Option<Removed> {
-        let nowhere = |address| self.standing(address) == Standing::Nowhere;
+    fn removal_for(&self, step: &Moved, end: &Address, removed: &[Removed]) -> Option<Removed> {
+        let nowhere = |address| self.address_status(address) == Standing::Nowhere;
         let about = removed.iter().filter(|one| end.is_within(&one.from));
         let said = about.max_by_key(|one| one.from.as_str().len()).filter(|_| nowhere(end))?;
         nowhere(&step.from).then(|| Removed {
@@ -100,32 +108,34 @@ impl Ground<'_, '_> {
         })
     }
 
-    fn contradict(&self, step: &Moved, first: &Moved, text: &str) {
+    fn report_contradiction(&self, step: &Moved, first: &Moved, text: &str) {
         let problems = &self.resolver.problems;
-        problems.within(&step.module, || problems.push(twice(text, first.span, step.span)));
+        problems.in_instance(&step.module, || {
+            problems.push(duplicate_declaration(text, first.span, step.span));
+        });
     }
 
     /// Tells whether a move is kept, and whether it leads to a whole block with `for_each`.
-    fn fits(&self, step: &Moved, end: End) -> Option<bool> {
+    fn check_move(&self, step: &Moved, end: End) -> Option<bool> {
         let (end, is_last) = end?;
         let problems = &self.resolver.problems;
         let into_itself = step.to.is_within(&step.from);
-        let standing = self.standing(&step.from);
+        let standing = self.address_status(&step.from);
         // Which keys there are is the caller's to say: what a module says of others means nothing to it.
         let is_callers = |address| !step.module.is_empty() && self.is_key(address);
         if standing != Standing::Nowhere && !(standing == Standing::Several && into_itself) {
             if !(standing == Standing::One && is_callers(&step.from)) {
                 let help = "rename the block, or remove this entry";
-                problems.within(&step.module, || self.still_declared(&step.from, step.span, help));
+                problems.in_instance(&step.module, || self.still_declared(&step.from, step.span, help));
             }
             return None;
         }
-        match self.standing(&end) {
+        match self.address_status(&end) {
             Standing::One => Some(false),
             Standing::Several => Some(true),
             Standing::Nowhere if is_last && !is_callers(&end) => {
                 let help = "write its block, or remove the entry";
-                problems.within(&step.module, || self.undeclared(&end, step.span, help));
+                problems.in_instance(&step.module, || self.report_undeclared(&end, step.span, help));
                 None
             }
             Standing::Absent | Standing::Broken | Standing::Nowhere => None,
@@ -133,7 +143,7 @@ impl Ground<'_, '_> {
     }
 
     /// Returns where each move ends; `None` for those in a cycle, which is reported once.
-    fn ends(&self, ways: &Ways<'_>) -> Vec<End> {
+    fn move_ends(&self, ways: &Ways<'_>) -> Vec<End> {
         let moved = ways.moved;
         let mut ends: Vec<Option<Option<Address>>> = vec![None; moved.len()];
         for start in 0..moved.len() {
@@ -146,7 +156,7 @@ impl Ground<'_, '_> {
                     break known.clone();
                 }
                 if let Some(at) = way.iter().position(|(m, _)| *m == n) {
-                    self.circle(moved, &way[at..]);
+                    self.report_move_cycle(moved, &way[at..]);
                     break None;
                 }
                 way.push((n, own));
@@ -171,15 +181,15 @@ impl Ground<'_, '_> {
     /// the module around it; that of an entry of its own is reported with that entry.
     fn next(&self, ways: &Ways<'_>, at: &Address) -> Option<(usize, Address)> {
         let (n, to) = ways.next(at)?;
-        let is_there = ways.moved[n].from != *at && self.standing(at) != Standing::Nowhere;
+        let is_there = ways.moved[n].from != *at && self.address_status(at) != Standing::Nowhere;
         (!is_there).then_some((n, to))
     }
 
-    fn circle(&self, moved: &[Moved], way: &[(usize, bool)]) {
+    fn report_move_cycle(&self, moved: &[Moved], way: &[(usize, bool)]) {
         let mut problem = Diagnostic::error(codes::MOVED_IN_CIRCLE, "moves lead round in a circle");
         for (n, _) in way {
             let Moved { from, to, span, .. } = &moved[*n];
-            problem = problem.at(*span, format!("{from} moves to {to}"));
+            problem = problem.with_label(*span, format!("{from} moves to {to}"));
         }
         let help =
             "remove one of the entries; to swap two resources, apply a move to a third address first";
@@ -196,9 +206,9 @@ fn further_from_before(
     let mut before = at.clone();
     // Moves of modules have no cycle; the bound is for entries that are wrong.
     for _ in 0..by_to.len() {
-        let earlier = places(before.as_str()).rev().find_map(|place| {
+        let earlier = path_prefixes(before.as_str()).rev().find_map(|place| {
             let step = by_to.get(place)?;
-            Some(step.from.join(before.below(place)?)).filter(|from| step.takes(from))
+            Some(step.from.join(before.strip_module(place)?)).filter(|from| step.applies_to(from))
         });
         before = earlier?;
         if let Some(n) = by_from.get(before.as_str()) {

@@ -13,7 +13,7 @@ use crate::config::stack::policy::Policy;
 use crate::config::syntax::document::{Entry, Node, NodeValue, named_entries};
 use crate::model::address::Name;
 use crate::model::cel::{Path, Segment};
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::{Cel, Expression};
 use crate::model::schema::Kind;
 use crate::model::source::Span;
@@ -42,11 +42,11 @@ pub const OF_PLAN: &[&str] = &[
 
 impl<'d> Resolver<'d> {
     /// Reads all policies.
-    pub(in crate::config) fn policies(&self, entries: &Entries<'d>) -> Vec<Policy> {
-        entries.values().filter_map(|entry| self.policy(entry)).collect()
+    pub(in crate::config) fn read_policies(&self, entries: &Entries<'d>) -> Vec<Policy> {
+        entries.values().filter_map(|entry| self.read_policy(entry)).collect()
     }
 
-    fn policy(&self, entry: &'d Entry) -> Option<Policy> {
+    fn read_policy(&self, entry: &'d Entry) -> Option<Policy> {
         let Some(body) = named_entries(&entry.value) else {
             self.problems.push(not_a_block(&entry.key, &entry.value));
             return None;
@@ -56,7 +56,7 @@ impl<'d> Resolver<'d> {
             match key.key.as_str() {
                 "on" => on = self.policy_kinds(&key.value)?,
                 "deny" => deny = Some(&key.value),
-                "message" => message = Some(self.message(&key.value)?),
+                "message" => message = Some(self.read_message(&key.value)?),
                 _ => {
                     self.problems.push(unknown_word(key, keywords::POLICY));
                     return None;
@@ -67,13 +67,13 @@ impl<'d> Resolver<'d> {
             let detail = "A policy says what it denies, and a message for whoever is denied.";
             return self.no_policy(entry.key_span, detail.to_owned());
         };
-        let deny = self.denial(deny, &on)?;
+        let deny = self.read_denial(deny, &on)?;
         Some(Policy { name: entry.key.clone(), on, deny, message, span: entry.key_span })
     }
 
     fn no_policy<T>(&self, span: Span, detail: String) -> Option<T> {
         let help = "write `deny: \"${…}\"`, over `self` with `on: KIND`, or over `plan`";
-        let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").at(span, "");
+        let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").with_label(span, "");
         self.problems.push(problem.detail(detail).help(help));
         None
     }
@@ -88,10 +88,10 @@ impl<'d> Resolver<'d> {
             if let Some(kind) = self.registry.kind(word) {
                 return Some(kind);
             }
-            let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").at(node.span, "");
+            let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").with_label(node.span, "");
             let problem = problem.detail("`on` names kinds of resources.");
             let known = self.registry.kinds.iter().map(|kind| kind.name);
-            self.problems.push(match nearest(word, known) {
+            self.problems.push(match nearest_name(word, known) {
                 Some(near) => problem.help(format!("did you mean `{near}`?")).fix(node.span, near),
                 None => problem.help("write `on: KIND`, or leave it out for a rule over the whole plan"),
             });
@@ -109,7 +109,7 @@ impl<'d> Resolver<'d> {
         Some(kinds)
     }
 
-    fn message(&self, node: &Node) -> Option<String> {
+    fn read_message(&self, node: &Node) -> Option<String> {
         match node.scalar() {
             Some(scalar) if !scalar.text.trim().is_empty() => Some(scalar.text.to_string()),
             _ => self.no_policy(node.span, "A `message` is a text.".to_owned()),
@@ -117,13 +117,13 @@ impl<'d> Resolver<'d> {
     }
 
     /// Reads what must not be true, with the values of all that is known now.
-    fn denial(&self, node: &Node, on: &[&'static Kind]) -> Option<Cel> {
+    fn read_denial(&self, node: &Node, on: &[&'static Kind]) -> Option<Cel> {
         let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
         let source = text.strip_prefix("${").and_then(|text| text.strip_suffix('}')).map(str::trim);
         let Some(source) = source else {
             return self.no_policy(node.span, "`deny` is one expression.".to_owned());
         };
-        let program = match self.program(source) {
+        let program = match self.parse_program(source) {
             Ok(program) => program,
             Err(error) => {
                 self.problems.push(self.syntax_problem(&error, source, node.span));
@@ -133,14 +133,14 @@ impl<'d> Resolver<'d> {
         let mut bindings = BTreeMap::new();
         let mut good = true;
         for path in program.paths() {
-            good &= self.judged(&path, on, node.span, &mut bindings).is_some();
+            good &= self.check_denial_path(&path, on, node.span, &mut bindings).is_some();
         }
         let cel = Cel { source: source.to_owned(), bindings, ..Cel::default() };
         good.then_some(cel)
     }
 
     /// Checks one path of a denial, and binds what it names.
-    fn judged(
+    fn check_denial_path(
         &self,
         path: &Path,
         on: &[&'static Kind],
@@ -151,21 +151,21 @@ impl<'d> Resolver<'d> {
             Some(Segment::Name(name)) => Some(name),
             _ => None,
         };
-        let top = Frame::top(Some("a policy"));
+        let top = Frame::top_level(Some("a policy"));
         match (path.root.as_str(), first) {
             ("env", _) => drop(bindings.insert(path.root.clone(), Value::Text(self.env.clone()))),
             ("stack", _) => drop(bindings.insert(path.root.clone(), Value::Text(self.stack.clone()))),
             ("vars" | "locals", Some(name)) => {
                 let value = match path.root.as_str() {
-                    "vars" => self.variable(name, span, top)?,
-                    _ => self.local(name, span, top)?,
+                    "vars" => self.variable_value(name, span, top)?,
+                    _ => self.local_value(name, span, top)?,
                 };
                 let Expression::Value(value) = value else {
                     self.is_late(top, "resource that the local names", span);
                     return None;
                 };
-                self.charged(self.budget.charge_value(value), span, Frame::top(None))?;
-                bind(bindings, &path.root, name, value.clone());
+                self.report_exceeded(self.budget.charge_value(value), span, Frame::top_level(None))?;
+                bind_value(bindings, &path.root, name, value.clone());
             }
             ("plan", Some(name)) => self.one_of(name, OF_PLAN.iter().copied(), "A plan", span)?,
             ("self", _) if on.is_empty() => {
@@ -182,7 +182,7 @@ impl<'d> Resolver<'d> {
             ("plan" | "self", None) => {}
             (root, _) => {
                 let text = format!("`{root}` is nothing that a policy sees.");
-                return self.no_policy(self.within(span, root), text);
+                return self.no_policy(self.span_within(span, root), text);
             }
         }
         Some(())
@@ -201,9 +201,9 @@ impl<'d> Resolver<'d> {
         let place = self.part_within(span, name);
         let problem =
             Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "there is no attribute of this name")
-                .at(place, "")
+                .with_label(place, "")
                 .detail(format!("{what} has no `{name}`."));
-        let near = nearest(name, known.clone());
+        let near = nearest_name(name, known.clone());
         self.problems.push(match near {
             Some(near) if place != span => problem.help(format!("did you mean `{near}`?")).fix(place, near),
             Some(near) => problem.help(format!("did you mean `{near}`?")),
@@ -213,7 +213,7 @@ impl<'d> Resolver<'d> {
     }
 }
 
-fn bind(bindings: &mut BTreeMap<Name, Value>, root: &Name, name: &Name, value: Value) {
+fn bind_value(bindings: &mut BTreeMap<Name, Value>, root: &Name, name: &Name, value: Value) {
     let place = bindings.entry(root.clone()).or_insert_with(|| Value::Map(Attributes::new()));
     if let Value::Map(map) = place {
         map.insert(name.clone(), value);

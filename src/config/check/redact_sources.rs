@@ -21,20 +21,23 @@ struct Declared<'d> {
 impl Declared<'_> {
     /// Tells whether what is given by a name may be a secret. A name that is not declared may be a slip of
     /// one that is.
-    fn hides(&self, name: &Name) -> bool {
+    fn may_be_secret(&self, name: &Name) -> bool {
         self.secret.contains(name) || !self.all.contains(name)
     }
 }
 
 /// Returns where the values of secret variables are written: as defaults, for environments and modules.
-pub(in crate::config) fn secrets(units: &[Vec<Document>], calls: &BTreeMap<Span, usize>) -> Vec<Span> {
+pub(in crate::config) fn secret_spans(units: &[Vec<Document>], calls: &BTreeMap<Span, usize>) -> Vec<Span> {
     let mut spans = Vec::new();
-    let declared: Vec<Declared<'_>> = units.iter().map(|unit| declared(unit, &mut spans)).collect();
+    let declared: Vec<Declared<'_>> =
+        units.iter().map(|unit| declared_variables(unit, &mut spans)).collect();
     for unit in units {
-        for call in under(unit, "use") {
-            let source = child(&call.value, "source").and_then(|source| calls.get(&source.span));
+        for call in block_entries(unit, "use") {
+            let source = child_node(&call.value, "source").and_then(|source| calls.get(&source.span));
             let Some(declared) = source.and_then(|module| declared.get(*module)) else { continue };
-            spans.extend(given(child(&call.value, "with"), |name| declared.hides(name)));
+            spans.extend(secret_value_spans(child_node(&call.value, "with"), |name| {
+                declared.may_be_secret(name)
+            }));
         }
     }
     let (Some(stack), Some(own)) = (units.first(), declared.first()) else { return spans };
@@ -42,22 +45,24 @@ pub(in crate::config) fn secrets(units: &[Vec<Document>], calls: &BTreeMap<Span,
         let name = Name::new(path.rsplit('.').next().unwrap_or_default());
         declared.iter().any(|unit| unit.secret.contains(&name))
     };
-    for environment in under(stack, "environments") {
-        spans.extend(given(child(&environment.value, "vars"), |name| own.hides(name)));
-        spans.extend(given(child(&environment.value, "set"), is_secret));
+    for environment in block_entries(stack, "environments") {
+        spans.extend(secret_value_spans(child_node(&environment.value, "vars"), |name| {
+            own.may_be_secret(name)
+        }));
+        spans.extend(secret_value_spans(child_node(&environment.value, "set"), is_secret));
     }
     spans
 }
 
 /// Returns the names of the secret variables of a unit.
 pub(in crate::config) fn secret_names(unit: &[Document]) -> BTreeSet<&Name> {
-    declared(unit, &mut Vec::new()).secret
+    declared_variables(unit, &mut Vec::new()).secret
 }
 
 /// Returns the variables of a unit; adds where the secret ones have values.
-fn declared<'d>(unit: &'d [Document], spans: &mut Vec<Span>) -> Declared<'d> {
+fn declared_variables<'d>(unit: &'d [Document], spans: &mut Vec<Span>) -> Declared<'d> {
     let mut declared = Declared::default();
-    for entry in under(unit, "vars") {
+    for entry in block_entries(unit, "vars") {
         declared.all.insert(&entry.key);
         if is_secret(&entry.value) {
             declared.secret.insert(&entry.key);
@@ -83,19 +88,19 @@ fn is_secret(declaration: &Node) -> bool {
 }
 
 /// Returns where a map gives values to names that hide them.
-fn given(map: Option<&Node>, hides: impl Fn(&Name) -> bool) -> Vec<Span> {
+fn secret_value_spans(map: Option<&Node>, hides: impl Fn(&Name) -> bool) -> Vec<Span> {
     let entries = map.and_then(named_entries).unwrap_or_default();
     entries.iter().filter(|entry| hides(&entry.key)).map(|entry| entry.value.span).collect()
 }
 
 /// Returns the entries of all blocks of a name.
-fn under<'d>(stack: &'d [Document], block: &'d str) -> impl Iterator<Item = &'d Entry> {
+fn block_entries<'d>(stack: &'d [Document], block: &'d str) -> impl Iterator<Item = &'d Entry> {
     let blocks = stack.iter().flat_map(|document| document.root.iter());
     blocks
         .filter(move |entry| entry.key == block)
         .flat_map(|entry| named_entries(&entry.value).unwrap_or_default())
 }
 
-fn child<'d>(node: &'d Node, key: &str) -> Option<&'d Node> {
+fn child_node<'d>(node: &'d Node, key: &str) -> Option<&'d Node> {
     named_entries(node)?.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
 }

@@ -82,12 +82,12 @@ pub fn target_of(sink: &SecretSink) -> Option<SinkTarget> {
         SecretSink::EnvFile { path, variable } => (path, Some(variable.clone())),
         SecretSink::Program(_) => return None,
     };
-    Some(SinkTarget { file: folded(path), variable })
+    Some(SinkTarget { file: fold_path(path), variable })
 }
 
 /// Returns a sink as a plan names it.
 #[must_use]
-pub fn describe(sink: &SecretSink) -> String {
+pub fn describe_sink(sink: &SecretSink) -> String {
     match sink {
         SecretSink::File(path) => path.clone(),
         SecretSink::EnvFile { path, variable } => format!("{path} as {variable}"),
@@ -107,7 +107,7 @@ impl SinkTarget {
     }
 
     /// Tells whether delivering to both would lose one of the two secrets.
-    fn collides(&self, other: &Self) -> bool {
+    fn collides_with(&self, other: &Self) -> bool {
         if self.file != other.file {
             let inside = |a: &str, b: &str| b.strip_prefix(a).is_some_and(|rest| rest.starts_with('/'));
             return inside(&self.file, &other.file) || inside(&other.file, &self.file);
@@ -125,36 +125,36 @@ impl SinkTarget {
 struct Targets<'a>(BTreeMap<String, Vec<(&'a SinkUse, SinkTarget)>>);
 
 impl<'a> Targets<'a> {
-    fn add(&mut self, one: &'a SinkUse, target: SinkTarget) {
+    fn add_use(&mut self, one: &'a SinkUse, target: SinkTarget) {
         self.0.entry(target.file.clone()).or_default().push((one, target));
     }
 
     /// Returns a sink whose secret would be lost, or would lose this one.
-    fn collision(&self, target: &SinkTarget) -> Option<&'a SinkUse> {
+    fn find_collision(&self, target: &SinkTarget) -> Option<&'a SinkUse> {
         let file = target.file.as_str();
         let above = file.match_indices('/').filter_map(|(at, _)| self.0.get(&file[..at]));
         // All that begin with the file's name and a `/`, which `0` follows.
         let below = self.0.range(format!("{file}/")..format!("{file}0")).map(|(_, all)| all);
         let all = self.0.get(file).into_iter().chain(above).chain(below).flatten();
-        all.into_iter().find(|(_, known)| known.collides(target)).map(|(one, _)| *one)
+        all.into_iter().find(|(_, known)| known.collides_with(target)).map(|(one, _)| *one)
     }
 }
 
 /// Returns a path in one spelling: without `.` and empty parts, and in one case, as on file systems that tell
 /// no upper case from lower case.
-fn folded(path: &str) -> String {
+fn fold_path(path: &str) -> String {
     let parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
     let parts: Vec<String> = parts.map(|part| part.to_uppercase().to_lowercase()).collect();
     parts.join("/")
 }
 
 /// Tells why no secret is delivered to a path; `None` when one may be.
-pub(in crate::config) fn refused(path: &str) -> Option<String> {
+pub(in crate::config) fn sink_path_refusal(path: &str) -> Option<String> {
     // Two spellings of such a name are one file on some systems, or look like one to a reader.
     if path.chars().any(is_ambiguous) {
         return Some("the path has control characters, invisible ones or combining accents".to_owned());
     }
-    let folded = folded(path);
+    let folded = fold_path(path);
     for part in folded.split('/') {
         // What Windows reads as the same name: dots and blanks at the end, streams, short names.
         let plain = part.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
@@ -178,7 +178,7 @@ fn is_ambiguous(c: char) -> bool {
 }
 
 /// Returns the sinks of a stack, each with the place where it was written.
-pub(in crate::config) fn uses(
+pub(in crate::config) fn sink_uses(
     resources: &[Resource],
     awaited: &BTreeMap<Name, Awaited>,
     spans: &BTreeMap<Name, Span>,
@@ -200,7 +200,7 @@ pub(in crate::config) fn uses(
 /// Returns what is wrong with the sinks of one environment: two that share a target, and files of the stack.
 pub(in crate::config) fn check(uses: &[SinkUse], sources: &Sources) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    let files: Vec<String> = sources.iter().map(|(_, source)| folded(&source.path)).collect();
+    let files: Vec<String> = sources.iter().map(|(_, source)| fold_path(&source.path)).collect();
     let mut targets = Targets::default();
     for one in uses {
         let Some(target) = target_of(&one.sink) else { continue };
@@ -211,26 +211,28 @@ pub(in crate::config) fn check(uses: &[SinkUse], sources: &Sources) -> Vec<Diagn
             let detail = format!("`{file}` is read as a file of this stack, and would be overwritten.");
             found.push(
                 Diagnostic::error(codes::CONFINED_PATH, "this path cannot be used")
-                    .at(one.span, "")
+                    .with_label(one.span, "")
                     .detail(detail)
                     .help("deliver the secret to a file of its own, such as `./secrets/NAME`"),
             );
         }
-        if let Some(first) = targets.collision(&target) {
+        if let Some(first) = targets.find_collision(&target) {
             let detail = format!(
                 "`{}` and `{}` are both delivered to `{}`: one of the two secrets would be lost.",
                 first.address,
                 one.address,
-                describe(&one.sink)
+                describe_sink(&one.sink)
             );
             let problem = shared_target(one.span, detail);
             found.push(if first.span == one.span {
                 problem.help("with `for_each`, write `${each.key}` into the path")
             } else {
-                problem.at(first.span, "delivered here, too").help("give each secret a file of its own")
+                problem
+                    .with_label(first.span, "delivered here, too")
+                    .help("give each secret a file of its own")
             });
         }
-        targets.add(one, target);
+        targets.add_use(one, target);
     }
     found
 }
@@ -242,17 +244,17 @@ pub fn shared_with(own: &[SinkUse], environment: &str, other: &str, others: &[Si
     let mut taken = Targets::default();
     for one in others {
         if let Some(target) = target_of(&one.sink) {
-            taken.add(one, target);
+            taken.add_use(one, target);
         }
     }
     let collides =
-        |one: &&SinkUse| target_of(&one.sink).is_some_and(|target| taken.collision(&target).is_some());
+        |one: &&SinkUse| target_of(&one.sink).is_some_and(|target| taken.find_collision(&target).is_some());
     let problem = |one: &SinkUse| {
         let detail = format!(
             "The environments `{environment}` and `{other}` both deliver the secret of `{}` to `{}`, and would \
              overwrite each other's.",
             one.address,
-            describe(&one.sink)
+            describe_sink(&one.sink)
         );
         shared_target(one.span, detail)
             .help("write `${env}` into the path, such as `./secrets/${env}/NAME`")
@@ -261,18 +263,20 @@ pub fn shared_with(own: &[SinkUse], environment: &str, other: &str, others: &[Si
 }
 
 fn shared_target(span: Span, detail: String) -> Diagnostic {
-    Diagnostic::error(codes::DELIVER_SECRET, "two secrets have one target").at(span, "").detail(detail)
+    Diagnostic::error(codes::DELIVER_SECRET, "two secrets have one target")
+        .with_label(span, "")
+        .detail(detail)
 }
 
 /// Returns the warning about a sink that git does not ignore.
 #[must_use]
 pub fn not_ignored(one: &SinkUse, file: &str, line: &str) -> Diagnostic {
     Diagnostic::warning(codes::DELIVER_SECRET, "git would commit a secret")
-        .at(one.span, "")
+        .with_label(one.span, "")
         .detail(format!(
             "The secret of `{}` is delivered to `{}`, which git does not ignore.",
             one.address,
-            describe(&one.sink)
+            describe_sink(&one.sink)
         ))
         .help(format!("add the line `{line}` to {file}"))
 }
@@ -324,17 +328,17 @@ mod tests {
             // The long s is an S to a file system that knows no case.
             ".\u{17f}tead/x",
         ] {
-            assert!(refused(path).is_some(), "{path:?}");
+            assert!(sink_path_refusal(path).is_some(), "{path:?}");
         }
         for path in [".env", "./secrets/ci", "git/x", "secrets/é", "gitlab.env", "stead.env", "a.b/c..d"] {
-            assert_eq!(refused(path), None, "{path}");
+            assert_eq!(sink_path_refusal(path), None, "{path}");
         }
     }
 
     #[test]
     fn two_secrets_collide_where_one_would_be_lost() {
         let collide =
-            |a: &SecretSink, b: &SecretSink| target_of(a).unwrap().collides(&target_of(b).unwrap());
+            |a: &SecretSink, b: &SecretSink| target_of(a).unwrap().collides_with(&target_of(b).unwrap());
         for (a, b) in [
             (file("a"), file("./A")),
             (file("x//y"), file("x/./Y")),

@@ -26,7 +26,7 @@ pub(in crate::config) fn check(resources: &[Resource], pinned: Option<&Catalog>,
         for rule in kind.rules {
             match rule.check {
                 Check::NoOverlap { attribute } => no_overlap(rule, attribute, resources, problems),
-                Check::Unique { attributes } => unique(rule, attributes, resources, problems),
+                Check::Unique { attributes } => check_unique(rule, attributes, resources, problems),
                 Check::UniqueOverall { attributes } => {
                     unique_overall(rule, attributes, resources, problems);
                 }
@@ -36,8 +36,8 @@ pub(in crate::config) fn check(resources: &[Resource], pinned: Option<&Catalog>,
                 }
                 _ => {
                     for resource in resources {
-                        if let Some(broken) = single(rule, resource, pinned) {
-                            report(problems, resource, broken);
+                        if let Some(broken) = check_resource_rule(rule, resource, pinned) {
+                            report_violation(problems, resource, broken);
                         }
                     }
                 }
@@ -46,29 +46,29 @@ pub(in crate::config) fn check(resources: &[Resource], pinned: Option<&Catalog>,
     }
 }
 
-fn report(problems: &Problems, resource: &Resource, problem: Diagnostic) {
+fn report_violation(problems: &Problems, resource: &Resource, problem: Diagnostic) {
     let instance = Instance { address: &resource.address, key: resource.key.as_ref() };
     problems.push_in(Some(instance), problem);
 }
 
-fn broken(rule: &Rule, span: Span, why: &str) -> Diagnostic {
+fn rule_violation(rule: &Rule, span: Span, why: &str) -> Diagnostic {
     Diagnostic::error(rule.code, rule.says.trim_end_matches('.'))
-        .at(span, "")
+        .with_label(span, "")
         .detail(format!("{why} Rule: {}.", rule.place))
 }
 
 /// Returns what an attribute will be: as written, else its default. `None` when that is not known.
-fn wanted(resource: &Resource, name: &str) -> Option<Value> {
+fn desired_value(resource: &Resource, name: &str) -> Option<Value> {
     match resource.attributes.get(name) {
-        Some(setting) => match setting.expression.known()? {
-            Value::Null => default(resource.kind, name),
+        Some(setting) => match setting.expression.known_value()? {
+            Value::Null => default_value(resource.kind, name),
             value => Some(value.clone()),
         },
-        None => default(resource.kind, name),
+        None => default_value(resource.kind, name),
     }
 }
 
-fn default(kind: &Kind, name: &str) -> Option<Value> {
+fn default_value(kind: &Kind, name: &str) -> Option<Value> {
     match kind.attribute(name)?.presence {
         Presence::Default(literal) => Some(literal.value()),
         _ => None,
@@ -76,29 +76,29 @@ fn default(kind: &Kind, name: &str) -> Option<Value> {
 }
 
 /// Returns a written value that is not the harmless one, with its place.
-fn used<'r>(resource: &'r Resource, name: &str, unless: Literal) -> Option<(&'r Value, Span)> {
+fn significant_value<'r>(resource: &'r Resource, name: &str, unless: Literal) -> Option<(&'r Value, Span)> {
     let setting = resource.attributes.get(name)?;
-    let value = setting.expression.known()?;
+    let value = setting.expression.known_value()?;
     let harmless = *value == Value::Null || *value == unless.value();
     (!harmless).then_some((value, setting.span))
 }
 
-fn single(rule: &Rule, resource: &Resource, pinned: Option<&Catalog>) -> Option<Diagnostic> {
+fn check_resource_rule(rule: &Rule, resource: &Resource, pinned: Option<&Catalog>) -> Option<Diagnostic> {
     match rule.check {
         Check::OnlyWith { attribute, unless, other, values } => {
-            let (_, span) = used(resource, attribute, unless)?;
-            let decides = wanted(resource, other)?;
+            let (_, span) = significant_value(resource, attribute, unless)?;
+            let decides = desired_value(resource, other)?;
             let allowed = values.iter().any(|value| decides.as_text() == Some(value));
             (!allowed).then(|| {
                 let help = format!("remove `{attribute}`, or set `{other}: {}`", values.join("` or `"));
-                broken(rule, span, &format!("`{other}` is {decides}.")).help(help)
+                rule_violation(rule, span, &format!("`{other}` is {decides}.")).help(help)
             })
         }
         Check::CatalogField { attribute, field, equals } => {
-            let (record, setting) = record(resource, attribute, pinned?)?;
-            let (is, must) = (record.fields.get(field)?, wanted(resource, equals)?);
+            let (record, setting) = catalog_record(resource, attribute, pinned?)?;
+            let (is, must) = (record.fields.get(field)?, desired_value(resource, equals)?);
             (*is != must).then(|| {
-                broken(
+                rule_violation(
                     rule,
                     setting.span,
                     &format!("`{}` has {field} {is}, and `{equals}` is {must}.", record.slug),
@@ -106,47 +106,48 @@ fn single(rule: &Rule, resource: &Resource, pinned: Option<&Catalog>) -> Option<
             })
         }
         Check::CatalogForbids { attribute, field, forbidden, unless } => {
-            let (record, _) = record(resource, attribute, pinned?)?;
-            let (value, span) = used(resource, forbidden, unless)?;
+            let (record, _) = catalog_record(resource, attribute, pinned?)?;
+            let (value, span) = significant_value(resource, forbidden, unless)?;
             (record.fields.get(field).and_then(Value::as_bool) == Some(true)).then(|| {
-                broken(
+                rule_violation(
                     rule,
                     span,
                     &format!("`{attribute}` is {}, and `{forbidden}` is {value}.", record.slug),
                 )
             })
         }
-        _ => presence(rule, resource).or_else(|| number(rule, resource)),
+        _ => check_presence(rule, resource).or_else(|| check_number_rule(rule, resource)),
     }
 }
 
 /// Checks which attributes stand together.
-fn presence(rule: &Rule, resource: &Resource) -> Option<Diagnostic> {
+fn check_presence(rule: &Rule, resource: &Resource) -> Option<Diagnostic> {
     match rule.check {
         Check::ExactlyOne { attributes } => exactly_one(rule, resource, attributes, true),
         Check::NotBoth { attributes } => exactly_one(rule, resource, attributes, false),
         Check::Together { attribute, other } => {
-            let (_, span) = used(resource, attribute, Literal::Null)?;
+            let (_, span) = significant_value(resource, attribute, Literal::Null)?;
             let why = format!("`{attribute}` is written, and `{other}` is not.");
-            is_missing(resource, other)
-                .then(|| broken(rule, span, &why).help(format!("write `{other}`, or remove `{attribute}`")))
+            is_missing(resource, other).then(|| {
+                rule_violation(rule, span, &why).help(format!("write `{other}`, or remove `{attribute}`"))
+            })
         }
         Check::NeverWith { attribute, unless, other, values } => {
-            let (_, span) = used(resource, attribute, unless)?;
-            let decides = wanted(resource, other)?;
+            let (_, span) = significant_value(resource, attribute, unless)?;
+            let decides = desired_value(resource, other)?;
             let forbidden = values.iter().any(|value| decides.as_text() == Some(value));
             forbidden.then(|| {
-                broken(rule, span, &format!("`{other}` is {decides}."))
+                rule_violation(rule, span, &format!("`{other}` is {decides}."))
                     .help(format!("remove `{attribute}`"))
             })
         }
         Check::RequiredWith { attribute, other, values } => {
-            let decides = wanted(resource, other)?;
+            let decides = desired_value(resource, other)?;
             let needed = values.iter().any(|value| decides.as_text() == Some(value));
             (needed && is_missing(resource, attribute)).then(|| {
                 let span = resource.attributes.get(other).map_or(resource.span, |setting| setting.span);
                 let why = format!("`{other}` is {decides}, and `{attribute}` is not written.");
-                broken(rule, span, &why).help(format!("add `{attribute}: …`"))
+                rule_violation(rule, span, &why).help(format!("add `{attribute}: …`"))
             })
         }
         _ => None,
@@ -154,59 +155,62 @@ fn presence(rule: &Rule, resource: &Resource) -> Option<Diagnostic> {
 }
 
 /// Checks numbers by themselves.
-fn number(rule: &Rule, resource: &Resource) -> Option<Diagnostic> {
+fn check_number_rule(rule: &Rule, resource: &Resource) -> Option<Diagnostic> {
     match rule.check {
         Check::Is { attribute, value } => {
-            let (written, span) = used(resource, attribute, value)?;
-            Some(broken(rule, span, &format!("`{attribute}` is {written}.")))
+            let (written, span) = significant_value(resource, attribute, value)?;
+            Some(rule_violation(rule, span, &format!("`{attribute}` is {written}.")))
         }
         Check::Granted { attribute, value } => {
-            let (written, span) = used(resource, attribute, Literal::Null)?;
+            let (written, span) = significant_value(resource, attribute, Literal::Null)?;
             (written.as_text() == Some(value)).then(|| Diagnostic {
                 severity: Severity::Warning,
-                ..broken(rule, span, &format!("`{attribute}` is {value}."))
+                ..rule_violation(rule, span, &format!("`{attribute}` is {value}."))
             })
         }
         Check::AtLeast { attribute, least } => {
-            let (value, span) = used(resource, attribute, Literal::Null)?;
+            let (value, span) = significant_value(resource, attribute, Literal::Null)?;
             let number = value.as_decimal()?;
-            (number < Decimal::from(least)).then(|| broken(rule, span, &format!("It is {number}.")))
+            (number < Decimal::from(least)).then(|| rule_violation(rule, span, &format!("It is {number}.")))
         }
         Check::PartOneOf { attribute, part: key, values, other, when } => {
-            let (_, span) = used(resource, attribute, Literal::Null)?;
-            let decides = wanted(resource, other)?;
+            let (_, span) = significant_value(resource, attribute, Literal::Null)?;
+            let decides = desired_value(resource, other)?;
             let holds = when.iter().any(|word| decides.as_text() == Some(word));
-            let number: i64 = part(resource, &format!("{attribute}.{key}"))?.parse().ok()?;
-            (holds && !values.contains(&number))
-                .then(|| broken(rule, span, &format!("`{other}` is {decides}, and `{key}` is {number}.")))
+            let number: i64 = attribute_text(resource, &format!("{attribute}.{key}"))?.parse().ok()?;
+            (holds && !values.contains(&number)).then(|| {
+                rule_violation(rule, span, &format!("`{other}` is {decides}, and `{key}` is {number}."))
+            })
         }
         Check::OneOf { attribute, values } => {
-            let (value, span) = used(resource, attribute, Literal::Null)?;
+            let (value, span) = significant_value(resource, attribute, Literal::Null)?;
             let number = value.as_decimal()?;
             let allowed = values.iter().any(|value| Decimal::from(*value) == number);
-            (!allowed).then(|| broken(rule, span, &format!("It is one of {}.", listed(values))))
+            (!allowed)
+                .then(|| rule_violation(rule, span, &format!("It is one of {}.", join_values(values))))
         }
         Check::NotOneOf { attribute, values, when } => {
-            let (value, span) = used(resource, attribute, Literal::Null)?;
+            let (value, span) = significant_value(resource, attribute, Literal::Null)?;
             let number = value.as_decimal()?;
             let holds = |(path, words): &(&str, &[&str])| {
-                part(resource, path).is_some_and(|text| words.contains(&text.as_str()))
+                attribute_text(resource, path).is_some_and(|text| words.contains(&text.as_str()))
             };
             let hit = values.iter().any(|value| Decimal::from(*value) == number) && when.iter().all(holds);
-            hit.then(|| broken(rule, span, &format!("{} are reserved.", listed(values))))
+            hit.then(|| rule_violation(rule, span, &format!("{} are reserved.", join_values(values))))
         }
         Check::Ordered { attribute, low, high } => {
-            let (value, span) = used(resource, attribute, Literal::Null)?;
+            let (value, span) = significant_value(resource, attribute, Literal::Null)?;
             let Value::Map(map) = value else { return None };
             let (low_is, high_is) = (map.get(low)?.as_decimal()?, map.get(high)?.as_decimal()?);
-            (low_is > high_is)
-                .then(|| broken(rule, span, &format!("`{low}` is {low_is}, and `{high}` is {high_is}.")))
+            (low_is > high_is).then(|| {
+                rule_violation(rule, span, &format!("`{low}` is {low_is}, and `{high}` is {high_is}."))
+            })
         }
         _ => None,
     }
 }
 
-fn listed(values: &[i64]) -> String {
+fn join_values(values: &[i64]) -> String {
     values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
@@ -218,12 +222,12 @@ fn is_missing(resource: &Resource, name: &str) -> bool {
 
 /// Returns the text of an attribute, or of a part of a record: unset is its default, else "". `None`
 /// when it is not known.
-fn part(resource: &Resource, path: &str) -> Option<String> {
+fn attribute_text(resource: &Resource, path: &str) -> Option<String> {
     let (name, key) = path.split_once('.').map_or((path, None), |(name, key)| (name, Some(key)));
-    if is_missing(resource, name) && default(resource.kind, name).is_none() {
+    if is_missing(resource, name) && default_value(resource.kind, name).is_none() {
         return Some(String::new());
     }
-    let value = wanted(resource, name)?;
+    let value = desired_value(resource, name)?;
     let Some(key) = key else { return Some(value.to_string()) };
     let Value::Map(map) = value else { return None };
     Some(map.get(key).map(ToString::to_string).unwrap_or_default())
@@ -236,13 +240,14 @@ fn exactly_one(rule: &Rule, resource: &Resource, attributes: &[&str], needed: bo
         [] if !needed => None,
         [_] => None,
         [] => Some(
-            broken(rule, resource.span, "None of them is written.").help(format!("write one of {names}")),
+            rule_violation(rule, resource.span, "None of them is written.")
+                .help(format!("write one of {names}")),
         ),
         [first, .., last] => {
             let place = |name: &&&str| resource.attributes.get(**name).map_or(resource.span, |s| s.span);
             Some(
-                broken(rule, place(last), &format!("`{first}` and `{last}` are both written."))
-                    .at(place(first), "")
+                rule_violation(rule, place(last), &format!("`{first}` and `{last}` are both written."))
+                    .with_label(place(first), "")
                     .help(format!("keep one of {names}")),
             )
         }
@@ -254,7 +259,7 @@ fn sum_at_least(rule: &Rule, attribute: &str, least: i64, resources: &[&Resource
     let mut unknown: BTreeSet<Option<&Address>> = BTreeSet::new();
     for resource in resources {
         let parent = resource.parent.as_ref();
-        match wanted(resource, attribute).and_then(|value| value.as_decimal()) {
+        match desired_value(resource, attribute).and_then(|value| value.as_decimal()) {
             Some(number) => parents.entry(parent).or_insert((Decimal::ZERO, resource)).0 += number,
             None => drop(unknown.insert(parent)),
         }
@@ -263,19 +268,19 @@ fn sum_at_least(rule: &Rule, attribute: &str, least: i64, resources: &[&Resource
         if sum < Decimal::from(least) && !unknown.contains(&parent) {
             let place = parent.map_or_else(String::new, |parent| format!(" of {parent}"));
             let why = format!("All `{attribute}`{place} add up to {sum}.");
-            report(problems, resource, broken(rule, resource.span, &why));
+            report_violation(problems, resource, rule_violation(rule, resource.span, &why));
         }
     }
 }
 
-fn record<'c, 'r>(
+fn catalog_record<'c, 'r>(
     resource: &'r Resource,
     attribute: &str,
     pinned: &'c Catalog,
 ) -> Option<(&'c CatalogRecord, &'r Setting)> {
     let Type::Catalog(table) = resource.kind.attribute(attribute)?.ty else { return None };
     let setting = resource.attributes.get(attribute)?;
-    Some((pinned.find(table, setting.expression.known()?)?, setting))
+    Some((pinned.find(table, setting.expression.known_value()?)?, setting))
 }
 
 /// Sorted by first address, a network overlaps an earlier one only if it begins before the widest end.
@@ -284,7 +289,7 @@ fn no_overlap(rule: &Rule, attribute: &str, resources: &[&Resource], problems: &
         .iter()
         .filter_map(|resource| {
             let setting = resource.attributes.get(attribute)?;
-            let network = setting.expression.known()?.as_text()?.parse().ok()?;
+            let network = setting.expression.known_value()?.as_text()?.parse().ok()?;
             Some((network, *resource, setting.span))
         })
         .collect();
@@ -301,10 +306,11 @@ fn no_overlap(rule: &Rule, attribute: &str, resources: &[&Resource], problems: &
             Some((other, first, place)) if network.network() <= other.broadcast() => {
                 let why =
                     format!("{network} of {} overlaps {other} of {}.", resource.address, first.address);
-                report(
+                report_violation(
                     problems,
                     resource,
-                    broken(rule, span, &why).at(place, format!("{} is here", first.address)),
+                    rule_violation(rule, span, &why)
+                        .with_label(place, format!("{} is here", first.address)),
                 );
             }
             _ => widest = Some((network, resource, span)),
@@ -312,7 +318,7 @@ fn no_overlap(rule: &Rule, attribute: &str, resources: &[&Resource], problems: &
     }
 }
 
-fn unique(rule: &Rule, attributes: &[&str], resources: &[&Resource], problems: &Problems) {
+fn check_unique(rule: &Rule, attributes: &[&str], resources: &[&Resource], problems: &Problems) {
     unique_within(rule, attributes, resources, problems, |resource| {
         match (&resource.parent, &resource.project) {
             (Some(parent), _) => parent.to_string(),
@@ -336,7 +342,8 @@ fn unique_within(
 ) {
     let mut seen: HashMap<String, &Resource> = HashMap::new();
     for resource in resources {
-        let values: Option<Vec<String>> = attributes.iter().map(|name| identity(resource, name)).collect();
+        let values: Option<Vec<String>> =
+            attributes.iter().map(|name| value_identity(resource, name)).collect();
         let Some(values) = values else { continue };
         let place = place(resource);
         if let Some(first) = seen.get(&format!("{place}\0{}", values.join("\0"))) {
@@ -350,8 +357,12 @@ fn unique_within(
                 resource.address,
                 attributes.join(" and ")
             );
-            let problem = broken(rule, span.unwrap_or(resource.span), &why);
-            report(problems, resource, problem.at(first.span, format!("{} is here", first.address)));
+            let problem = rule_violation(rule, span.unwrap_or(resource.span), &why);
+            report_violation(
+                problems,
+                resource,
+                problem.with_label(first.span, format!("{} is here", first.address)),
+            );
         } else {
             seen.insert(format!("{place}\0{}", values.join("\0")), resource);
         }
@@ -359,12 +370,12 @@ fn unique_within(
 }
 
 /// Returns a text by which two values that are known to be the same agree.
-fn identity(resource: &Resource, name: &str) -> Option<String> {
+fn value_identity(resource: &Resource, name: &str) -> Option<String> {
     match resource.attributes.get(name).map(|setting| &setting.expression) {
         Some(Expression::Reference(reference)) => {
             Some(format!("${}.{}", reference.address, reference.attribute.as_deref().unwrap_or_default()))
         }
-        _ => match wanted(resource, name)? {
+        _ => match desired_value(resource, name)? {
             // Two texts that happen to be equal would tell something of each other; one variable is the same.
             Value::Secret(secret) => secret.name().map(|name| format!("${name}")),
             value if value.is_secret() => None,
@@ -381,10 +392,10 @@ fn at_most(rule: &Rule, count: usize, resources: &[&Resource], problems: &Proble
     for (parent, children) in parents {
         if let Some(first_over) = children.get(count) {
             let place = parent.map_or_else(|| "There are".to_owned(), |parent| format!("{parent} has"));
-            report(
+            report_violation(
                 problems,
                 first_over,
-                broken(rule, first_over.span, &format!("{place} {}.", children.len())),
+                rule_violation(rule, first_over.span, &format!("{place} {}.", children.len())),
             );
         }
     }

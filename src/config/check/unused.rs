@@ -10,7 +10,7 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::schema::Registry;
 
 /// Returns what nothing uses of a stack or of a module, by its documents.
-pub(in crate::config) fn unused(registry: &Registry, documents: &[Document]) -> Vec<Diagnostic> {
+pub(in crate::config) fn find_unused(registry: &Registry, documents: &[Document]) -> Vec<Diagnostic> {
     let mut used = Used::default();
     let roots = || documents.iter().flat_map(|document| &document.root);
     for entry in roots() {
@@ -22,20 +22,20 @@ pub(in crate::config) fn unused(registry: &Registry, documents: &[Document]) -> 
             "vars" => "variable",
             "locals" => "local",
             _ => {
-                found.extend(empty(registry, entry));
+                found.extend(empty_block_problem(registry, entry));
                 continue;
             }
         };
         let entries = named_entries(&entry.value).unwrap_or_default();
-        for declared in entries.iter().filter(|declared| !used.names(&entry.key, declared)) {
+        for declared in entries.iter().filter(|declared| !used.is_used(&entry.key, declared)) {
             found.push(
                 Diagnostic::warning(codes::UNUSED, format!("nothing uses this {word}"))
-                    .at(declared.key_span, "")
+                    .with_label(declared.key_span, "")
                     .detail(format!("No expression and no reference names {}.{}.", entry.key, declared.key))
                     .help(format!("use it, as in `${}.{}`, or remove it", entry.key, declared.key)),
             );
         }
-        found.extend(empty(registry, entry));
+        found.extend(empty_block_problem(registry, entry));
     }
     found
 }
@@ -52,13 +52,13 @@ impl Used {
     fn read(&mut self, node: &Node) {
         match &node.value {
             NodeValue::Null | NodeValue::Bare => {}
-            NodeValue::Scalar(scalar) => self.text(&scalar.text),
+            NodeValue::Scalar(scalar) => self.record_uses(&scalar.text),
             NodeValue::Sequence(items) => items.iter().for_each(|item| self.read(item)),
             NodeValue::Mapping(entries) => entries.iter().for_each(|entry| self.read(&entry.value)),
         }
     }
 
-    fn text(&mut self, text: &str) {
+    fn record_uses(&mut self, text: &str) {
         if !text.contains('$') {
             return;
         }
@@ -84,7 +84,7 @@ impl Used {
         }
     }
 
-    fn names(&self, root: &str, declared: &Entry) -> bool {
+    fn is_used(&self, root: &str, declared: &Entry) -> bool {
         // What is generated and delivered is of use by itself.
         let delivered = || {
             let words = named_entries(&declared.value).unwrap_or_default();
@@ -95,9 +95,9 @@ impl Used {
 }
 
 /// Returns what is wrong with a block that says nothing.
-fn empty(registry: &Registry, entry: &Entry) -> Option<Diagnostic> {
+fn empty_block_problem(registry: &Registry, entry: &Entry) -> Option<Diagnostic> {
     let holds = registry.top_level().any(|kind| kind.name == entry.key)
-        || keywords::find(keywords::TOP, &entry.key).is_some();
+        || keywords::find_word(keywords::TOP, &entry.key).is_some();
     let says_nothing = match &entry.value.value {
         NodeValue::Null => true,
         NodeValue::Mapping(entries) => entries.is_empty(),
@@ -107,7 +107,7 @@ fn empty(registry: &Registry, entry: &Entry) -> Option<Diagnostic> {
     let scalar = matches!(entry.key.as_str(), "stead" | "stack" | "backend");
     (holds && says_nothing && !scalar).then(|| {
         Diagnostic::warning(codes::UNUSED, "this block says nothing")
-            .at(entry.key_span, "")
+            .with_label(entry.key_span, "")
             .detail(format!("`{}` has no entries.", entry.key))
             .help("indent below it what belongs to it, or remove it")
     })

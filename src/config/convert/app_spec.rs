@@ -1,8 +1,8 @@
 //! DigitalOcean's app spec → a draft.
 
-use super::draft::{App, Database, Draft, engine};
+use super::draft::{App, Database, Draft, database_engine};
 use super::fields::Fields;
-use super::render_blueprint::repository;
+use super::render_blueprint::repository_name;
 use super::unsupported_fields;
 
 /// Fields that mean nothing here: the platform builds by itself, and has its own sizes.
@@ -27,7 +27,7 @@ const TOP: &[&str] = &["name", "region", "features", "alerts"];
 const COMPONENTS: &[(&str, &str)] = &[("services", "web"), ("workers", "worker"), ("jobs", "job")];
 
 /// Reads an app spec; false when it is none.
-pub(super) fn read(root: &Fields<'_>, draft: &mut Draft) -> bool {
+pub(super) fn read_app_spec(root: &Fields<'_>, draft: &mut Draft) -> bool {
     let components: Vec<_> = COMPONENTS
         .iter()
         .flat_map(|(key, ty)| root.list(key).into_iter().map(|fields| (fields, *ty)))
@@ -35,26 +35,26 @@ pub(super) fn read(root: &Fields<'_>, draft: &mut Draft) -> bool {
     let databases = root.list("databases");
     let others = ["static_sites", "functions"].map(|key| (key, root.list(key)));
     for (key, fields) in others.iter().flat_map(|(key, all)| all.iter().map(move |fields| (key, fields))) {
-        draft.leave(fields.at(), fields.path(), unsupported_fields::reason(key));
+        draft.leave_out(fields.source_span(), fields.path(), unsupported_fields::omission_reason(key));
     }
     if components.is_empty() && databases.is_empty() {
         return others.iter().any(|(_, all)| !all.is_empty());
     }
     for fields in &databases {
         let name = fields.text("name").unwrap_or("db").to_owned();
-        let Some(engine) = engine(fields.text("engine").unwrap_or("PG")) else {
-            draft.leave(fields.at(), fields.path(), "there is no such engine");
+        let Some(engine) = database_engine(fields.text("engine").unwrap_or("PG")) else {
+            draft.leave_out(fields.source_span(), fields.path(), "there is no such engine");
             continue;
         };
         let version = fields.text("version").filter(|_| engine != "valkey").map(str::to_owned);
         draft.databases.push(Database { name, engine, version, ..Database::default() });
-        draft.leave_all(fields.rest(MEANINGLESS));
+        draft.leave_all(fields.unread_fields(MEANINGLESS));
     }
     let shared = root.list("envs");
     for (fields, ty) in &components {
-        let mut app = component(fields, ty, draft);
+        let mut app = read_component(fields, ty, draft);
         for variable in &shared {
-            environment(variable, &mut app, draft);
+            read_component_variable(variable, &mut app, draft);
         }
         draft.apps.push(app);
     }
@@ -64,13 +64,17 @@ pub(super) fn read(root: &Fields<'_>, draft: &mut Draft) -> bool {
     match answers.and_then(|n| draft.apps.get_mut(n)) {
         Some(first) => first.domains = domains,
         None if domains.is_empty() => {}
-        None => draft.leave(root.place("domains"), &root.below("domains"), "no service answers there"),
+        None => draft.leave_out(
+            root.field_span("domains"),
+            &root.field_path("domains"),
+            "no service answers there",
+        ),
     }
-    draft.leave_all(root.rest(TOP));
+    draft.leave_all(root.unread_fields(TOP));
     true
 }
 
-fn component(fields: &Fields<'_>, ty: &str, draft: &mut Draft) -> App {
+fn read_component(fields: &Fields<'_>, ty: &str, draft: &mut Draft) -> App {
     let mut app = App { name: fields.text("name").unwrap_or("web").to_owned(), ..App::default() };
     let schedule = fields.map("schedule");
     let port = fields.text("http_port");
@@ -80,44 +84,48 @@ fn component(fields: &Fields<'_>, ty: &str, draft: &mut Draft) -> App {
         "web" if port.is_none() && internal.is_some() => "private",
         ty => ty,
     };
-    app.text("type", Some(ty));
-    source(fields, &mut app, draft);
-    app.text("start_command", fields.text("run_command"));
-    app.number("port", port.or(internal).or(matches!(ty, "web").then_some("8080")));
-    app.text("health_check_path", fields.map("health_check").and_then(|check| check.text("http_path")));
+    app.set_text("type", Some(ty));
+    read_component_source(fields, &mut app, draft);
+    app.set_text("start_command", fields.text("run_command"));
+    app.set_number("port", port.or(internal).or(matches!(ty, "web").then_some("8080")));
+    app.set_text("health_check_path", fields.map("health_check").and_then(|check| check.text("http_path")));
     if let Some(schedule) = &schedule {
-        app.text("cron_schedule", schedule.text("cron"));
-        app.text("cron_timezone", schedule.text("time_zone"));
+        app.set_text("cron_schedule", schedule.text("cron"));
+        app.set_text("cron_timezone", schedule.text("time_zone"));
     }
     match fields.map("autoscaling") {
         Some(scaling) if ty == "web" => {
-            app.scales(scaling.text("min_instance_count"), scaling.text("max_instance_count"));
-            draft.leave(
-                fields.place("autoscaling"),
-                &fields.below("autoscaling.metrics"),
+            app.set_scaling(scaling.text("min_instance_count"), scaling.text("max_instance_count"));
+            draft.leave_out(
+                fields.field_span("autoscaling"),
+                &fields.field_path("autoscaling.metrics"),
                 "replicas follow the number of requests at once, 80 for each, and at most 6 run",
             );
         }
         _ => match fields.text("instance_count") {
             Some("0") => {
                 let why = "at least one instance runs: remove the block, or give it a `when`";
-                draft.leave(fields.place("instance_count"), &fields.below("instance_count"), why);
+                draft.leave_out(
+                    fields.field_span("instance_count"),
+                    &fields.field_path("instance_count"),
+                    why,
+                );
             }
             // One is what runs where nothing is said.
             Some("1") => {}
-            count => app.number("instances", count),
+            count => app.set_number("instances", count),
         },
     }
     for variable in fields.list("envs") {
-        environment(&variable, &mut app, draft);
+        read_component_variable(&variable, &mut app, draft);
     }
-    fields.pass("dockerfile_path", &["Dockerfile", "./Dockerfile"]);
-    fields.pass("kind", &["UNSPECIFIED"]);
-    draft.leave_all(fields.rest(MEANINGLESS));
+    fields.skip_default("dockerfile_path", &["Dockerfile", "./Dockerfile"]);
+    fields.skip_default("kind", &["UNSPECIFIED"]);
+    draft.leave_all(fields.unread_fields(MEANINGLESS));
     app
 }
 
-fn source(fields: &Fields<'_>, app: &mut App, draft: &mut Draft) {
+fn read_component_source(fields: &Fields<'_>, app: &mut App, draft: &mut Draft) {
     if let Some(image) = fields.map("image") {
         let path = [image.text("registry"), image.text("repository")]
             .into_iter()
@@ -125,27 +133,27 @@ fn source(fields: &Fields<'_>, app: &mut App, draft: &mut Draft) {
             .collect::<Vec<_>>()
             .join("/");
         let tag = image.text("tag").map(|tag| format!(":{tag}")).unwrap_or_default();
-        app.text("image", Some(&format!("{path}{tag}")));
-        draft.leave_all(image.rest(&["registry_type", "deploy_on_push"]));
+        app.set_text("image", Some(&format!("{path}{tag}")));
+        draft.leave_all(image.unread_fields(&["registry_type", "deploy_on_push"]));
         return;
     }
     let github = fields.map("github").and_then(|git| Some((git.text("repo")?, git.text("branch"))));
     let git = fields.map("git").and_then(|git| Some((git.text("repo_clone_url")?, git.text("branch"))));
     if let Some((repo, branch)) = github.or(git) {
-        app.text("repo", Some(&repository(repo)));
-        app.text("branch", Some(branch.unwrap_or("main")));
+        app.set_text("repo", Some(&repository_name(repo)));
+        app.set_text("branch", Some(branch.unwrap_or("main")));
     } else {
         let below = fields.text("source_dir").map(|path| path.trim_start_matches('/'));
-        app.text("source_dir", Some(below.filter(|path| !path.is_empty()).unwrap_or(".")));
+        app.set_text("source_dir", Some(below.filter(|path| !path.is_empty()).unwrap_or(".")));
     }
 }
 
-fn environment(variable: &Fields<'_>, app: &mut App, draft: &mut Draft) {
+fn read_component_variable(variable: &Fields<'_>, app: &mut App, draft: &mut Draft) {
     let Some(key) = variable.text("key") else { return };
     if app.env.iter().any(|(known, _)| known == key) {
         return;
     }
-    let (path, at) = (format!("{}.{key}", app.name), variable.at());
+    let (path, at) = (format!("{}.{key}", app.name), variable.source_span());
     let value = variable.text("value").unwrap_or_default();
     let bound = value.split("${").skip(1).filter_map(|rest| rest.split_once('}')).map(|(inner, _)| inner);
     let bound: Vec<&str> = bound.collect();
@@ -153,7 +161,7 @@ fn environment(variable: &Fields<'_>, app: &mut App, draft: &mut Draft) {
     if let Some(name) = of_database.into_iter().find(|name| draft.is_database(name)) {
         app.uses.push(name.to_owned());
         if key != "DATABASE_URL" {
-            draft.leave(at, &path, &format!("the link to {name} sets DATABASE_URL and its like"));
+            draft.leave_out(at, &path, &format!("the link to {name} sets DATABASE_URL and its like"));
         }
     } else if let Some(inner) = bound.first() {
         let why = match inner.split_once('.') {
@@ -162,12 +170,12 @@ fn environment(variable: &Fields<'_>, app: &mut App, draft: &mut Draft) {
             }
             _ => format!("`{inner}` is filled in by the other platform"),
         };
-        draft.leave(at, &path, &why);
+        draft.leave_out(at, &path, &why);
     } else if variable.text("type") == Some("SECRET") {
-        let value = draft.asked(key, false);
-        app.variable(key, value);
+        let value = draft.declare_deferred_secret(key, false);
+        app.set_variable(key, value);
     } else {
-        let value = draft.value(&app.name, key, value, at);
-        app.variable(key, value);
+        let value = draft.value_literal(&app.name, key, value, at);
+        app.set_variable(key, value);
     }
 }

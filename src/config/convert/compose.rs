@@ -1,10 +1,10 @@
 //! Docker Compose → a draft.
 
-use super::draft::{App, Database, Draft, engine};
-use super::fields::{Fields, items, text};
+use super::draft::{App, Database, Draft, database_engine};
+use super::fields::{Fields, list_items, node_text};
 use super::hosts::Hosts;
-use super::interpolate::{Piece, pieces, resolved};
-use super::render_blueprint::repository;
+use super::interpolate::{Piece, fill_defaults, split_pieces};
+use super::render_blueprint::repository_name;
 use crate::config::syntax::document::{Entry, Node};
 use crate::model::source::Span;
 
@@ -32,38 +32,38 @@ const OF_DATABASES: &[&str] =
 const TOP: &[&str] = &["version", "name", "volumes", "networks"];
 
 /// Reads a Compose file; false when it is none.
-pub(super) fn read(root: &Fields<'_>, draft: &mut Draft) -> bool {
+pub(super) fn read_compose(root: &Fields<'_>, draft: &mut Draft) -> bool {
     let Some(services) = root.map("services") else { return false };
     let entries = services.entries().iter();
     let all: Vec<_> = entries
         .map(|entry| {
-            let fields = Fields::of(&entry.value, services.below(&entry.key), entry.key_span);
+            let fields = Fields::from_node(&entry.value, services.field_path(&entry.key), entry.key_span);
             (entry.key.to_string(), fields)
         })
         .collect();
     let mut hosts = Hosts::default();
     for (name, fields) in &all {
-        hosts.add(name, name);
+        hosts.add_host(name, name);
         for key in ["container_name", "hostname"] {
             let node = fields.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.value);
-            hosts.add(node.and_then(text).unwrap_or(name), name);
+            hosts.add_host(node.and_then(node_text).unwrap_or(name), name);
         }
     }
     let (databases, apps): (Vec<_>, Vec<_>) = all
         .into_iter()
         .partition(|(_, fields)| fields.get("build").is_none() && database_of(fields).is_some());
     for (name, fields) in &databases {
-        database(name, fields, draft);
+        read_compose_database(name, fields, draft);
     }
     for (name, fields) in &apps {
-        let app = service(name, fields, &hosts, draft);
+        let app = read_compose_service(name, fields, &hosts, draft);
         draft.apps.push(app);
     }
-    draft.leave_all(root.rest(TOP));
+    draft.leave_all(root.unread_fields(TOP));
     true
 }
 
-fn database(name: &str, fields: &Fields<'_>, draft: &mut Draft) {
+fn read_compose_database(name: &str, fields: &Fields<'_>, draft: &mut Draft) {
     let Some((engine, version)) = database_of(fields) else { return };
     draft.databases.push(Database { name: name.to_owned(), engine, version, ..Database::default() });
     for (key, why) in [
@@ -78,21 +78,21 @@ fn database(name: &str, fields: &Fields<'_>, draft: &mut Draft) {
         ),
     ] {
         if fields.get(key).is_some() {
-            draft.leave(fields.place(key), &fields.below(key), why);
+            draft.leave_out(fields.field_span(key), &fields.field_path(key), why);
         }
     }
-    draft.leave_all(fields.rest(&[MEANINGLESS, OF_DATABASES].concat()));
+    draft.leave_all(fields.unread_fields(&[MEANINGLESS, OF_DATABASES].concat()));
 }
 
 /// Returns the engine and version of a service that is a database.
 fn database_of(fields: &Fields<'_>) -> Option<(&'static str, Option<String>)> {
-    let image = resolved(fields.text("image")?)?;
+    let image = fill_defaults(fields.text("image")?)?;
     let image = image.split('@').next().unwrap_or_default();
     let (name, tag) = match image.rsplit_once(':') {
         Some((name, tag)) if !tag.contains('/') => (name, Some(tag)),
         _ => (image, None),
     };
-    let engine = engine(name.rsplit('/').next()?)?;
+    let engine = database_engine(name.rsplit('/').next()?)?;
     // A version of another product says nothing.
     let own = name.ends_with(engine);
     let version = tag
@@ -102,61 +102,65 @@ fn database_of(fields: &Fields<'_>) -> Option<(&'static str, Option<String>)> {
     Some((engine, major))
 }
 
-fn service(name: &str, fields: &Fields<'_>, hosts: &Hosts, draft: &mut Draft) -> App {
+fn read_compose_service(name: &str, fields: &Fields<'_>, hosts: &Hosts, draft: &mut Draft) -> App {
     let mut app = App { name: name.to_owned(), ..App::default() };
-    let published = ports(fields, draft);
-    let exposed = fields.texts("expose").first().and_then(|text| resolved(text));
+    let published = published_port(fields, draft);
+    let exposed = fields.texts("expose").first().and_then(|text| fill_defaults(text));
     let ty = match (&published, &exposed) {
         (Some(_), _) => "web",
         (None, Some(_)) => "private",
         (None, None) => "worker",
     };
-    app.text("type", Some(ty));
-    source(fields, &mut app, draft);
-    if let Some(command) = command(fields) {
+    app.set_text("type", Some(ty));
+    read_build_source(fields, &mut app, draft);
+    if let Some(command) = command_line(fields) {
         let (key, at) = ["command", "entrypoint"]
-            .map(|key| (fields.below(key), fields.place(key)))
+            .map(|key| (fields.field_path(key), fields.field_span(key)))
             .into_iter()
-            .find(|(_, at)| *at != fields.at())
-            .unwrap_or_else(|| (fields.below("command"), fields.at()));
+            .find(|(_, at)| *at != fields.source_span())
+            .unwrap_or_else(|| (fields.field_path("command"), fields.source_span()));
         if let Some(host) = hosts.named_in(&command).filter(|host| *host != name) {
-            draft.leave(
+            draft.leave_out(
                 at,
                 &key,
                 &format!("it names the container {host}, which has another address here"),
             );
         }
-        app.set("start_command", Some(draft.filled_command(name, &command, (at, &key))));
+        app.set_attribute("start_command", Some(draft.filled_command(name, &command, (at, &key))));
     }
-    app.number("port", published.as_deref().or(exposed.as_deref()));
-    instances(fields, &mut app, draft);
-    if let Some(path) = health(fields) {
-        app.text("health_check_path", Some(&path));
+    app.set_number("port", published.as_deref().or(exposed.as_deref()));
+    read_instances(fields, &mut app, draft);
+    if let Some(path) = health_check_path(fields) {
+        app.set_text("health_check_path", Some(&path));
     } else if fields.get("healthcheck").is_some() {
-        let path = fields.below("healthcheck");
-        draft.leave(fields.place("healthcheck"), &path, "only an HTTP path of the app can be asked");
+        let path = fields.field_path("healthcheck");
+        draft.leave_out(
+            fields.field_span("healthcheck"),
+            &path,
+            "only an HTTP path of the app can be asked",
+        );
     }
-    environment(fields, &mut app, hosts, draft);
-    for other in depends(fields) {
+    read_environment(fields, &mut app, hosts, draft);
+    for other in service_dependencies(fields) {
         if draft.is_database(&other) {
             app.uses.push(other);
         } else {
             app.waits.push(other);
         }
     }
-    draft.leave_all(fields.rest(MEANINGLESS));
+    draft.leave_all(fields.unread_fields(MEANINGLESS));
     app
 }
 
 /// Says what it is made of.
-fn source(fields: &Fields<'_>, app: &mut App, draft: &mut Draft) {
-    let (at, path) = (fields.place("image"), fields.below("image"));
+fn read_build_source(fields: &Fields<'_>, app: &mut App, draft: &mut Draft) {
+    let (at, path) = (fields.field_span("image"), fields.field_path("image"));
     let image = fields.text("image").filter(|image| !image.is_empty());
     let Some(build) = fields.get("build") else {
         match image {
-            Some(image) => app.set("image", Some(draft.filled_in(image, (at, &path)))),
-            None => draft.leave(
-                fields.at(),
+            Some(image) => app.set_attribute("image", Some(draft.filled_in(image, (at, &path)))),
+            None => draft.leave_out(
+                fields.source_span(),
                 fields.path(),
                 "it has neither `image` nor `build`: say `image`, `repo` or `source_dir`",
             ),
@@ -164,17 +168,17 @@ fn source(fields: &Fields<'_>, app: &mut App, draft: &mut Draft) {
         return;
     };
     if image.is_some() {
-        draft.leave(at, &path, "it is built from its sources");
+        draft.leave_out(at, &path, "it is built from its sources");
     }
-    let (at, path) = (fields.place("build"), fields.below("build"));
-    let parts = Fields::of(build, path.clone(), at);
-    let context = text(build).or_else(|| parts.text("context")).unwrap_or(".");
-    parts.pass("dockerfile", &["Dockerfile", "./Dockerfile"]);
+    let (at, path) = (fields.field_span("build"), fields.field_path("build"));
+    let parts = Fields::from_node(build, path.clone(), at);
+    let context = node_text(build).or_else(|| parts.text("context")).unwrap_or(".");
+    parts.skip_default("dockerfile", &["Dockerfile", "./Dockerfile"]);
     if context.starts_with("..") {
         let why = "it is outside of the stack's directory: write the stack's file above it, and the path from there";
-        draft.leave(at, &path, why);
+        draft.leave_out(at, &path, why);
     }
-    draft.leave_all(parts.rest(&[
+    draft.leave_all(parts.unread_fields(&[
         "platforms",
         "tags",
         "cache_from",
@@ -183,16 +187,16 @@ fn source(fields: &Fields<'_>, app: &mut App, draft: &mut Draft) {
         "no_cache",
         "network",
     ]));
-    if let Some((url, fragment)) = git(context) {
-        app.text("repo", Some(&repository(url)));
-        app.text("branch", Some(fragment.filter(|branch| !branch.is_empty()).unwrap_or("main")));
+    if let Some((url, fragment)) = parse_git_context(context) {
+        app.set_text("repo", Some(&repository_name(url)));
+        app.set_text("branch", Some(fragment.filter(|branch| !branch.is_empty()).unwrap_or("main")));
         return;
     }
-    app.set("source_dir", Some(draft.filled_in(context, (at, &path))));
+    app.set_attribute("source_dir", Some(draft.filled_in(context, (at, &path))));
 }
 
 /// Returns the repository that a context is, and what is behind its `#`.
-fn git(context: &str) -> Option<(&str, Option<&str>)> {
+fn parse_git_context(context: &str) -> Option<(&str, Option<&str>)> {
     let (url, behind) =
         context.split_once('#').map_or((context, None), |(url, behind)| (url, Some(behind)));
     let remote =
@@ -201,55 +205,56 @@ fn git(context: &str) -> Option<(&str, Option<&str>)> {
 }
 
 /// Returns the container's port of the first published one; an app has one.
-fn ports(fields: &Fields<'_>, draft: &mut Draft) -> Option<String> {
-    let all = fields.get("ports").map(items).unwrap_or_default();
-    let numbers: Vec<_> = all.iter().map(|node| port(node).ok_or_else(|| shown(node))).collect();
+fn published_port(fields: &Fields<'_>, draft: &mut Draft) -> Option<String> {
+    let all = fields.get("ports").map(list_items).unwrap_or_default();
+    let numbers: Vec<_> =
+        all.iter().map(|node| container_port(node).ok_or_else(|| describe_port(node))).collect();
     let first = numbers.iter().position(Result::is_ok);
     for (n, number) in numbers.iter().enumerate().filter(|(n, _)| Some(*n) != first) {
-        let at = all.get(n).map_or(fields.at(), |node| node.span);
+        let at = all.get(n).map_or(fields.source_span(), |node| node.span);
         let (port, why) = match number {
             Ok(port) => (port, "an app listens on one port"),
             Err(text) => (text, "it is no TCP port that is known here"),
         };
         if first.and_then(|first| numbers[first].as_ref().ok()) != Some(port) {
-            draft.leave(at, &format!("{}: {port}", fields.below("ports")), why);
+            draft.leave_out(at, &format!("{}: {port}", fields.field_path("ports")), why);
         }
     }
     numbers.into_iter().find_map(Result::ok)
 }
 
-fn shown(node: &Node) -> String {
-    let written = text(node).or_else(|| part(node, "target")).unwrap_or_default();
-    match part(node, "protocol") {
+fn describe_port(node: &Node) -> String {
+    let written = node_text(node).or_else(|| mapping_text(node, "target")).unwrap_or_default();
+    match mapping_text(node, "protocol") {
         Some(protocol) => format!("{written}/{protocol}"),
         None => written.to_owned(),
     }
 }
 
 /// Returns a part of what is written as a map.
-fn part<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
-    node.entries()?.iter().find(|entry| entry.key == key).and_then(|entry| text(&entry.value))
+fn mapping_text<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
+    node.entries()?.iter().find(|entry| entry.key == key).and_then(|entry| node_text(&entry.value))
 }
 
-fn port(node: &Node) -> Option<String> {
-    let part = |key: &str| part(node, key);
-    let written = text(node).or_else(|| part("target"))?;
+fn container_port(node: &Node) -> Option<String> {
+    let part = |key: &str| mapping_text(node, key);
+    let written = node_text(node).or_else(|| part("target"))?;
     let known = |piece| match piece {
         Piece::Text(text) => text,
         Piece::Variable { default, .. } => default.unwrap_or_else(|| "?".to_owned()),
     };
-    let whole: String = pieces(written).into_iter().map(known).collect();
+    let whole: String = split_pieces(written).into_iter().map(known).collect();
     let (number, protocol) = whole.split_once('/').unwrap_or((&whole, part("protocol").unwrap_or("tcp")));
     let inner = number.rsplit(':').next()?.split('-').next()?;
     (protocol == "tcp" && inner.parse::<u16>().is_ok()).then(|| inner.to_owned())
 }
 
-fn instances(fields: &Fields<'_>, app: &mut App, draft: &mut Draft) {
+fn read_instances(fields: &Fields<'_>, app: &mut App, draft: &mut Draft) {
     let deploy = fields.map("deploy");
     let replicas =
         fields.text("scale").or_else(|| deploy.as_ref().and_then(|deploy| deploy.text("replicas")));
     if let Some(deploy) = &deploy {
-        draft.leave_all(deploy.rest(&[
+        draft.leave_all(deploy.unread_fields(&[
             "mode",
             "restart_policy",
             "update_config",
@@ -259,15 +264,19 @@ fn instances(fields: &Fields<'_>, app: &mut App, draft: &mut Draft) {
             "endpoint_mode",
         ]));
     }
-    let Some(replicas) = replicas.and_then(resolved) else { return };
+    let Some(replicas) = replicas.and_then(fill_defaults) else { return };
     if replicas.parse::<u32>().is_ok_and(|number| (1..=6).contains(&number)) {
-        app.number("instances", Some(&replicas));
+        app.set_number("instances", Some(&replicas));
     } else {
-        draft.leave(fields.at(), fields.path(), &format!("1 to 6 instances run, and not {replicas}"));
+        draft.leave_out(
+            fields.source_span(),
+            fields.path(),
+            &format!("1 to 6 instances run, and not {replicas}"),
+        );
     }
 }
 
-fn command(fields: &Fields<'_>) -> Option<String> {
+fn command_line(fields: &Fields<'_>) -> Option<String> {
     let word = |word: &&str| {
         let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=:,@%+${}".contains(c));
         if plain && !word.is_empty() {
@@ -277,7 +286,7 @@ fn command(fields: &Fields<'_>) -> Option<String> {
         }
     };
     let joined = |key: &str| match fields.get(key) {
-        Some(node) if text(node).is_some() => text(node).map(|text| text.trim_end().to_owned()),
+        Some(node) if node_text(node).is_some() => node_text(node).map(|text| text.trim_end().to_owned()),
         Some(_) => Some(fields.texts(key).iter().map(word).collect::<Vec<_>>().join(" ")),
         None => None,
     };
@@ -287,7 +296,7 @@ fn command(fields: &Fields<'_>) -> Option<String> {
 }
 
 /// Returns the path that a health check asks for.
-fn health(fields: &Fields<'_>) -> Option<String> {
+fn health_check_path(fields: &Fields<'_>) -> Option<String> {
     let test = fields.map("healthcheck")?.texts("test").join(" ");
     let (_, url) = test.split_once("http://").or_else(|| test.split_once("https://"))?;
     let host: String = url.chars().take_while(|c| !":/".contains(*c) && !c.is_whitespace()).collect();
@@ -300,20 +309,20 @@ fn health(fields: &Fields<'_>) -> Option<String> {
 }
 
 /// Carries the environment over.
-fn environment(fields: &Fields<'_>, app: &mut App, hosts: &Hosts, draft: &mut Draft) {
+fn read_environment(fields: &Fields<'_>, app: &mut App, hosts: &Hosts, draft: &mut Draft) {
     let mut known: Vec<String> = Vec::new();
-    for (key, value, at) in variables(fields) {
-        let path = format!("{}.{key}", fields.below("environment"));
+    for (key, value, at) in environment_variables(fields) {
+        let path = format!("{}.{key}", fields.field_path("environment"));
         if known.contains(&key) {
-            draft.leave(at, &path, "it is written twice, and the last one counts");
+            draft.leave_out(at, &path, "it is written twice, and the last one counts");
         }
         known.push(key.clone());
         let Some(value) = value else {
             let reference = draft.filled_in(&format!("${{{key}}}"), (at, &path));
-            app.variable(&key, reference);
+            app.set_variable(&key, reference);
             continue;
         };
-        let host = hosts.of(&key, &value).filter(|host| *host != app.name);
+        let host = hosts.service_for(&key, &value).filter(|host| *host != app.name);
         match host {
             Some(host) if draft.is_database(host) => {
                 app.uses.push(host.to_owned());
@@ -321,41 +330,42 @@ fn environment(fields: &Fields<'_>, app: &mut App, hosts: &Hosts, draft: &mut Dr
                     let why = format!(
                         "it names the container {host}: the link to it sets DATABASE_URL and its like"
                     );
-                    draft.leave(at, &path, &why);
+                    draft.leave_out(at, &path, &why);
                 }
             }
             Some(host) => {
                 let why =
                     format!("it names the container {host}: the `url` of that app is where it answers");
-                draft.leave(at, &path, &why);
+                draft.leave_out(at, &path, &why);
             }
             None => {
                 let literal = draft.filled_value(&app.name, &key, &value, (at, &path));
-                app.variable(&key, literal);
+                app.set_variable(&key, literal);
             }
         }
     }
 }
 
 /// Returns the variables of an environment: key, value and place.
-fn variables(fields: &Fields<'_>) -> Vec<(String, Option<String>, Span)> {
+fn environment_variables(fields: &Fields<'_>) -> Vec<(String, Option<String>, Span)> {
     let Some(node) = fields.get("environment") else { return Vec::new() };
     if let Some(entries) = node.entries() {
-        let of =
-            |entry: &Entry| (entry.key.to_string(), text(&entry.value).map(str::to_owned), entry.key_span);
+        let of = |entry: &Entry| {
+            (entry.key.to_string(), node_text(&entry.value).map(str::to_owned), entry.key_span)
+        };
         return entries.iter().map(of).collect();
     }
     let pair = |node: &Node| {
-        let text = text(node)?;
+        let text = node_text(node)?;
         Some(match text.split_once('=') {
             Some((key, value)) => (key.to_owned(), Some(value.to_owned()), node.span),
             None => (text.to_owned(), None, node.span),
         })
     };
-    items(node).iter().filter_map(pair).collect()
+    list_items(node).iter().filter_map(pair).collect()
 }
 
-fn depends(fields: &Fields<'_>) -> Vec<String> {
+fn service_dependencies(fields: &Fields<'_>) -> Vec<String> {
     match fields.get("depends_on").and_then(|node| node.entries()) {
         Some(entries) => entries.iter().map(|entry| entry.key.to_string()).collect(),
         None => fields.texts("depends_on").into_iter().map(str::to_owned).collect(),

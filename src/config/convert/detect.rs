@@ -13,7 +13,7 @@ const COMPONENTS: &[&str] = &["services", "workers", "jobs", "functions", "stati
 
 /// Returns which tool's file a text is; `None` for a stack's own, and for what is none of those known.
 #[must_use]
-pub fn guess(source: &Source) -> Option<Origin> {
+pub fn guess_origin(source: &Source) -> Option<Origin> {
     let document = yaml::parse(SourceId(0), source).ok()?;
     let wrapped = document.root.iter().find(|entry| entry.key == "spec");
     let entries = wrapped.and_then(|entry| entry.value.entries()).unwrap_or(&document.root);
@@ -60,7 +60,7 @@ mod tests {
             ("services: [\n", None),
         ];
         for (text, origin) in table {
-            assert_eq!(guess(&Source::new("x.yaml", text)), origin, "{text}");
+            assert_eq!(guess_origin(&Source::new("x.yaml", text)), origin, "{text}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `Draft`: a stack in the making, whatever tool it comes from.
 
-use super::interpolate::{Piece, pieces};
-use super::unsupported_fields::reason;
+use super::interpolate::{Piece, split_pieces};
+use super::unsupported_fields::omission_reason;
 use crate::config::edit::Literal;
 use crate::config::resolve::template;
 use crate::model::address::{Name, is_legal_segment};
@@ -78,27 +78,27 @@ pub(super) struct App {
 
 impl App {
     /// Sets an attribute, if there is a value.
-    pub(super) fn set(&mut self, attribute: &'static str, value: Option<Literal>) {
+    pub(super) fn set_attribute(&mut self, attribute: &'static str, value: Option<Literal>) {
         if let Some(value) = value {
             self.attributes.push((attribute, value));
         }
     }
 
     /// Sets an attribute to a text.
-    pub(super) fn text(&mut self, attribute: &'static str, value: Option<&str>) {
-        self.set(attribute, value.filter(|text| !text.is_empty()).map(plain));
+    pub(super) fn set_text(&mut self, attribute: &'static str, value: Option<&str>) {
+        self.set_attribute(attribute, value.filter(|text| !text.is_empty()).map(literal_text));
     }
 
     /// Sets an attribute to a number.
-    pub(super) fn number(&mut self, attribute: &'static str, value: Option<&str>) {
-        self.set(
+    pub(super) fn set_number(&mut self, attribute: &'static str, value: Option<&str>) {
+        self.set_attribute(
             attribute,
             value.filter(|text| text.parse::<u32>().is_ok()).map(|text| Literal::Number(text.into())),
         );
     }
 
     /// Sets between how many instances it scales.
-    pub(super) fn scales(&mut self, least: Option<&str>, most: Option<&str>) {
+    pub(super) fn set_scaling(&mut self, least: Option<&str>, most: Option<&str>) {
         let number = |text: Option<&str>| {
             let number = text.and_then(|text| text.parse::<u32>().ok()).unwrap_or(1).clamp(1, 6);
             Literal::Number(number.to_string().into())
@@ -109,11 +109,11 @@ impl App {
             ("metric", Literal::text("concurrency")),
             ("target", Literal::Number("80".into())),
         ];
-        self.set("autoscaling", Some(Literal::map(parts)));
+        self.set_attribute("autoscaling", Some(Literal::map(parts)));
     }
 
     /// Sets a variable of its environment; the last of a name counts.
-    pub(super) fn variable(&mut self, key: &str, value: Literal) {
+    pub(super) fn set_variable(&mut self, key: &str, value: Literal) {
         match self.env.iter_mut().find(|(known, _)| known == key) {
             Some((_, old)) => *old = value,
             None => self.env.push((key.to_owned(), value)),
@@ -122,18 +122,18 @@ impl App {
 }
 
 /// Returns a text that is no expression.
-pub(super) fn plain(text: &str) -> Literal {
-    Literal::text(template::literal(text))
+pub(super) fn literal_text(text: &str) -> Literal {
+    Literal::text(template::escape_literal(text))
 }
 
 /// Returns the engine that a name stands for.
-pub(super) fn engine(name: &str) -> Option<&'static str> {
+pub(super) fn database_engine(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
     ENGINES.iter().find(|(_, names, _)| names.contains(&name.as_str())).map(|(engine, ..)| *engine)
 }
 
 /// Returns a name that an address can hold.
-pub(super) fn legal(name: &str) -> Name {
+pub(super) fn legal_name(name: &str) -> Name {
     let legal: String = name
         .to_ascii_lowercase()
         .chars()
@@ -144,17 +144,17 @@ pub(super) fn legal(name: &str) -> Name {
 }
 
 /// Returns a name for each of those of the other file, no two the same.
-fn names<'n>(originals: impl Iterator<Item = &'n str>) -> Vec<Name> {
+fn unique_names<'n>(originals: impl Iterator<Item = &'n str>) -> Vec<Name> {
     let mut given: Vec<Name> = Vec::new();
     for original in originals {
-        let wanted = legal(original);
-        given.push(free(&wanted, "-", |name| given.contains(name)));
+        let wanted = legal_name(original);
+        given.push(free_name(&wanted, "-", |name| given.contains(name)));
     }
     given
 }
 
 /// Returns a name that is not taken: the one that is wanted, or with a number behind it.
-fn free(wanted: &str, before: &str, taken: impl Fn(&Name) -> bool) -> Name {
+fn free_name(wanted: &str, before: &str, taken: impl Fn(&Name) -> bool) -> Name {
     let numbered = (2_u32..).map(|n| Name::from(format!("{wanted}{before}{n}")));
     let mut all = std::iter::once(Name::new(wanted)).chain(numbered);
     all.find(|name| !taken(name)).unwrap_or_else(|| Name::new(wanted))
@@ -162,13 +162,13 @@ fn free(wanted: &str, before: &str, taken: impl Fn(&Name) -> bool) -> Name {
 
 impl Draft {
     /// Returns the variable of a name, new if there is none yet.
-    fn declared(&mut self, of: &str, hidden: Option<&str>, wanted: &str) -> &mut Variable {
+    fn declare_variable(&mut self, of: &str, hidden: Option<&str>, wanted: &str) -> &mut Variable {
         let same = |known: &Variable| known.of == of && known.hidden.as_deref() == hidden;
         let n = self.vars.iter().position(same).unwrap_or_else(|| {
-            let wanted = legal(wanted).replace('-', "_");
+            let wanted = legal_name(wanted).replace('-', "_");
             let taken = |name: &Name| self.vars.iter().any(|known| known.name == *name);
             self.vars.push(Variable {
-                name: free(&wanted, "_", taken),
+                name: free_name(&wanted, "_", taken),
                 of: of.to_owned(),
                 hidden: hidden.map(str::to_owned),
                 is_secret: is_secret_key(of),
@@ -181,16 +181,21 @@ impl Draft {
     }
 
     /// Declares what is typed in, or made by the other tool, and returns a reference to it.
-    pub(super) fn asked(&mut self, key: &str, generated: bool) -> Literal {
-        let variable = self.declared(key, None, key);
+    pub(super) fn declare_deferred_secret(&mut self, key: &str, generated: bool) -> Literal {
+        let variable = self.declare_variable(key, None, key);
         (variable.is_secret, variable.generated) = (true, variable.generated || generated);
         variable.default = None;
         Literal::text(format!("$vars.{}", variable.name))
     }
 
     /// Declares a variable that the other tool is given from outside, and returns its name.
-    fn outside(&mut self, key: &str, default: Option<String>, (at, path): (Span, &str)) -> Name {
-        let variable = self.declared(key, None, key);
+    fn declare_external_variable(
+        &mut self,
+        key: &str,
+        default: Option<String>,
+        (at, path): (Span, &str),
+    ) -> Name {
+        let variable = self.declare_variable(key, None, key);
         variable.is_secret |= path.rsplit('.').next().is_some_and(is_secret_key);
         variable.is_secret |= default.as_ref().is_some_and(|default| looks_secret(key, default));
         let name = variable.name.clone();
@@ -212,14 +217,14 @@ impl Draft {
             _ => {}
         }
         if !why.is_empty() {
-            self.leave(at, path, &why);
+            self.leave_out(at, path, &why);
         }
         name
     }
 
     /// Returns a text of Compose: what is filled in becomes a variable.
     pub(super) fn filled_in(&mut self, text: &str, place: (Span, &str)) -> Literal {
-        Literal::text(self.filled_text(pieces(text), place))
+        Literal::text(self.filled_text(split_pieces(text), place))
     }
 
     fn filled_text(&mut self, pieces: Vec<Piece>, (at, path): (Span, &str)) -> String {
@@ -227,14 +232,14 @@ impl Draft {
         let mut out = String::new();
         for piece in pieces {
             match piece {
-                Piece::Text(text) if alone => out.push_str(&template::literal(&text)),
+                Piece::Text(text) if alone => out.push_str(&template::escape_literal(&text)),
                 Piece::Text(text) => out.push_str(&text.replace('$', "$$")),
                 Piece::Variable { name, default, odd } => {
                     if odd {
                         let why = format!("what stands in place of {name} is more than a default can say");
-                        self.leave(at, path, &why);
+                        self.leave_out(at, path, &why);
                     }
-                    let name = self.outside(&name, default, (at, path));
+                    let name = self.declare_external_variable(&name, default, (at, path));
                     let (open, close) = if alone { ("$", "") } else { ("${", "}") };
                     out.extend([open, "vars.", name.as_str(), close]);
                 }
@@ -252,23 +257,26 @@ impl Draft {
         value: &str,
         place: (Span, &str),
     ) -> Literal {
-        let pieces = pieces(value);
+        let pieces = split_pieces(value);
         if let [Piece::Text(text)] = pieces.as_slice() {
-            return self.value(app, key, text, place.0);
+            return self.value_literal(app, key, text, place.0);
         }
         let own: String =
             pieces.iter().map(|piece| if let Piece::Text(text) = piece { text } else { "" }).collect();
         // A login whose password is filled in says none.
         let own = own.replace(":@", "@");
         if own.contains(char::is_alphanumeric) && looks_secret(key, &own) {
-            return Literal::text(format!("$vars.{}", self.hidden(app, key, value, place.0)));
+            return Literal::text(format!(
+                "$vars.{}",
+                self.declare_hidden_variable(app, key, value, place.0)
+            ));
         }
         Literal::text(self.filled_text(pieces, place))
     }
 
     /// Returns a command of Compose; the secrets among its words become variables.
     pub(super) fn filled_command(&mut self, app: &str, command: &str, place: (Span, &str)) -> Literal {
-        let mut text = self.filled_text(pieces(command), place);
+        let mut text = self.filled_text(split_pieces(command), place);
         let mut option = "";
         for word in command.split_whitespace().map(|word| word.trim_matches(['\'', '"'])) {
             let (key, value) = word.split_once('=').unwrap_or((option, word));
@@ -277,43 +285,47 @@ impl Draft {
             if !option.is_empty() || value.contains('$') || !looks_secret(key, value) {
                 continue;
             }
-            let name =
-                self.hidden(app, if key.is_empty() { "command_secret" } else { key }, value, place.0);
+            let name = self.declare_hidden_variable(
+                app,
+                if key.is_empty() { "command_secret" } else { key },
+                value,
+                place.0,
+            );
             text = text.replace(value, &format!("${{vars.{name}}}"));
         }
         Literal::text(text)
     }
 
     /// Returns a value that stands in the file: a secret is not copied, a variable stands for it.
-    pub(super) fn value(&mut self, app: &str, key: &str, value: &str, at: Span) -> Literal {
+    pub(super) fn value_literal(&mut self, app: &str, key: &str, value: &str, at: Span) -> Literal {
         if !looks_secret(key, value) {
-            return plain(value);
+            return literal_text(value);
         }
-        Literal::text(format!("$vars.{}", self.hidden(app, key, value, at)))
+        Literal::text(format!("$vars.{}", self.declare_hidden_variable(app, key, value, at)))
     }
 
     /// Declares the variable that stands for a secret, and returns its name.
-    fn hidden(&mut self, app: &str, key: &str, value: &str, at: Span) -> Name {
+    fn declare_hidden_variable(&mut self, app: &str, key: &str, value: &str, at: Span) -> Name {
         let others =
             self.vars.iter().any(|known| known.of == key && known.hidden.as_deref() != Some(value));
         let wanted = if others { format!("{app}_{key}") } else { key.to_owned() };
-        let variable = self.declared(key, Some(value), &wanted);
+        let variable = self.declare_variable(key, Some(value), &wanted);
         variable.is_secret = true;
         let name = variable.name.clone();
         let why = format!("it looks like a secret, and was not copied: vars.{name} takes it");
-        self.leave(at, &format!("{app}.{key}"), &why);
+        self.leave_out(at, &format!("{app}.{key}"), &why);
         name
     }
 
     /// Says that something could not be carried over.
-    pub(super) fn leave(&mut self, at: Span, path: &str, why: &str) {
+    pub(super) fn leave_out(&mut self, at: Span, path: &str, why: &str) {
         self.left_out.push((at, if why.is_empty() { path.to_owned() } else { format!("{path}: {why}") }));
     }
 
     /// Says so of many.
     pub(super) fn leave_all(&mut self, fields: Vec<(Span, String, &str)>) {
         for (at, path, key) in fields {
-            self.leave(at, &path, reason(key));
+            self.leave_out(at, &path, omission_reason(key));
         }
     }
 
@@ -336,13 +348,13 @@ impl Draft {
     }
 
     /// Returns the variables that have to be given.
-    pub(super) fn needed(&self) -> Vec<&Name> {
+    pub(super) fn required_variables(&self) -> Vec<&Name> {
         let open = self.vars.iter().filter(|one| one.default.is_none() && !one.generated);
         open.map(|one| &one.name).collect()
     }
 
     /// Returns the top level of the stack's file.
-    pub(super) fn finish(self, stack: &str, registry: &Registry) -> Vec<(Name, Literal)> {
+    pub(super) fn into_entries(self, stack: &str, registry: &Registry) -> Vec<(Name, Literal)> {
         let with = |attributes: [&str; 2]| {
             registry.top_level().find(|kind| attributes.iter().all(|name| kind.attribute(name).is_some()))
         };
@@ -351,7 +363,7 @@ impl Draft {
             (Name::new_static("stack"), Literal::text(stack)),
         ];
         if !self.vars.is_empty() {
-            let vars = self.vars.into_iter().map(variable).collect();
+            let vars = self.vars.into_iter().map(variable_entry).collect();
             entries.push((Name::new_static("vars"), Literal::Map(vars)));
         }
         entries.push((
@@ -365,16 +377,16 @@ impl Draft {
         };
         let called = Called {
             kinds: [apps, databases],
-            apps: called(self.apps.iter().map(|one| one.name.as_str())),
-            databases: called(self.databases.iter().map(|one| one.name.as_str())),
+            apps: names_by_original(self.apps.iter().map(|one| one.name.as_str())),
+            databases: names_by_original(self.databases.iter().map(|one| one.name.as_str())),
         };
         let of = |blocks: Vec<(Name, Literal)>, kind: &Kind| {
             (!blocks.is_empty()).then(|| (Name::from(kind.name), Literal::Map(blocks)))
         };
-        let blocks = self.databases.into_iter().map(database);
+        let blocks = self.databases.into_iter().map(database_literal);
         let blocks = called.databases.iter().map(|(_, name)| name.clone()).zip(blocks).collect();
         entries.extend(of(blocks, databases));
-        let blocks = self.apps.into_iter().map(|one| app(one, &called));
+        let blocks = self.apps.into_iter().map(|one| app_literal(one, &called));
         let blocks = called.apps.iter().map(|(_, name)| name.clone()).zip(blocks).collect();
         entries.extend(of(blocks, apps));
         entries
@@ -388,11 +400,11 @@ struct Called<'k> {
     databases: Vec<(String, Name)>,
 }
 
-fn called<'n>(originals: impl Iterator<Item = &'n str> + Clone) -> Vec<(String, Name)> {
-    originals.clone().map(str::to_owned).zip(names(originals)).collect()
+fn names_by_original<'n>(originals: impl Iterator<Item = &'n str> + Clone) -> Vec<(String, Name)> {
+    originals.clone().map(str::to_owned).zip(unique_names(originals)).collect()
 }
 
-fn variable(variable: Variable) -> (Name, Literal) {
+fn variable_entry(variable: Variable) -> (Name, Literal) {
     let ty = if variable.is_secret { "secret" } else { "string" };
     let mut entries = vec![(Name::new_static("type"), Literal::text(ty))];
     let default = variable.default.map(Literal::text);
@@ -403,23 +415,24 @@ fn variable(variable: Variable) -> (Name, Literal) {
     (variable.name, Literal::Map(entries))
 }
 
-fn database(draft: Database) -> Literal {
+fn database_literal(draft: Database) -> Literal {
     let plan = ENGINES.iter().find(|(engine, ..)| *engine == draft.engine).map_or("", |(.., plan)| *plan);
     let mut entries = vec![(Name::new_static("engine"), Literal::text(draft.engine))];
-    entries
-        .extend(draft.version.iter().map(|version| (Name::new_static("engine_version"), plain(version))));
+    entries.extend(
+        draft.version.iter().map(|version| (Name::new_static("engine_version"), literal_text(version))),
+    );
     entries.push((Name::new_static("plan"), Literal::text(plan)));
     entries.extend(draft.attributes.into_iter().map(|(name, value)| (name.into(), value)));
     if let Some(allowed) = draft.allowed {
         entries.push((Name::new_static("public_access"), Literal::Boolean(true)));
-        let allowed: Vec<Literal> = allowed.iter().map(|network| plain(network)).collect();
+        let allowed: Vec<Literal> = allowed.iter().map(|network| literal_text(network)).collect();
         let allowed = (!allowed.is_empty()).then_some(Literal::List(allowed));
         entries.extend(allowed.map(|allowed| (Name::new_static("public_allowlist"), allowed)));
     }
     Literal::Map(entries)
 }
 
-fn app(draft: App, called: &Called<'_>) -> Literal {
+fn app_literal(draft: App, called: &Called<'_>) -> Literal {
     let list = |items: Vec<Literal>| (!items.is_empty()).then_some(Literal::List(items));
     let find = |all: &[(String, Name)], name: &String| {
         all.iter().find(|(known, _)| known == name).map(|(_, name)| name.clone())
@@ -432,7 +445,7 @@ fn app(draft: App, called: &Called<'_>) -> Literal {
     uses.dedup();
     let links = uses.iter().filter_map(|name| find(&called.databases, name));
     let links = links.map(|name| Literal::text(format!("${databases}.{name}"))).collect();
-    let domains = draft.domains.iter().map(|domain| plain(domain)).collect();
+    let domains = draft.domains.iter().map(|domain| literal_text(domain)).collect();
     let waits = draft.waits.iter().filter_map(|name| find(&called.apps, name));
     let waits = waits.map(|name| Literal::text(format!("{apps}.{name}"))).collect();
     entries.extend(list(links).map(|links| (Name::new_static("databases"), links)));

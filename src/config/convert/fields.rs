@@ -16,12 +16,12 @@ pub(super) struct Fields<'d> {
 
 impl<'d> Fields<'d> {
     /// Returns the top level.
-    pub(super) fn root(entries: &'d [Entry], at: Span) -> Self {
+    pub(super) fn from_entries(entries: &'d [Entry], at: Span) -> Self {
         Self { entries, path: String::new(), at, seen: RefCell::default() }
     }
 
     /// Returns the fields of a node at a path.
-    pub(super) fn of(node: &'d Node, path: String, at: Span) -> Self {
+    pub(super) fn from_node(node: &'d Node, path: String, at: Span) -> Self {
         Self { entries: node.entries().unwrap_or_default(), path, at, seen: RefCell::default() }
     }
 
@@ -31,12 +31,12 @@ impl<'d> Fields<'d> {
     }
 
     /// Returns where it stands.
-    pub(super) fn at(&self) -> Span {
+    pub(super) fn source_span(&self) -> Span {
         self.at
     }
 
     /// Returns where a field stands; where all stands, if it is not there.
-    pub(super) fn place(&self, key: &str) -> Span {
+    pub(super) fn field_span(&self, key: &str) -> Span {
         let entry = self.entries.iter().find(|entry| entry.key == key);
         entry.map_or(self.at, |entry| entry.key_span)
     }
@@ -50,13 +50,13 @@ impl<'d> Fields<'d> {
 
     /// Returns a field's text.
     pub(super) fn text(&self, key: &str) -> Option<&'d str> {
-        self.get(key).and_then(text)
+        self.get(key).and_then(node_text)
     }
 
     /// Passes over a field that says what is so anyway.
-    pub(super) fn pass(&self, key: &str, usual: &[&str]) {
+    pub(super) fn skip_default(&self, key: &str, usual: &[&str]) {
         let entry = self.entries.iter().find(|entry| entry.key == key);
-        let written = entry.and_then(|entry| text(&entry.value));
+        let written = entry.and_then(|entry| node_text(&entry.value));
         if written.is_some_and(|text| usual.contains(&text)) {
             self.get(key);
         }
@@ -66,20 +66,21 @@ impl<'d> Fields<'d> {
     pub(super) fn map(&self, key: &str) -> Option<Fields<'d>> {
         let node = self.get(key)?;
         node.entries()?;
-        Some(Fields::of(node, self.below(key), self.place(key)))
+        Some(Fields::from_node(node, self.field_path(key), self.field_span(key)))
     }
 
     /// Returns the maps of a field's list.
     pub(super) fn list(&self, key: &str) -> Vec<Fields<'d>> {
-        let items = self.get(key).map(items).unwrap_or_default();
+        let items = self.get(key).map(list_items).unwrap_or_default();
         let at = |(n, node): (usize, &'d Node)| {
             let named = node.entries().and_then(|entries| {
                 let name = |key: &str| entries.iter().find(|entry| entry.key == key);
                 name("name").or_else(|| name("key"))
             });
-            let name =
-                named.and_then(|entry| text(&entry.value)).map_or_else(|| n.to_string(), str::to_owned);
-            Fields::of(node, format!("{}.{name}", self.below(key)), node.span)
+            let name = named
+                .and_then(|entry| node_text(&entry.value))
+                .map_or_else(|| n.to_string(), str::to_owned);
+            Fields::from_node(node, format!("{}.{name}", self.field_path(key)), node.span)
         };
         items.iter().enumerate().map(at).collect()
     }
@@ -88,9 +89,9 @@ impl<'d> Fields<'d> {
     pub(super) fn texts(&self, key: &str) -> Vec<&'d str> {
         match self.get(key) {
             Some(node) if matches!(node.value, NodeValue::Sequence(_)) => {
-                items(node).iter().filter_map(text).collect()
+                list_items(node).iter().filter_map(node_text).collect()
             }
-            Some(node) => text(node).into_iter().collect(),
+            Some(node) => node_text(node).into_iter().collect(),
             None => Vec::new(),
         }
     }
@@ -102,28 +103,28 @@ impl<'d> Fields<'d> {
 
     /// Returns the fields that nobody asked for, besides those that mean nothing here: where each stands, its
     /// path and its name.
-    pub(super) fn rest(&self, meaningless: &[&str]) -> Vec<(Span, String, &'d str)> {
+    pub(super) fn unread_fields(&self, meaningless: &[&str]) -> Vec<(Span, String, &'d str)> {
         let seen = self.seen.borrow();
         let left = self.entries.iter().filter(|entry| {
             let key = entry.key.as_str();
             !seen.contains(key) && !meaningless.contains(&key) && !key.starts_with("x-")
         });
-        left.map(|entry| (entry.key_span, self.below(&entry.key), entry.key.as_str())).collect()
+        left.map(|entry| (entry.key_span, self.field_path(&entry.key), entry.key.as_str())).collect()
     }
 
     /// Returns the path of a field.
-    pub(super) fn below(&self, key: &str) -> String {
+    pub(super) fn field_path(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 }
 
 /// Returns a node's text.
-pub(super) fn text(node: &Node) -> Option<&str> {
+pub(super) fn node_text(node: &Node) -> Option<&str> {
     node.scalar().map(|scalar| scalar.text.as_str())
 }
 
 /// Returns a list's items.
-pub(super) fn items(node: &Node) -> &[Node] {
+pub(super) fn list_items(node: &Node) -> &[Node] {
     match &node.value {
         NodeValue::Sequence(items) => items,
         _ => &[],

@@ -8,12 +8,12 @@ pub(super) struct Hosts {
 
 impl Hosts {
     /// Adds a name of a service.
-    pub(super) fn add(&mut self, host: &str, service: &str) {
+    pub(super) fn add_host(&mut self, host: &str, service: &str) {
         self.names.push((host.to_owned(), service.to_owned()));
     }
 
     /// Returns the service that a variable of an environment names.
-    pub(super) fn of(&self, key: &str, value: &str) -> Option<&str> {
+    pub(super) fn service_for(&self, key: &str, value: &str) -> Option<&str> {
         let upper = key.to_uppercase();
         let says_host = ["HOST", "SERVER", "ADDR", "URL", "URI", "ENDPOINT", "BROKER"]
             .iter()
@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn containers_are_told_by_where_their_names_stand() {
         let mut hosts = Hosts::default();
-        hosts.add("db", "main");
+        hosts.add_host("db", "main");
         for (key, value, found) in [
             ("X", "postgres://u:p@db:5432/x", true),
             ("X", "redis://db", true),
@@ -63,7 +63,7 @@ mod tests {
             ("X", "https://example.com/db", false),
             ("X", "https://dbx/", false),
         ] {
-            assert_eq!(hosts.of(key, value).is_some(), found, "{key}={value}");
+            assert_eq!(hosts.service_for(key, value).is_some(), found, "{key}={value}");
         }
         assert_eq!(hosts.named_in("wait-for-it db:5432 -- run"), Some("main"));
     }

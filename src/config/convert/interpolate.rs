@@ -20,7 +20,7 @@ pub(super) enum Piece {
 }
 
 /// Returns the parts of a text; neighbouring texts are one.
-pub(super) fn pieces(text: &str) -> Vec<Piece> {
+pub(super) fn split_pieces(text: &str) -> Vec<Piece> {
     pieces_at(text, 0)
 }
 
@@ -33,7 +33,7 @@ fn pieces_at(text: &str, depth: u32) -> Vec<Piece> {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {
         plain.push_str(before);
-        match piece(after, depth) {
+        match read_piece(after, depth) {
             Read::Variable(variable, after) => {
                 if !plain.is_empty() {
                     found.push(Piece::Text(std::mem::take(&mut plain)));
@@ -61,7 +61,7 @@ fn pieces_at(text: &str, depth: u32) -> Vec<Piece> {
 }
 
 /// Returns a text with its defaults filled in; `None` where one has none.
-pub(super) fn resolved(text: &str) -> Option<String> {
+pub(super) fn fill_defaults(text: &str) -> Option<String> {
     resolved_at(text, 0)
 }
 
@@ -84,21 +84,21 @@ enum Read<'t> {
     Unclosed,
 }
 
-fn piece(after: &str, depth: u32) -> Read<'_> {
+fn read_piece(after: &str, depth: u32) -> Read<'_> {
     if let Some(after) = after.strip_prefix('$') {
         return Read::Dollar(after);
     }
     let Some(body) = after.strip_prefix('{') else {
-        let (name, behind) = named(after);
+        let (name, behind) = split_name(after);
         let variable = Piece::Variable { name: name.to_owned(), default: None, odd: false };
         return if name.is_empty() { Read::Dollar(after) } else { Read::Variable(variable, behind) };
     };
     // What is no name needs no closing brace: nothing is looked for behind it.
-    if named(body).0.is_empty() {
+    if split_name(body).0.is_empty() {
         return Read::Dollar(after);
     }
-    let Some(end) = closing(body) else { return Read::Unclosed };
-    let (name, says) = named(&body[..end]);
+    let Some(end) = closing_brace(body) else { return Read::Unclosed };
+    let (name, says) = split_name(&body[..end]);
     let default = says.strip_prefix(":-").or_else(|| says.strip_prefix('-'));
     let must = says.is_empty() || says.starts_with(":?") || says.starts_with('?');
     let variable = Piece::Variable {
@@ -109,12 +109,12 @@ fn piece(after: &str, depth: u32) -> Read<'_> {
     Read::Variable(variable, &body[end + 1..])
 }
 
-fn named(text: &str) -> (&str, &str) {
+fn split_name(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len()))
 }
 
 /// Returns where the brace is closed that was opened before a text.
-fn closing(body: &str) -> Option<usize> {
+fn closing_brace(body: &str) -> Option<usize> {
     let mut depth = 1_u32;
     for (at, c) in body.char_indices() {
         match c {
@@ -155,20 +155,23 @@ mod tests {
             ("${", vec![text("${")]),
             ("$$$A", vec![text("$"), variable("A", None, false)]),
         ] {
-            assert_eq!(pieces(source), wanted, "{source}");
+            assert_eq!(split_pieces(source), wanted, "{source}");
         }
-        assert_eq!(resolved("${A:-80}${B-1}").as_deref(), Some("801"));
-        assert_eq!(resolved("${A}"), None);
+        assert_eq!(fill_defaults("${A:-80}${B-1}").as_deref(), Some("801"));
+        assert_eq!(fill_defaults("${A}"), None);
     }
 
     #[test]
     fn however_deep_and_however_open_it_is_read() {
         let deep = format!("{}x{}", "${A:-".repeat(30_000), "}".repeat(30_000));
-        assert!(matches!(pieces(&deep).as_slice(), [Piece::Variable { default: Some(_), odd: true, .. }]));
+        assert!(matches!(
+            split_pieces(&deep).as_slice(),
+            [Piece::Variable { default: Some(_), odd: true, .. }]
+        ));
         for open in ["${", "${A", "${A:-"] {
             let open = open.repeat(400_000);
-            assert_eq!(pieces(&open), [Piece::Text(open)]);
+            assert_eq!(split_pieces(&open), [Piece::Text(open)]);
         }
-        assert_eq!(pieces("${A $B"), [Piece::Text("${A $B".to_owned())]);
+        assert_eq!(split_pieces("${A $B"), [Piece::Text("${A $B".to_owned())]);
     }
 }

@@ -13,5 +13,5 @@ mod render_blueprint;
 mod source_format;
 mod unsupported_fields;
 
-pub use detect::guess;
-pub use source_format::{Converted, Origin, convert};
+pub use detect::guess_origin;
+pub use source_format::{Converted, Origin, convert_foreign_file};

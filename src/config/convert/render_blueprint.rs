@@ -1,6 +1,6 @@
 //! Render's blueprint → a draft.
 
-use super::draft::{App, Database, Draft, engine};
+use super::draft::{App, Database, Draft, database_engine};
 use super::fields::Fields;
 use super::unsupported_fields;
 use crate::config::edit::Literal;
@@ -13,11 +13,11 @@ const MEANINGLESS: &[&str] =
 type Groups<'d> = Vec<Fields<'d>>;
 
 /// Reads a blueprint; false when it is none.
-pub(super) fn read(root: &Fields<'_>, draft: &mut Draft) -> bool {
+pub(super) fn read_blueprint(root: &Fields<'_>, draft: &mut Draft) -> bool {
     let mut places = Vec::new();
     for project in root.list("projects") {
         for environment in project.list("environments") {
-            draft.leave_all(environment.rest(&[
+            draft.leave_all(environment.unread_fields(&[
                 "name",
                 "services",
                 "databases",
@@ -26,12 +26,12 @@ pub(super) fn read(root: &Fields<'_>, draft: &mut Draft) -> bool {
             ]));
             places.push(environment);
         }
-        draft.leave_all(project.rest(&["name"]));
+        draft.leave_all(project.unread_fields(&["name"]));
     }
     if let [_, others @ ..] = places.as_slice() {
         for other in others {
-            draft.leave(
-                other.at(),
+            draft.leave_out(
+                other.source_span(),
                 other.path(),
                 "one environment is read, the first: the others are `environments` of the stack",
             );
@@ -45,27 +45,27 @@ pub(super) fn read(root: &Fields<'_>, draft: &mut Draft) -> bool {
         return false;
     }
     for fields in &databases {
-        postgres(fields, draft);
+        read_postgres(fields, draft);
     }
     let (stores, apps): (Vec<_>, Vec<_>) =
         services.iter().partition(|fields| matches!(fields.text("type"), Some("redis" | "keyvalue")));
     for fields in stores {
         let name = fields.text("name").unwrap_or("cache").to_owned();
-        let engine = engine("redis").unwrap_or_default();
-        let allowed = allowed(fields, draft);
+        let engine = database_engine("redis").unwrap_or_default();
+        let allowed = allowed_networks(fields, draft);
         draft.databases.push(Database { name, engine, allowed, ..Database::default() });
-        draft.leave_all(fields.rest(MEANINGLESS));
+        draft.leave_all(fields.unread_fields(MEANINGLESS));
     }
     for fields in apps {
-        if let Some(app) = service(fields, &groups, draft) {
+        if let Some(app) = read_blueprint_service(fields, &groups, draft) {
             draft.apps.push(app);
         }
     }
-    draft.leave_all(root.rest(&["version"]));
+    draft.leave_all(root.unread_fields(&["version"]));
     true
 }
 
-fn postgres(fields: &Fields<'_>, draft: &mut Draft) {
+fn read_postgres(fields: &Fields<'_>, draft: &mut Draft) {
     let name = fields.text("name").unwrap_or("main").to_owned();
     let version = fields.text("postgresMajorVersion").map(str::to_owned);
     let number = |text: &str| text.parse::<u32>().is_ok().then(|| Literal::Number(text.into()));
@@ -78,23 +78,23 @@ fn postgres(fields: &Fields<'_>, draft: &mut Draft) {
         .extend((replicas > 0).then(|| ("replica_count", Literal::Number(replicas.to_string().into()))));
     for key in ["databaseName", "user"] {
         if fields.get(key).is_some() {
-            let why = unsupported_fields::reason("databaseName");
-            draft.leave(fields.place(key), &fields.below(key), why);
+            let why = unsupported_fields::omission_reason("databaseName");
+            draft.leave_out(fields.field_span(key), &fields.field_path(key), why);
         }
     }
-    let allowed = allowed(fields, draft);
+    let allowed = allowed_networks(fields, draft);
     draft.databases.push(Database { name, engine: "postgres", version, allowed, attributes });
-    draft.leave_all(fields.rest(MEANINGLESS));
+    draft.leave_all(fields.unread_fields(MEANINGLESS));
 }
 
 /// Returns who may reach a database from outside; nobody, unless it is said.
-fn allowed(fields: &Fields<'_>, draft: &mut Draft) -> Option<Vec<String>> {
+fn allowed_networks(fields: &Fields<'_>, draft: &mut Draft) -> Option<Vec<String>> {
     let list = fields.list("ipAllowList");
     let all: Vec<String> = list.iter().filter_map(|item| item.text("source")).map(str::to_owned).collect();
     if all.iter().any(|source| source == "0.0.0.0/0") {
-        let path = fields.below("ipAllowList");
-        draft.leave(
-            fields.place("ipAllowList"),
+        let path = fields.field_path("ipAllowList");
+        draft.leave_out(
+            fields.field_span("ipAllowList"),
             &path,
             "0.0.0.0/0 is everyone, which here is an empty `public_allowlist`",
         );
@@ -103,84 +103,92 @@ fn allowed(fields: &Fields<'_>, draft: &mut Draft) -> Option<Vec<String>> {
     (!all.is_empty()).then_some(all)
 }
 
-fn service(fields: &Fields<'_>, groups: &Groups<'_>, draft: &mut Draft) -> Option<App> {
+fn read_blueprint_service(fields: &Fields<'_>, groups: &Groups<'_>, draft: &mut Draft) -> Option<App> {
     let ty = match fields.text("type").unwrap_or("web") {
         "web" => "web",
         "pserv" => "private",
         "worker" => "worker",
         "cron" => "cron",
         other => {
-            draft.leave(fields.at(), fields.path(), &format!("there is no service of the type {other}"));
+            draft.leave_out(
+                fields.source_span(),
+                fields.path(),
+                &format!("there is no service of the type {other}"),
+            );
             return None;
         }
     };
     if fields.text("runtime").or_else(|| fields.text("env")) == Some("static") {
-        draft.leave(fields.at(), fields.path(), unsupported_fields::reason("static_sites"));
+        draft.leave_out(
+            fields.source_span(),
+            fields.path(),
+            unsupported_fields::omission_reason("static_sites"),
+        );
         return None;
     }
     let mut app = App { name: fields.text("name").unwrap_or("web").to_owned(), ..App::default() };
-    app.text("type", Some(ty));
-    source(fields, &mut app, draft);
-    app.text("start_command", fields.text("startCommand").or_else(|| fields.text("dockerCommand")));
+    app.set_text("type", Some(ty));
+    read_service_source(fields, &mut app, draft);
+    app.set_text("start_command", fields.text("startCommand").or_else(|| fields.text("dockerCommand")));
     let variables = fields.list("envVars");
     if matches!(ty, "web" | "private") {
         // The port that the platform gives by default.
         let own = variables.iter().find(|variable| variable.text("key") == Some("PORT"));
-        app.number("port", own.and_then(|port| port.text("value")).or(Some("10000")));
+        app.set_number("port", own.and_then(|port| port.text("value")).or(Some("10000")));
     }
-    app.text("health_check_path", fields.text("healthCheckPath"));
-    app.text("cron_schedule", fields.text("schedule"));
+    app.set_text("health_check_path", fields.text("healthCheckPath"));
+    app.set_text("cron_schedule", fields.text("schedule"));
     match fields.map("scaling") {
         Some(scaling) if ty == "web" => {
-            app.scales(scaling.text("minInstances"), scaling.text("maxInstances"));
+            app.set_scaling(scaling.text("minInstances"), scaling.text("maxInstances"));
             let why = "replicas follow the number of requests at once, 80 for each, and at most 6 run";
-            draft.leave(fields.place("scaling"), &fields.below("scaling"), why);
+            draft.leave_out(fields.field_span("scaling"), &fields.field_path("scaling"), why);
         }
-        _ => app.number("instances", fields.text("numInstances")),
+        _ => app.set_number("instances", fields.text("numInstances")),
     }
     app.domains.extend(fields.texts("domains").into_iter().map(str::to_owned));
-    fields.pass("dockerfilePath", &["Dockerfile", "./Dockerfile"]);
-    fields.pass("dockerContext", &[".", "./"]);
+    fields.skip_default("dockerfilePath", &["Dockerfile", "./Dockerfile"]);
+    fields.skip_default("dockerContext", &[".", "./"]);
     for variable in &variables {
-        environment(variable, groups, &mut app, draft);
+        read_service_variable(variable, groups, &mut app, draft);
     }
-    draft.leave_all(fields.rest(MEANINGLESS));
+    draft.leave_all(fields.unread_fields(MEANINGLESS));
     Some(app)
 }
 
-fn source(fields: &Fields<'_>, app: &mut App, draft: &mut Draft) {
+fn read_service_source(fields: &Fields<'_>, app: &mut App, draft: &mut Draft) {
     let image = fields.map("image");
     if let Some(image) = &image {
-        app.text("image", image.text("url"));
-        draft.leave_all(image.rest(&[]));
+        app.set_text("image", image.text("url"));
+        draft.leave_all(image.unread_fields(&[]));
         return;
     }
-    match fields.text("repo").map(repository) {
+    match fields.text("repo").map(repository_name) {
         Some(repo) => {
-            app.text("repo", Some(&repo));
-            app.text("branch", Some(fields.text("branch").unwrap_or("main")));
+            app.set_text("repo", Some(&repo));
+            app.set_text("branch", Some(fields.text("branch").unwrap_or("main")));
         }
-        None => app.text("source_dir", Some(fields.text("rootDir").unwrap_or("."))),
+        None => app.set_text("source_dir", Some(fields.text("rootDir").unwrap_or("."))),
     }
 }
 
 /// `https://github.com/acme/shop` is `acme/shop`.
-pub(super) fn repository(url: &str) -> String {
+pub(super) fn repository_name(url: &str) -> String {
     let url = url.trim_end_matches('/').trim_end_matches(".git");
     let path = url.split_once("github.com").map(|(_, path)| path);
     path.map_or_else(|| url.to_owned(), |path| path.trim_start_matches(['/', ':']).to_owned())
 }
 
-fn environment(variable: &Fields<'_>, groups: &Groups<'_>, app: &mut App, draft: &mut Draft) {
+fn read_service_variable(variable: &Fields<'_>, groups: &Groups<'_>, app: &mut App, draft: &mut Draft) {
     if let Some(group) = variable.text("fromGroup") {
         match groups.iter().find(|known| known.text("name") == Some(group)) {
             Some(group) => {
                 for variable in group.list("envVars") {
-                    environment(&variable, &Vec::new(), app, draft);
+                    read_service_variable(&variable, &Vec::new(), app, draft);
                 }
             }
-            None => draft.leave(
-                variable.at(),
+            None => draft.leave_out(
+                variable.source_span(),
                 variable.path(),
                 &format!("the group {group} is not in this file"),
             ),
@@ -188,19 +196,19 @@ fn environment(variable: &Fields<'_>, groups: &Groups<'_>, app: &mut App, draft:
         return;
     }
     let Some(key) = variable.text("key") else {
-        draft.leave(variable.at(), variable.path(), "it has no key");
+        draft.leave_out(variable.source_span(), variable.path(), "it has no key");
         return;
     };
     if let Some(value) = variable.text("value") {
-        let value = draft.value(&app.name, key, value, variable.place("value"));
-        app.variable(key, value);
+        let value = draft.value_literal(&app.name, key, value, variable.field_span("value"));
+        app.set_variable(key, value);
         return;
     }
     let from = variable.map("fromDatabase").or_else(|| variable.map("fromService"));
     let Some(from) = from else {
         // Generated, or typed in: a secret that is given from outside.
-        let value = draft.asked(key, variable.text("generateValue") == Some("true"));
-        app.variable(key, value);
+        let value = draft.declare_deferred_secret(key, variable.text("generateValue") == Some("true"));
+        app.set_variable(key, value);
         return;
     };
     let path = format!("{}.{key}", app.name);
@@ -209,16 +217,16 @@ fn environment(variable: &Fields<'_>, groups: &Groups<'_>, app: &mut App, draft:
             app.uses.push(name.to_owned());
             if key != "DATABASE_URL" {
                 let why = format!("the link to {name} sets DATABASE_URL and its like");
-                draft.leave(variable.at(), &path, &why);
+                draft.leave_out(variable.source_span(), &path, &why);
             }
         }
         Some(name) if from.text("envVarKey").is_none() => {
             let why = format!("it comes from {name}: the `url` of that app is where it answers");
-            draft.leave(variable.at(), &path, &why);
+            draft.leave_out(variable.source_span(), &path, &why);
         }
         _ => {
-            draft.leave(
-                variable.at(),
+            draft.leave_out(
+                variable.source_span(),
                 &path,
                 "it is a variable of another service: give both one variable",
             );

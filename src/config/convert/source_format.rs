@@ -6,7 +6,7 @@ use super::{app_spec, compose, render_blueprint};
 use crate::config::diagnostics::codes;
 use crate::config::format;
 use crate::config::syntax::document::Syntax;
-use crate::config::syntax::limits::span;
+use crate::config::syntax::limits::byte_span;
 use crate::config::syntax::yaml;
 use crate::model::address::is_legal_segment;
 use crate::model::diagnostic::Diagnostic;
@@ -39,7 +39,7 @@ pub struct Converted {
 ///
 /// # Errors
 /// When the file is no YAML, or holds nothing of that tool.
-pub fn convert(
+pub fn convert_foreign_file(
     source: &Source,
     origin: Origin,
     stack: &str,
@@ -51,17 +51,17 @@ pub fn convert(
         Box::new(first.unwrap_or_else(|| Diagnostic::error(codes::FOREIGN, "this file cannot be read")))
     })?;
     let mut draft = Draft::default();
-    let root = Fields::root(&document.root, span(SourceId(0), 0, 0));
+    let root = Fields::from_entries(&document.root, byte_span(SourceId(0), 0, 0));
     // A template of an app wraps its spec.
     let inner = root.map("spec").filter(|_| origin == Origin::AppSpec);
     let root = inner.unwrap_or(root);
     let (what, found) = match origin {
-        Origin::Compose => ("Compose file with `services`", compose::read(&root, &mut draft)),
+        Origin::Compose => ("Compose file with `services`", compose::read_compose(&root, &mut draft)),
         Origin::Render => (
             "blueprint with `services`, `databases` or `projects`",
-            render_blueprint::read(&root, &mut draft),
+            render_blueprint::read_blueprint(&root, &mut draft),
         ),
-        Origin::AppSpec => ("app spec with components", app_spec::read(&root, &mut draft)),
+        Origin::AppSpec => ("app spec with components", app_spec::read_app_spec(&root, &mut draft)),
     };
     if !found {
         return Err(Box::new(
@@ -72,7 +72,7 @@ pub fn convert(
     }
     let left_out = draft.left_out();
     if draft.is_empty() {
-        return Err(Box::new(nothing(&left_out)));
+        return Err(Box::new(nothing_to_convert(&left_out)));
     }
     let place = |path: &str| {
         let at = |at: &Span| source.line_column(at.start).0;
@@ -82,10 +82,13 @@ pub fn convert(
     // What is committed says nothing of where this machine has it.
     let here = place(source.path.rsplit(['/', '\\']).next().unwrap_or_default());
     let left_out = place(&source.path);
-    let needed: Vec<String> =
-        draft.needed().iter().map(|name| format!("STEAD_VAR_{}", name.to_uppercase())).collect();
+    let needed: Vec<String> = draft
+        .required_variables()
+        .iter()
+        .map(|name| format!("STEAD_VAR_{}", name.to_uppercase()))
+        .collect();
     let name = root.text("name").filter(|name| is_legal_segment(name));
-    let entries = draft.finish(name.unwrap_or(stack), registry);
+    let entries = draft.into_entries(name.unwrap_or(stack), registry);
     let mark = if to == Syntax::Yaml { "#" } else { "//" };
     let mut text = String::new();
     for (title, lines) in [("Not carried over:", &here), ("To be given:", &needed)] {
@@ -97,15 +100,15 @@ pub fn convert(
     if !text.is_empty() {
         text.push('\n');
     }
-    text.push_str(&format::write(to, &entries, registry));
+    text.push_str(&format::write_new_file(to, &entries, registry));
     Ok(Converted { text, left_out, needed })
 }
 
 /// Says that a file has nothing that this service runs, and what it has.
-fn nothing(left_out: &[(Span, String)]) -> Diagnostic {
+fn nothing_to_convert(left_out: &[(Span, String)]) -> Diagnostic {
     let problem = Diagnostic::error(codes::FOREIGN, "nothing of this file can be carried over");
     let problem = problem.detail("It has no service, worker, job or database that has a counterpart.");
-    left_out.iter().take(10).fold(problem, |problem, (at, note)| problem.at(*at, note.clone()))
+    left_out.iter().take(10).fold(problem, |problem, (at, note)| problem.with_label(*at, note.clone()))
 }
 
 #[cfg(test)]

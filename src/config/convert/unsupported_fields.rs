@@ -69,6 +69,6 @@ const REASONS: &[(&[&str], &str)] = &[
 ];
 
 /// Returns why a field is not carried over; empty where there is nothing to add.
-pub(super) fn reason(key: &str) -> &'static str {
+pub(super) fn omission_reason(key: &str) -> &'static str {
     REASONS.iter().find(|(keys, _)| keys.contains(&key)).map_or("", |(_, why)| *why)
 }

@@ -58,7 +58,7 @@ impl Problems {
             return;
         }
         if diagnostic.code == codes::TOO_LARGE {
-            let diagnostic = self.traced(instance, diagnostic);
+            let diagnostic = self.with_call_trace(instance, diagnostic);
             self.last.replace(Some(diagnostic));
             return;
         }
@@ -69,7 +69,7 @@ impl Problems {
             String::new()
         };
         let problem = found.entry((diagnostic.span(), diagnostic.code, words)).or_insert_with(|| Problem {
-            diagnostic: self.traced(instance, diagnostic),
+            diagnostic: self.with_call_trace(instance, diagnostic),
             keys: Vec::new(),
             block: None,
         });
@@ -88,7 +88,7 @@ impl Problems {
     }
 
     /// Tries something whose problems are told elsewhere, or are none.
-    pub(in crate::config) fn quietly<T>(&self, attempt: impl FnOnce() -> T) -> T {
+    pub(in crate::config) fn without_reporting<T>(&self, attempt: impl FnOnce() -> T) -> T {
         let before = self.found.take();
         let outcome = attempt();
         self.found.replace(before);
@@ -96,28 +96,28 @@ impl Problems {
     }
 
     /// Says that what follows is found in an instance of a module, which is used at this place.
-    pub(in crate::config) fn enter(&self, prefix: Name, call: Span) {
+    pub(in crate::config) fn enter_instance(&self, prefix: Name, call: Span) {
         self.calls.borrow_mut().insert(prefix.clone(), call);
         self.inside.borrow_mut().push(prefix);
     }
 
     /// Says that what follows is found where the module is used.
-    pub(in crate::config) fn leave(&self) {
+    pub(in crate::config) fn leave_instance(&self) {
         self.inside.borrow_mut().pop();
     }
 
     /// Says what is wrong of an instance of a module that is resolved already.
-    pub(in crate::config) fn within(&self, prefix: &Name, say: impl FnOnce()) {
+    pub(in crate::config) fn in_instance(&self, prefix: &Name, say: impl FnOnce()) {
         if prefix.is_empty() {
             return say();
         }
         self.inside.borrow_mut().push(prefix.clone());
         say();
-        self.leave();
+        self.leave_instance();
     }
 
     /// Returns where an instance of a module is used; of all of them, where the first is.
-    pub(in crate::config) fn call(&self, place: &str) -> Option<Span> {
+    pub(in crate::config) fn call_span(&self, place: &str) -> Option<Span> {
         let calls = self.calls.borrow();
         let first = calls.range::<str, _>((Bound::Included(place), Bound::Unbounded)).next();
         let is_it = |name: &Name| name == place || name.rsplit_once('.').is_some_and(|(at, _)| at == place);
@@ -125,12 +125,12 @@ impl Problems {
     }
 
     /// Returns where every instance of a module is used.
-    pub(in crate::config) fn calls(&self) -> BTreeMap<Name, Span> {
+    pub(in crate::config) fn call_spans(&self) -> BTreeMap<Name, Span> {
         self.calls.borrow().clone()
     }
 
     /// Adds the calls that lead to where a problem is.
-    fn traced(&self, instance: Option<Instance<'_>>, mut diagnostic: Diagnostic) -> Diagnostic {
+    fn with_call_trace(&self, instance: Option<Instance<'_>>, mut diagnostic: Diagnostic) -> Diagnostic {
         let calls = self.calls.borrow();
         if calls.is_empty() {
             return diagnostic;
@@ -145,7 +145,7 @@ impl Problems {
             let call = calls.get(way);
             let told = |call: &&Span| diagnostic.labels.iter().any(|label| label.span == **call);
             if let Some(call) = call.filter(|call| !told(call)) {
-                diagnostic = diagnostic.at(*call, format!("used here as {way}"));
+                diagnostic = diagnostic.with_label(*call, format!("used here as {way}"));
             }
             let Some((outer, _)) = way.rsplit_once('.') else { break };
             way = outer;
@@ -194,14 +194,18 @@ fn written_again(entries: &[Entry], wanted: &BTreeMap<Span, String>, again: &mut
                 again.insert(entry.key_span);
             }
         }
-        below(&entry.value, wanted, again);
+        collect_rewritten_keys(&entry.value, wanted, again);
     }
 }
 
-fn below(node: &Node, wanted: &BTreeMap<Span, String>, again: &mut BTreeSet<Span>) {
+fn collect_rewritten_keys(node: &Node, wanted: &BTreeMap<Span, String>, again: &mut BTreeSet<Span>) {
     match &node.value {
         NodeValue::Mapping(entries) => written_again(entries, wanted, again),
-        NodeValue::Sequence(items) => items.iter().for_each(|item| below(item, wanted, again)),
+        NodeValue::Sequence(items) => {
+            for item in items {
+                collect_rewritten_keys(item, wanted, again);
+            }
+        }
         _ => {}
     }
 }

@@ -13,11 +13,12 @@ use crate::model::expression::EvaluationError;
 use crate::model::source::Span;
 
 /// Returns the problem of a mismatch at a place.
-pub(in crate::config) fn mismatch(slip: &Mismatch, span: Span) -> Diagnostic {
+pub(in crate::config) fn mismatch_diagnostic(slip: &Mismatch, span: Span) -> Diagnostic {
     if slip.code == codes::SENSITIVE {
         return sensitive_problem();
     }
-    let mut problem = Diagnostic::error(slip.code, slip.summary).at(span, "").detail(slip.detail.clone());
+    let mut problem =
+        Diagnostic::error(slip.code, slip.summary).with_label(span, "").detail(slip.detail.clone());
     problem.help.clone_from(&slip.help);
     match &slip.fix {
         Some(fix) => problem.fix(span, fix.clone()),
@@ -27,13 +28,13 @@ pub(in crate::config) fn mismatch(slip: &Mismatch, span: Span) -> Diagnostic {
 
 /// Returns the problem of a key that is none of the language's words for its place.
 pub(in crate::config) fn unknown_word(entry: &Entry, words: Words) -> Diagnostic {
-    unknown_key(entry, &keywords::names(words).collect::<Vec<_>>())
+    unknown_key(entry, &keywords::word_names(words).collect::<Vec<_>>())
 }
 
 /// Returns the problem of the value that does not fit into the stack's budget any more.
 pub(in crate::config) fn too_large(span: Span) -> Diagnostic {
     Diagnostic::error(codes::TOO_LARGE, "the values of this stack take too much memory")
-        .at(span, "")
+        .with_label(span, "")
         .detail(format!(
             "Together they may hold {} MiB of text and {MOST_NODES} values besides what the files hold, at \
              most 256 levels deep, and a copy counts like the first. This one goes beyond that.",
@@ -48,18 +49,18 @@ pub(in crate::config) fn evaluation_problem(
     span: Span,
     source: Option<&str>,
 ) -> Diagnostic {
-    let what = source.map(|source| format!(" (`{}`)", quoting::shown(source))).unwrap_or_default();
+    let what =
+        source.map(|source| format!(" (`{}`)", quoting::shorten_for_message(source))).unwrap_or_default();
     match error {
         EvaluationError::Failed(why) => {
-            Diagnostic::error(codes::FAILED, "an expression has no value").at(span, "").detail(format!(
-                "The expression{what} fails: {why}{}",
-                if why.ends_with('?') { "" } else { "." }
-            ))
+            Diagnostic::error(codes::FAILED, "an expression has no value").with_label(span, "").detail(
+                format!("The expression{what} fails: {why}{}", if why.ends_with('?') { "" } else { "." }),
+            )
         }
         EvaluationError::Sensitive => sensitive_problem(),
         EvaluationError::TooLong(steps) => {
             Diagnostic::error(codes::TOO_LONG, "an expression takes too long")
-                .at(span, "")
+                .with_label(span, "")
                 .detail(format!("The expression{what} was stopped after {steps} steps."))
                 .help("go through smaller lists, or nest fewer `map`, `filter`, `all` and `exists`")
         }

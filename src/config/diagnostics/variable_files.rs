@@ -17,7 +17,7 @@ const NOT_SHOWN: &str = "(not shown)";
 
 /// Returns the problems of a variable file that cannot be parsed: each line once, in words that are the same
 /// whatever stands on it.
-pub(in crate::config) fn unreadable(source: &Source, found: &[Diagnostic]) -> Vec<Diagnostic> {
+pub(in crate::config) fn redact_parse_errors(source: &Source, found: &[Diagnostic]) -> Vec<Diagnostic> {
     let mut told = BTreeSet::new();
     let mut problems = Vec::new();
     for problem in found {
@@ -31,7 +31,7 @@ pub(in crate::config) fn unreadable(source: &Source, found: &[Diagnostic]) -> Ve
             .detail(format!("{meaning} What the line says is not shown: it may be a secret."))
             .help(format!("compare the line with the examples of `stead explain {}`", problem.code));
         problems.push(match problem.span() {
-            Some(span) => said.at(span, ""),
+            Some(span) => said.with_label(span, ""),
             None => said,
         });
     }
@@ -58,19 +58,19 @@ impl Withheld {
         for (_, document) in files {
             withheld.files.push(document.source);
             for entry in document.root.iter().filter(|entry| !secrets.contains(&entry.key)) {
-                withheld.add(&entry.value);
+                withheld.add_node(&entry.value);
             }
         }
         withheld
     }
 
-    fn add(&mut self, node: &Node) {
+    fn add_node(&mut self, node: &Node) {
         match &node.value {
             NodeValue::Scalar(scalar) => self.add_text(&scalar.text),
-            NodeValue::Sequence(items) => items.iter().for_each(|item| self.add(item)),
+            NodeValue::Sequence(items) => items.iter().for_each(|item| self.add_node(item)),
             NodeValue::Mapping(entries) => entries.iter().for_each(|Entry { key, value, .. }| {
                 self.add_text(key);
-                self.add(value);
+                self.add_node(value);
             }),
             NodeValue::Null | NodeValue::Bare => {}
         }
@@ -97,19 +97,19 @@ impl Withheld {
                 if self.files.contains(&label.span.source) {
                     label.span = sources.line_of(label.span);
                 }
-                label.text = self.redacted(&label.text, &others);
+                label.text = self.redact_text(&label.text, &others);
             }
-            problem.summary = self.redacted(&problem.summary, &others);
-            problem.detail = problem.detail.take().map(|text| self.redacted(&text, &others));
-            problem.help = problem.help.take().map(|text| self.redacted(&text, &others));
+            problem.summary = self.redact_text(&problem.summary, &others);
+            problem.detail = problem.detail.take().map(|text| self.redact_text(&text, &others));
+            problem.help = problem.help.take().map(|text| self.redact_text(&text, &others));
             problem.fix = problem.fix.take().filter(|fix| {
                 !self.files.contains(&fix.span.source)
-                    && self.redacted(&fix.replacement, &others) == fix.replacement
+                    && self.redact_text(&fix.replacement, &others) == fix.replacement
             });
         }
     }
 
-    fn redacted(&self, text: &str, others: &[&str]) -> String {
+    fn redact_text(&self, text: &str, others: &[&str]) -> String {
         let mut shown = String::with_capacity(text.len());
         let mut at = 0;
         while let Some((start, end)) = self.next(text, at) {
@@ -140,7 +140,7 @@ impl Withheld {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::syntax::limits::span;
+    use crate::config::syntax::limits::byte_span;
     use crate::config::syntax::yaml;
 
     #[test]
@@ -152,7 +152,8 @@ mod tests {
         let document = yaml::parse(id, &source).unwrap();
         let withheld = Withheld::new(&[("v.yaml".into(), document)], &BTreeSet::new());
         let said = "It takes one of a, b, and this is `anarienvö…`, with shared-word.";
-        let mut problems = [Diagnostic::error("S0223", "x").detail(said).at(span(id, 6, 9), "kanarien")];
+        let mut problems =
+            [Diagnostic::error("S0223", "x").detail(said).with_label(byte_span(id, 6, 9), "kanarien")];
         withheld.redact(&mut problems, &sources);
         let wanted = "It takes one of a, b, and this is `(not shown)…`, with shared-word.";
         assert_eq!(problems[0].detail.as_deref(), Some(wanted));

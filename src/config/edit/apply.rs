@@ -2,7 +2,7 @@
 //! other be, else after each of them.
 
 use super::content::Meaning;
-use super::lines::{Patch, patched};
+use super::lines::{Patch, apply_patches};
 use super::refusals::{self, Refusal};
 use super::request::{Edit, File, Path, Step};
 use super::{kdl, yaml};
@@ -16,18 +16,18 @@ use crate::model::source::{Source, SourceId};
 /// # Errors
 /// When the file has syntax errors, a path leads nowhere, a value is computed or shared, or the new text
 /// would not say exactly what was asked for.
-pub fn edit(file: &File<'_>, edits: &[Edit]) -> Result<String, Refusal> {
+pub fn apply_edits(file: &File<'_>, edits: &[Edit]) -> Result<String, Refusal> {
     let mut text = file.source.text.to_string();
-    let mut says = meaning(file, file.source)?;
-    if let Some(new) = together(file, edits, &mut says) {
+    let mut says = read_content(file, file.source)?;
+    if let Some(new) = apply_at_once(file, edits, &mut says) {
         return Ok(new);
     }
     for edit in edits {
         let edit = whole_word(edit, &mut says);
-        let unsure = || refusals::unsure(&told(&edit));
-        let patches = patches(file, &text, std::slice::from_ref(&edit), &mut says)?;
-        let new = patched(&text, patches).ok_or_else(unsure)?;
-        says.make(&edit).ok_or_else(unsure)?;
+        let unsure = || refusals::unexpected_result(&describe_edit(&edit));
+        let patches = build_patches(file, &text, std::slice::from_ref(&edit), &mut says)?;
+        let new = apply_patches(&text, patches).ok_or_else(unsure)?;
+        says.apply_edit(&edit).ok_or_else(unsure)?;
         says = read_back(file, &new, &says).ok_or_else(unsure)?;
         text = new;
     }
@@ -36,7 +36,7 @@ pub fn edit(file: &File<'_>, edits: &[Edit]) -> Result<String, Refusal> {
 
 /// Makes all edits in the text as it is and reads the result once: reading is what costs. `None` where
 /// they get in each other's way; then each has to see what the one before it left.
-fn together(file: &File<'_>, edits: &[Edit], says: &mut Meaning) -> Option<String> {
+fn apply_at_once(file: &File<'_>, edits: &[Edit], says: &mut Meaning) -> Option<String> {
     let writes = edits.iter().position(|edit| matches!(edit, Edit::Set(..) | Edit::Append(..)));
     let leads = edits.iter().rposition(|edit| matches!(edit, Edit::Redirect(_)));
     if edits.len() < 2 || writes.zip(leads).is_some_and(|(writes, leads)| writes < leads) {
@@ -47,15 +47,15 @@ fn together(file: &File<'_>, edits: &[Edit], says: &mut Meaning) -> Option<Strin
     let mut written = Vec::with_capacity(edits.len());
     for edit in edits {
         let edit = whole_word(edit, &mut expected);
-        expected.make(&edit)?;
+        expected.apply_edit(&edit)?;
         let now = as_written(&edit, &renamed);
         if let (Edit::Rename(path, to), Edit::Rename(old, _)) = (&edit, &now) {
-            renamed.push((path.parent().key(to.clone()), old.clone()));
+            renamed.push((path.parent().with_key(to.clone()), old.clone()));
         }
         written.push(now);
     }
     let text = &file.source.text;
-    let new = patched(text, patches(file, text, &written, says).ok()?)?;
+    let new = apply_patches(text, build_patches(file, text, &written, says).ok()?)?;
     read_back(file, &new, &expected).map(|_| new)
 }
 
@@ -77,36 +77,42 @@ fn as_written(edit: &Edit, renamed: &[(Path, Path)]) -> Edit {
 
 /// Returns what a new text says, if that is what was expected.
 fn read_back(file: &File<'_>, new: &str, expected: &Meaning) -> Option<Meaning> {
-    let found = meaning(file, &Source::new(file.source.path.as_str(), new)).ok()?;
+    let found = read_content(file, &Source::new(file.source.path.as_str(), new)).ok()?;
     expected.is(&found).then_some(found)
 }
 
 /// Returns what a text says.
-pub(in crate::config) fn meaning(file: &File<'_>, source: &Source) -> Result<Meaning, Refusal> {
+pub(in crate::config) fn read_content(file: &File<'_>, source: &Source) -> Result<Meaning, Refusal> {
     match parse(SourceId(0), source, &|word| file.is_kind(word)) {
-        Some(Ok(document)) => Ok(Meaning::of(&document)),
+        Some(Ok(document)) => Ok(Meaning::from_document(&document)),
         Some(Err(problems)) => {
-            let first = problems.into_iter().next().ok_or_else(|| refusals::unsure("nothing"))?;
-            Err(refusals::unreadable(first))
+            let first =
+                problems.into_iter().next().ok_or_else(|| refusals::unexpected_result("nothing"))?;
+            Err(refusals::unreadable_text(first))
         }
-        None => Err(refusals::missing(&source.path)),
+        None => Err(refusals::missing_path(&source.path)),
     }
 }
 
 /// Returns the bytes to replace for edits that each stand for themselves.
-fn patches(file: &File<'_>, text: &str, edits: &[Edit], says: &mut Meaning) -> Result<Vec<Patch>, Refusal> {
-    let unsure = || refusals::unsure(&edits.first().map(told).unwrap_or_default());
+fn build_patches(
+    file: &File<'_>,
+    text: &str,
+    edits: &[Edit],
+    says: &mut Meaning,
+) -> Result<Vec<Patch>, Refusal> {
+    let unsure = || refusals::unexpected_result(&edits.first().map(describe_edit).unwrap_or_default());
     let mut patches = Vec::new();
     match file.syntax() {
         Syntax::Yaml => {
-            let tree = yaml_text::layout_tree::tree(text).ok_or_else(unsure)?;
+            let tree = yaml_text::layout_tree::parse_yaml_layout(text).ok_or_else(unsure)?;
             let editor = yaml::Editor::new(text, &tree, SourceId(0));
             for edit in edits {
                 patches.extend(editor.patches(edit, says)?);
             }
         }
         Syntax::Kdl => {
-            let tree = kdl_text::layout_tree::tree(text).ok_or_else(unsure)?;
+            let tree = kdl_text::layout_tree::parse_kdl_layout(text).ok_or_else(unsure)?;
             let editor = kdl::Editor::new(text, &tree, file);
             for edit in edits {
                 patches.extend(editor.patches(edit)?);
@@ -134,7 +140,7 @@ fn whole_word(edit: &Edit, says: &mut Meaning) -> Edit {
     edit.clone()
 }
 
-fn told(edit: &Edit) -> String {
+fn describe_edit(edit: &Edit) -> String {
     match edit {
         Edit::Set(path, _) => format!("a new value of `{path}`"),
         Edit::Append(path, _) => format!("one more item of `{path}`"),

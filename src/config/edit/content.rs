@@ -1,12 +1,12 @@
 //! What a file says, without places: what an edit is judged by.
 
 use super::literal::Literal;
-use super::references::{Renames, redirected};
+use super::references::{Renames, redirect_text};
 use super::request::{Edit, Path, Step, is_list_of_texts};
 use crate::config::resolve::template::Template;
 use crate::config::syntax::document::{Document, Entry, Node, NodeValue};
 use crate::config::syntax::quoting;
-use crate::config::syntax::scalar_class::{Class, class};
+use crate::config::syntax::scalar_class::{Class, scalar_class};
 use crate::model::address::Name;
 
 /// Tells whether one value alone is a list at a path.
@@ -41,13 +41,13 @@ pub(in crate::config) enum Meaning {
 
 impl Meaning {
     /// Returns what a document says.
-    pub(in crate::config) fn of(document: &Document) -> Self {
-        map(&document.root)
+    pub(in crate::config) fn from_document(document: &Document) -> Self {
+        content_of_entries(&document.root)
     }
 
     /// Returns what is the same in both syntaxes: one value alone is a list where the schema wants one,
     /// and an empty list elsewhere is an expression in KDL.
-    pub(in crate::config) fn across(self, is_list: IsList<'_>, is_kind: IsKind<'_>) -> Self {
+    pub(in crate::config) fn normalize_syntax(self, is_list: IsList<'_>, is_kind: IsKind<'_>) -> Self {
         self.across_at(is_list, is_kind, &mut Vec::new())
     }
 
@@ -56,7 +56,8 @@ impl Meaning {
             Self::Word { text, .. } if text == "${[]}" => Self::Empty,
             Self::Word { text, class, sole } => {
                 let is_list = sole && (is_list(path) || is_list_of_texts(path, &text));
-                let text = if class == Class::Number { quoting::number(&text).into() } else { text };
+                let text =
+                    if class == Class::Number { quoting::normalize_number(&text).into() } else { text };
                 let word = Self::Word { text, class, sole: false };
                 if is_list { Self::List(vec![word]) } else { word }
             }
@@ -89,17 +90,17 @@ impl Meaning {
     /// Tells whether a file that says the other is what was expected.
     pub(super) fn is(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Wanted(literal), found) => says(found, literal),
+            (Self::Wanted(literal), found) => matches_literal(found, literal),
             (Self::Map(a), Self::Map(b)) => {
                 a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && a.1.is(&b.1))
             }
             (Self::List(a), Self::List(b)) => {
                 // An item with a dash stands alone, and one among arguments does not.
-                let same = |(a, b): (&Self, &Self)| a.is(b) || alone(a).is(&alone(b));
+                let same = |(a, b): (&Self, &Self)| a.is(b) || clear_sole_flag(a).is(&clear_sole_flag(b));
                 a.len() == b.len() && a.iter().zip(b).all(same)
             }
             (Self::List(a), word @ Self::Word { sole: true, .. }) => match a.as_slice() {
-                [only @ (Self::Wanted(_) | Self::Word { .. })] => only.is(&alone(word)),
+                [only @ (Self::Wanted(_) | Self::Word { .. })] => only.is(&clear_sole_flag(word)),
                 _ => false,
             },
             (Self::Map(none), Self::Empty) => none.is_empty(),
@@ -109,14 +110,14 @@ impl Meaning {
     }
 
     /// Makes an edit; `None` when it cannot be made here.
-    pub(super) fn make(&mut self, edit: &Edit) -> Option<()> {
+    pub(super) fn apply_edit(&mut self, edit: &Edit) -> Option<()> {
         match edit {
             Edit::Set(path, literal) => {
-                *self.reach(&path.0)? = Self::Wanted(literal.clone());
+                *self.get_or_insert(&path.0)? = Self::Wanted(literal.clone());
                 Some(())
             }
-            Edit::Append(path, literal) => self.append(path, literal),
-            Edit::Remove(path) => self.remove(path),
+            Edit::Append(path, literal) => self.append_item(path, literal),
+            Edit::Remove(path) => self.remove_path(path),
             Edit::Rename(path, to) => {
                 let (Step::Key(last), parent) = path.0.split_last()? else { return None };
                 let Self::Map(entries) = self.get(parent)? else { return None };
@@ -127,7 +128,7 @@ impl Meaning {
             }
             Edit::Redirect(renames) => {
                 let renames = Renames::new(renames);
-                self.redirect(&renames, false);
+                self.redirect_references(&renames, false);
                 if let Some(environments) = self.get(&[Step::Key(Name::new_static("environments"))]) {
                     environments.redirect_settings(&renames);
                 }
@@ -151,7 +152,7 @@ impl Meaning {
     }
 
     /// Returns the place of a path, made where it is not there yet.
-    fn reach(&mut self, path: &[Step]) -> Option<&mut Self> {
+    fn get_or_insert(&mut self, path: &[Step]) -> Option<&mut Self> {
         let Some((first, rest)) = path.split_first() else { return Some(self) };
         if matches!((&*self, first), (Self::Null | Self::Empty, Step::Key(_))) {
             *self = Self::Map(Vec::new());
@@ -169,23 +170,23 @@ impl Meaning {
             (word @ Self::Word { sole: true, .. }, Step::Item(0)) => word,
             _ => return None,
         };
-        inner.reach(rest)
+        inner.get_or_insert(rest)
     }
 
-    fn append(&mut self, path: &Path, literal: &Literal) -> Option<()> {
-        let list = self.reach(&path.0)?;
+    fn append_item(&mut self, path: &Path, literal: &Literal) -> Option<()> {
+        let list = self.get_or_insert(&path.0)?;
         match list {
             Self::List(items) => items.push(Self::Wanted(literal.clone())),
             Self::Null | Self::Empty => *list = Self::List(vec![Self::Wanted(literal.clone())]),
             Self::Word { sole: true, .. } => {
-                *list = Self::List(vec![alone(list), Self::Wanted(literal.clone())]);
+                *list = Self::List(vec![clear_sole_flag(list), Self::Wanted(literal.clone())]);
             }
             _ => return None,
         }
         Some(())
     }
 
-    fn remove(&mut self, path: &Path) -> Option<()> {
+    fn remove_path(&mut self, path: &Path) -> Option<()> {
         let (last, parent) = path.0.split_last()?;
         let holder = self.get(parent)?;
         let left = match (&mut *holder, last) {
@@ -211,24 +212,24 @@ impl Meaning {
                     *items = vec![only];
                 }
             }
-            (0, _) if parent.len() == 1 => self.remove(&Path(parent.to_vec()))?,
+            (0, _) if parent.len() == 1 => self.remove_path(&Path(parent.to_vec()))?,
             (0, holder) if !parent.is_empty() => *holder = Self::Empty,
             _ => {}
         }
         Some(())
     }
 
-    fn redirect(&mut self, renames: &Renames<'_>, plain: bool) {
+    fn redirect_references(&mut self, renames: &Renames<'_>, plain: bool) {
         match self {
             Self::Word { text, .. } => {
-                if let Ok(Some(new)) = redirected(text, renames, plain) {
+                if let Ok(Some(new)) = redirect_text(text, renames, plain) {
                     *text = new.into();
                 }
             }
-            Self::List(items) => items.iter_mut().for_each(|item| item.redirect(renames, plain)),
+            Self::List(items) => items.iter_mut().for_each(|item| item.redirect_references(renames, plain)),
             Self::Map(entries) => {
                 for (key, value) in entries {
-                    value.redirect(renames, plain || key == "depends_on");
+                    value.redirect_references(renames, plain || key == "depends_on");
                 }
             }
             _ => {}
@@ -241,7 +242,7 @@ impl Meaning {
         for (_, environment) in environments {
             if let Some(Self::Map(set)) = environment.get(&[Step::Key(Name::new_static("set"))]) {
                 for (key, _) in &mut *set {
-                    if let Some(new) = renames.path(key) {
+                    if let Some(new) = renames.rename_path(key) {
                         *key = new.into();
                     }
                 }
@@ -252,7 +253,7 @@ impl Meaning {
 }
 
 /// Returns a word that is no list.
-fn alone(word: &Meaning) -> Meaning {
+fn clear_sole_flag(word: &Meaning) -> Meaning {
     match word {
         Meaning::Word { text, class, .. } => {
             Meaning::Word { text: text.clone(), class: *class, sole: false }
@@ -261,29 +262,30 @@ fn alone(word: &Meaning) -> Meaning {
     }
 }
 
-fn map(entries: &[Entry]) -> Meaning {
-    let mut all: Vec<_> = entries.iter().map(|entry| (entry.key.clone(), node(&entry.value))).collect();
+fn content_of_entries(entries: &[Entry]) -> Meaning {
+    let mut all: Vec<_> =
+        entries.iter().map(|entry| (entry.key.clone(), content_of_node(&entry.value))).collect();
     all.sort_by(|a, b| a.0.cmp(&b.0));
     Meaning::Map(all)
 }
 
-fn node(value: &Node) -> Meaning {
+fn content_of_node(value: &Node) -> Meaning {
     match &value.value {
         NodeValue::Null => Meaning::Null,
         NodeValue::Bare => Meaning::Empty,
         NodeValue::Sequence(items) if items.is_empty() => Meaning::Empty,
         NodeValue::Mapping(entries) if entries.is_empty() => Meaning::Empty,
-        NodeValue::Sequence(items) => Meaning::List(items.iter().map(node).collect()),
-        NodeValue::Mapping(entries) => map(entries),
+        NodeValue::Sequence(items) => Meaning::List(items.iter().map(content_of_node).collect()),
+        NodeValue::Mapping(entries) => content_of_entries(entries),
         NodeValue::Scalar(scalar) => {
             let (text, sole) = (scalar.text.clone(), scalar.sole_argument);
-            Meaning::Word { text, class: class(scalar), sole }
+            Meaning::Word { text, class: scalar_class(scalar), sole }
         }
     }
 }
 
 /// Tells whether a value says what a literal does.
-fn says(found: &Meaning, literal: &Literal) -> bool {
+fn matches_literal(found: &Meaning, literal: &Literal) -> bool {
     match (found, literal) {
         (Meaning::Null, Literal::Null) => true,
         (Meaning::Word { text, class: Class::Boolean, .. }, Literal::Boolean(wanted)) => {
@@ -297,11 +299,11 @@ fn says(found: &Meaning, literal: &Literal) -> bool {
         (Meaning::Empty, Literal::List(none)) => none.is_empty(),
         (Meaning::Empty, Literal::Map(none)) => none.is_empty(),
         (word @ Meaning::Word { sole: true, .. }, Literal::List(items)) => {
-            matches!(items.as_slice(), [only] if says(&alone(word), only))
+            matches!(items.as_slice(), [only] if matches_literal(&clear_sole_flag(word), only))
         }
         (Meaning::List(found), Literal::List(wanted)) => {
             found.len() == wanted.len()
-                && found.iter().zip(wanted).all(|(found, wanted)| says(found, wanted))
+                && found.iter().zip(wanted).all(|(found, wanted)| matches_literal(found, wanted))
         }
         (Meaning::Map(found), Literal::Map(wanted)) => {
             let mut wanted: Vec<_> = wanted.iter().collect();
@@ -310,7 +312,7 @@ fn says(found: &Meaning, literal: &Literal) -> bool {
                 && found
                     .iter()
                     .zip(wanted)
-                    .all(|(found, wanted)| found.0 == wanted.0 && says(&found.1, &wanted.1))
+                    .all(|(found, wanted)| found.0 == wanted.0 && matches_literal(&found.1, &wanted.1))
         }
         _ => false,
     }

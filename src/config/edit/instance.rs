@@ -1,11 +1,11 @@
 //! One instance of a block with `for_each`: where its key is written, and its block as one of its own.
 
 use super::literal::Literal;
-use super::references::{Renames, redirected};
+use super::references::{Renames, redirect_text};
 use super::request::{File, Path};
 use crate::config::syntax::document::{Entry, Node, NodeValue};
 use crate::config::syntax::limits::parse;
-use crate::config::syntax::scalar_class::{Class, class};
+use crate::config::syntax::scalar_class::{Class, scalar_class};
 use crate::model::address::Name;
 use crate::model::source::{SourceId, Span};
 
@@ -46,7 +46,7 @@ impl Key {
 
 /// Returns what a file says of an instance of a block that is declared there; `None` when none is.
 #[must_use]
-pub fn instance(file: &File<'_>, block: &str, key: &str) -> Option<Instance> {
+pub fn find_instance(file: &File<'_>, block: &str, key: &str) -> Option<Instance> {
     let document = parse(SourceId(0), file.source, &|word| file.is_kind(word))?.ok()?;
     let mut steps = block.split('.');
     let first = steps.next()?;
@@ -56,19 +56,19 @@ pub fn instance(file: &File<'_>, block: &str, key: &str) -> Option<Instance> {
     })?;
     let entries = found.entries()?;
     let each = &entries.iter().find(|entry| entry.key == FOR_EACH)?.value;
-    let way = Path::of(block).key(FOR_EACH);
+    let way = Path::from_text(block).with_key(FOR_EACH);
     let is_it = |node: &Node| node.scalar().is_some_and(|scalar| scalar.text == key);
     let (place, value, count) = match &each.value {
         NodeValue::Sequence(items) => {
             let at = items.iter().position(is_it);
-            (at.map(|at| Key::Item(way.item(at))), at.and_then(|at| items.get(at)), items.len())
+            (at.map(|at| Key::Item(way.with_item(at))), at.and_then(|at| items.get(at)), items.len())
         }
         NodeValue::Scalar(scalar) if scalar.sole_argument && is_it(each) => {
-            (Some(Key::Item(way.item(0))), Some(each), 1)
+            (Some(Key::Item(way.with_item(0))), Some(each), 1)
         }
         NodeValue::Mapping(keys) => {
             let entry = keys.iter().find(|entry| entry.key == key);
-            (entry.map(|_| Key::Entry(way.key(key))), entry.map(|entry| &entry.value), keys.len())
+            (entry.map(|_| Key::Entry(way.with_key(key))), entry.map(|entry| &entry.value), keys.len())
         }
         _ => (None, None, 0),
     };
@@ -76,8 +76,12 @@ pub fn instance(file: &File<'_>, block: &str, key: &str) -> Option<Instance> {
     let (Some(place), Some(value), None) = (place, value, each.through) else {
         return Some(Instance { key: Err(each.span), is_only: false, body: Err(each.span) });
     };
-    let own = Own { key: Literal::text(key), value: literal(value) };
-    let body = entries.iter().filter(|entry| entry.key != FOR_EACH).map(|entry| own.entry(entry)).collect();
+    let own = Own { key: Literal::text(key), value: node_to_literal(value) };
+    let body = entries
+        .iter()
+        .filter(|entry| entry.key != FOR_EACH)
+        .map(|entry| own.resolve_entry(entry))
+        .collect();
     Some(Instance { key: Ok(place), is_only: count == 1, body })
 }
 
@@ -88,38 +92,38 @@ struct Own {
 }
 
 impl Own {
-    fn entry(&self, entry: &Entry) -> Result<(Name, Literal), Span> {
-        Ok((entry.key.clone(), self.node(&entry.value)?))
+    fn resolve_entry(&self, entry: &Entry) -> Result<(Name, Literal), Span> {
+        Ok((entry.key.clone(), self.resolve_node(&entry.value)?))
     }
 
-    fn node(&self, node: &Node) -> Result<Literal, Span> {
+    fn resolve_node(&self, node: &Node) -> Result<Literal, Span> {
         Ok(match &node.value {
             NodeValue::Sequence(items) => {
-                Literal::List(items.iter().map(|item| self.node(item)).collect::<Result<_, _>>()?)
+                Literal::List(items.iter().map(|item| self.resolve_node(item)).collect::<Result<_, _>>()?)
             }
-            NodeValue::Mapping(entries) => {
-                Literal::Map(entries.iter().map(|entry| self.entry(entry)).collect::<Result<_, _>>()?)
-            }
+            NodeValue::Mapping(entries) => Literal::Map(
+                entries.iter().map(|entry| self.resolve_entry(entry)).collect::<Result<_, _>>()?,
+            ),
             NodeValue::Scalar(scalar) if scalar.text.contains('$') => {
-                let text = self.text(&scalar.text).ok_or(node.span)?;
+                let text = self.substitute_each(&scalar.text).ok_or(node.span)?;
                 if scalar.sole_argument { Literal::List(vec![text]) } else { text }
             }
-            _ => literal(node),
+            _ => node_to_literal(node),
         })
     }
 
     /// Returns a text with what `each` stands for in its place.
-    fn text(&self, text: &str) -> Option<Literal> {
+    fn substitute_each(&self, text: &str) -> Option<Literal> {
         let inner = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).map(str::trim);
         let whole = inner.or_else(|| text.strip_prefix('$')).unwrap_or_default();
         let names = |path: &str| path.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.');
         if let Some(path) = whole.strip_prefix(EACH).and_then(|rest| rest.strip_prefix('.'))
             && names(path)
         {
-            return self.at(path).cloned();
+            return self.value_at(path).cloned();
         }
         let mut leaves = vec![(vec![EACH, "key"], &self.key)];
-        below(&mut vec![EACH, "value"], &self.value, &mut leaves);
+        collect_leaves(&mut vec![EACH, "value"], &self.value, &mut leaves);
         let mut text = text.to_owned();
         for (path, leaf) in &leaves {
             if let Literal::Text(said) | Literal::Number(said) = leaf
@@ -129,14 +133,14 @@ impl Own {
             }
         }
         let said: Vec<(Vec<&str>, String)> =
-            leaves.into_iter().filter_map(|(path, leaf)| Some((path, cel(leaf)?))).collect();
-        let new = redirected(&text, &Renames::said(&said), false).ok()?.unwrap_or(text);
+            leaves.into_iter().filter_map(|(path, leaf)| Some((path, literal_to_cel(leaf)?))).collect();
+        let new = redirect_text(&text, &Renames::from_replacements(&said), false).ok()?.unwrap_or(text);
         let rest = [(vec![EACH], String::new())];
-        let is_left = redirected(&new, &Renames::said(&rest), false);
+        let is_left = redirect_text(&new, &Renames::from_replacements(&rest), false);
         matches!(is_left, Ok(None)).then(|| Literal::text(new))
     }
 
-    fn at(&self, path: &str) -> Option<&Literal> {
+    fn value_at(&self, path: &str) -> Option<&Literal> {
         let mut steps = path.split('.');
         let first = match steps.next()? {
             "key" => &self.key,
@@ -151,12 +155,16 @@ impl Own {
 }
 
 /// Collects the plain values of a literal with their paths.
-fn below<'l>(path: &mut Vec<&'l str>, literal: &'l Literal, leaves: &mut Vec<(Vec<&'l str>, &'l Literal)>) {
+fn collect_leaves<'l>(
+    path: &mut Vec<&'l str>,
+    literal: &'l Literal,
+    leaves: &mut Vec<(Vec<&'l str>, &'l Literal)>,
+) {
     match literal {
         Literal::Map(entries) => {
             for (key, inner) in entries {
                 path.push(key);
-                below(path, inner, leaves);
+                collect_leaves(path, inner, leaves);
                 path.pop();
             }
         }
@@ -165,7 +173,7 @@ fn below<'l>(path: &mut Vec<&'l str>, literal: &'l Literal, leaves: &mut Vec<(Ve
 }
 
 /// Returns a plain value as an expression says it.
-fn cel(literal: &Literal) -> Option<String> {
+fn literal_to_cel(literal: &Literal) -> Option<String> {
     match literal {
         Literal::Null => Some("null".to_owned()),
         Literal::Boolean(value) => Some(value.to_string()),
@@ -176,15 +184,15 @@ fn cel(literal: &Literal) -> Option<String> {
 }
 
 /// Returns what stands in a file as something to write.
-fn literal(node: &Node) -> Literal {
+fn node_to_literal(node: &Node) -> Literal {
     match &node.value {
         NodeValue::Null => Literal::Null,
         NodeValue::Bare => Literal::Map(Vec::new()),
-        NodeValue::Sequence(items) => Literal::List(items.iter().map(literal).collect()),
-        NodeValue::Mapping(entries) => {
-            Literal::Map(entries.iter().map(|entry| (entry.key.clone(), literal(&entry.value))).collect())
-        }
-        NodeValue::Scalar(scalar) => match class(scalar) {
+        NodeValue::Sequence(items) => Literal::List(items.iter().map(node_to_literal).collect()),
+        NodeValue::Mapping(entries) => Literal::Map(
+            entries.iter().map(|entry| (entry.key.clone(), node_to_literal(&entry.value))).collect(),
+        ),
+        NodeValue::Scalar(scalar) => match scalar_class(scalar) {
             Class::Text => Literal::Text(scalar.text.clone()),
             Class::Number => Literal::Number(scalar.text.clone()),
             Class::Boolean => Literal::Boolean(scalar.text == "true"),
@@ -200,7 +208,7 @@ mod tests {
 
     fn of(path: &str, text: &str, key: &str) -> Instance {
         let source = Source::new(path, text);
-        instance(&File { source: &source, registry: &REGISTRY }, "vm.web", key).unwrap()
+        find_instance(&File { source: &source, registry: &REGISTRY }, "vm.web", key).unwrap()
     }
 
     #[test]
@@ -209,7 +217,7 @@ mod tests {
         let kdl = "vm web plan=p size=2 x=\"${each.key}\" {\n  for_each a b\n  y \"n-${each.value}\" \"${each.key + '-x'}\" $vpc.m\n}\n";
         for (path, text) in [("a.yaml", yaml), ("a.kdl", kdl)] {
             let found = of(path, text, "b");
-            assert_eq!(found.key, Ok(Key::Item(Path::of("vm.web.for_each").item(1))));
+            assert_eq!(found.key, Ok(Key::Item(Path::from_text("vm.web.for_each").with_item(1))));
             assert!(!found.is_only);
             let texts = ["n-b", "${'b' + '-x'}", "$vpc.m"].map(Literal::text);
             let body = [

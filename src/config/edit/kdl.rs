@@ -5,11 +5,11 @@ use std::ops::Range;
 use super::content::{LISTS, is_computed};
 use super::lines::{Lines, Patch};
 use super::literal::{Literal, kdl_node, kdl_tail, kdl_word};
-use super::references::{Renames, redirected};
+use super::references::{Renames, redirect_text};
 use super::refusals::{self, Refusal};
 use super::request::{Edit, File, Path, Step, is_list_of_texts};
 use crate::config::syntax::kdl::layout_tree::{Block, Entry, Node, Tree, Value};
-use crate::config::syntax::limits::span;
+use crate::config::syntax::limits::byte_span;
 use crate::config::syntax::quoting;
 use crate::model::address::Name;
 use crate::model::source::{SourceId, Span};
@@ -44,21 +44,21 @@ impl<'t> Editor<'t> {
     /// Returns the bytes to replace for an edit.
     pub(super) fn patches(&self, edit: &Edit) -> Result<Vec<Patch>, Refusal> {
         match edit {
-            Edit::Set(path, literal) => self.set(path, literal),
-            Edit::Append(path, literal) => self.append(path, literal),
+            Edit::Set(path, literal) => self.set_value(path, literal),
+            Edit::Append(path, literal) => self.append_item(path, literal),
             Edit::Remove(path) => self.remove(path),
             Edit::Rename(path, to) => self.rename(path, to),
             Edit::Redirect(renames) => {
                 let mut patches = Vec::new();
                 let renames = Renames::new(renames);
-                self.redirect(&self.tree.nodes, &renames, &mut Vec::new(), &mut patches)?;
+                self.redirect_references(&self.tree.nodes, &renames, &mut Vec::new(), &mut patches)?;
                 Ok(patches)
             }
         }
     }
 
     fn span(range: &Range<usize>) -> Span {
-        span(SourceId(0), range.start, range.end)
+        byte_span(SourceId(0), range.start, range.end)
     }
 
     fn of_node(node: &'t Node, siblings: &'t [Node], block: Option<&'t Block>, labelled: bool) -> Site<'t> {
@@ -78,9 +78,10 @@ impl<'t> Editor<'t> {
             },
             Some(Step::Key(name)) => {
                 let blocks: Vec<_> = named.collect();
-                let labelled =
-                    blocks.iter().find(|node| self.label(node).is_some_and(|(label, _)| label == *name));
-                let plain = blocks.iter().find(|node| self.label(node).is_none());
+                let labelled = blocks
+                    .iter()
+                    .find(|node| self.block_label(node).is_some_and(|(label, _)| label == *name));
+                let plain = blocks.iter().find(|node| self.block_label(node).is_none());
                 match (labelled, plain) {
                     (Some(node), _) => (Self::of_node(node, nodes, None, true), 2),
                     (None, Some(node)) => (Self::of_node(node, nodes, None, false), 1),
@@ -93,14 +94,14 @@ impl<'t> Editor<'t> {
             },
         };
         for step in &path.0[used..] {
-            let Some(inner) = Self::inner(site, step) else { break };
+            let Some(inner) = Self::child_site(site, step) else { break };
             site = inner;
             used += 1;
         }
         (Some(site), used)
     }
 
-    fn inner(site: Site<'t>, step: &Step) -> Option<Site<'t>> {
+    fn child_site(site: Site<'t>, step: &Step) -> Option<Site<'t>> {
         let Site::Node { node, labelled, .. } = site else { return None };
         let children = node.children();
         let child = |child| Self::of_node(child, children, node.block.as_ref(), false);
@@ -117,7 +118,7 @@ impl<'t> Editor<'t> {
     }
 
     /// Returns the name of a top-level block, and where it stands.
-    fn label(&self, node: &'t Node) -> Option<(&'t str, &'t Range<usize>)> {
+    fn block_label(&self, node: &'t Node) -> Option<(&'t str, &'t Range<usize>)> {
         let mut arguments = node.arguments();
         let (first, second) = (arguments.next()?, arguments.next());
         let has_body = node.block.is_some() || node.entries.iter().any(|entry| entry.key.is_some());
@@ -132,23 +133,25 @@ impl<'t> Editor<'t> {
     }
 
     /// Returns the site of a path that is written.
-    fn find(&self, path: &Path) -> Result<Site<'t>, Refusal> {
+    fn find_site(&self, path: &Path) -> Result<Site<'t>, Refusal> {
         match self.locate(path) {
             (Some(site), used) if used == path.0.len() => Ok(site),
-            _ => Err(refusals::missing(&path.to_string())),
+            _ => Err(refusals::missing_path(&path.to_string())),
         }
     }
 
-    fn set(&self, path: &Path, literal: &Literal) -> Result<Vec<Patch>, Refusal> {
+    fn set_value(&self, path: &Path, literal: &Literal) -> Result<Vec<Patch>, Refusal> {
         let (site, used) = self.locate(path);
-        let Some(keys) = path.keys_from(used) else { return Err(refusals::missing(&path.to_string())) };
+        let Some(keys) = path.keys_from(used) else {
+            return Err(refusals::missing_path(&path.to_string()));
+        };
         match (site, keys.split_first()) {
-            (Some(site), None) => self.replace(site, path, literal),
+            (Some(site), None) => self.replace_value(site, path, literal),
             (Some(Site::Node { node, labelled, .. }), Some((key, inner))) => {
                 if node.arguments().nth(usize::from(labelled)).is_some() {
                     return Err(refusals::no_map(Self::span(&(node.start()..node.end))));
                 }
-                self.add(node, path, key, &literal.clone().below(inner))
+                self.add_entry(node, path, key, &literal.clone().nest_under(inner))
             }
             (Some(Site::Property(_, entry) | Site::Argument(_, entry)), Some(_)) => {
                 Err(refusals::no_map(Self::span(&entry.at)))
@@ -160,7 +163,7 @@ impl<'t> Editor<'t> {
     /// Refuses what is computed.
     fn check_plain(value: &Value, at: &Range<usize>) -> Result<(), Refusal> {
         match value {
-            Value::Text(text) if is_computed(text) => Err(refusals::computed(text, Self::span(at))),
+            Value::Text(text) if is_computed(text) => Err(refusals::computed_value(text, Self::span(at))),
             _ => Ok(()),
         }
     }
@@ -171,14 +174,14 @@ impl<'t> Editor<'t> {
         node.children().iter().try_for_each(|child| Self::check_node(child, 0))
     }
 
-    fn replace(&self, site: Site<'t>, path: &Path, literal: &Literal) -> Result<Vec<Patch>, Refusal> {
+    fn replace_value(&self, site: Site<'t>, path: &Path, literal: &Literal) -> Result<Vec<Patch>, Refusal> {
         match site {
             Site::Property(node, entry) => {
                 Self::check_plain(&entry.value, &entry.at)?;
                 if literal.is_scalar() {
-                    return Ok(vec![Patch::new(entry.at.clone(), self.requoted(&entry.at, literal))]);
+                    return Ok(vec![Patch::new(entry.at.clone(), self.requote_scalar(&entry.at, literal))]);
                 }
-                let mut patches = vec![self.without(node, entry)];
+                let mut patches = vec![self.remove_argument(node, entry)];
                 let Some(Step::Key(key)) = path.0.last() else { return Ok(patches) };
                 patches.push(self.add_child(node, path, key, literal));
                 Ok(patches)
@@ -189,7 +192,7 @@ impl<'t> Editor<'t> {
             }
             Site::Argument(_, entry) => {
                 Self::check_plain(&entry.value, &entry.at)?;
-                Ok(vec![Patch::new(entry.at.clone(), self.requoted(&entry.at, literal))])
+                Ok(vec![Patch::new(entry.at.clone(), self.requote_scalar(&entry.at, literal))])
             }
             Site::Node { node, labelled, .. } => {
                 Self::check_node(node, usize::from(labelled))?;
@@ -199,14 +202,14 @@ impl<'t> Editor<'t> {
                     && node.block.is_none()
                     && only.key.is_none()
                 {
-                    return Ok(vec![Patch::new(only.at.clone(), self.requoted(&only.at, literal))]);
+                    return Ok(vec![Patch::new(only.at.clone(), self.requote_scalar(&only.at, literal))]);
                 }
                 let from = if labelled {
                     node.entries.first().map_or(node.name_at.end, |label| label.at.end)
                 } else {
                     node.name_at.end
                 };
-                let indent = self.lines.indent(node.start());
+                let indent = self.lines.indent_at(node.start());
                 let head = &self.lines.text[node.start()..from];
                 let tail = kdl_tail(head, literal, self.file.is_list(path), &indent, self.lines.layout());
                 Ok(vec![Patch::new(from..node.end.max(from), tail)])
@@ -215,7 +218,7 @@ impl<'t> Editor<'t> {
     }
 
     /// Returns a scalar, a text in quotes where the old one had them.
-    fn requoted(&self, old: &Range<usize>, literal: &Literal) -> String {
+    fn requote_scalar(&self, old: &Range<usize>, literal: &Literal) -> String {
         match literal {
             Literal::Text(text) if self.lines.text[old.clone()].starts_with('"') => {
                 quoting::kdl_quoted(text)
@@ -225,7 +228,7 @@ impl<'t> Editor<'t> {
     }
 
     /// Adds an entry to a node: a property where the line has room, or a child.
-    fn add(
+    fn add_entry(
         &self,
         node: &'t Node,
         path: &Path,
@@ -236,11 +239,11 @@ impl<'t> Editor<'t> {
             return Err(refusals::no_map(Self::span(&(node.start()..node.end))));
         }
         if literal.is_scalar() && node.block.is_none() {
-            let property = format!(" {}={}", quoting::kdl(key), kdl_word(literal));
-            let line = node.end - self.lines.start(node.start());
+            let property = format!(" {}={}", quoting::quote_kdl(key), kdl_word(literal));
+            let line = node.end - self.lines.line_start(node.start());
             if line + property.len() <= WIDEST {
                 let behind = node.entries.last().map_or(node.name_at.end, |entry| entry.at.end);
-                return Ok(vec![Patch::at(behind, property)]);
+                return Ok(vec![Patch::new_insertion(behind, property)]);
             }
         }
         Ok(vec![self.add_child(node, path, key, literal)])
@@ -248,13 +251,13 @@ impl<'t> Editor<'t> {
 
     fn add_child(&self, node: &'t Node, path: &Path, key: &Name, literal: &Literal) -> Patch {
         let layout = self.lines.layout();
-        let outer = self.lines.indent(node.start());
+        let outer = self.lines.indent_at(node.start());
         let inner = format!("{outer}{}", layout.step);
         let listed = self.file.is_list(path);
         let Some(block) = &node.block else {
             let child = kdl_node(key, literal, listed, &inner, layout);
             let end = layout.end;
-            return Patch::at(node.end, format!(" {{{end}{inner}{child}{end}{outer}}}"));
+            return Patch::new_insertion(node.end, format!(" {{{end}{inner}{child}{end}{outer}}}"));
         };
         self.in_block(block, &outer, |indent| kdl_node(key, literal, listed, indent, layout))
     }
@@ -271,20 +274,20 @@ impl<'t> Editor<'t> {
                 Patch::new(block.at.clone(), format!("{{{end}{inner}{}{end}{outer}}}", child(&inner)))
             }
             Some(last) if !self.lines.is_first(last.start()) => match last.semicolon {
-                Some(semicolon) => Patch::at(semicolon, format!(" {}", child(outer))),
-                None => Patch::at(last.end, format!("; {}", child(outer))),
+                Some(semicolon) => Patch::new_insertion(semicolon, format!(" {}", child(outer))),
+                None => Patch::new_insertion(last.end, format!("; {}", child(outer))),
             },
             last => {
                 let indent = block.nodes.first().filter(|first| self.lines.is_first(first.start()));
-                let indent = indent.map_or(inner, |first| self.lines.indent(first.start()));
+                let indent = indent.map_or(inner, |first| self.lines.indent_at(first.start()));
                 let line = format!("{indent}{}", child(&indent));
                 let behind = last.map_or(block.at.start + 1, |last| last.semicolon.unwrap_or(last.end));
-                let at = self.lines.below(behind, &outer_of(&indent));
+                let at = self.lines.insertion_point(behind, &outer_of(&indent));
                 if at >= close || !self.lines.is_first(close) {
                     let end = layout.end;
-                    return Patch::at(close, format!("{end}{line}{end}{outer}"));
+                    return Patch::new_insertion(close, format!("{end}{line}{end}{outer}"));
                 }
-                self.lines.add(at, &line)
+                self.lines.insert_line(at, &line)
             }
         }
     }
@@ -295,8 +298,8 @@ impl<'t> Editor<'t> {
         let keys = path.keys_from(0).unwrap_or_default();
         let node = match keys.as_slice() {
             [kind, name, inner @ ..] if self.file.is_kind(kind) => {
-                let head = format!("{} {}", quoting::kdl(kind), quoting::kdl(name));
-                let body = literal.clone().below(inner);
+                let head = format!("{} {}", quoting::quote_kdl(kind), quoting::quote_kdl(name));
+                let body = literal.clone().nest_under(inner);
                 let tail = match &body {
                     Literal::Map(none) if none.is_empty() => String::new(),
                     body => kdl_tail(&head, body, false, "", layout),
@@ -304,7 +307,7 @@ impl<'t> Editor<'t> {
                 format!("{head}{tail}")
             }
             [word, inner @ ..] => {
-                kdl_node(word, &literal.clone().below(inner), self.file.is_list(path), "", layout)
+                kdl_node(word, &literal.clone().nest_under(inner), self.file.is_list(path), "", layout)
             }
             [] => String::new(),
         };
@@ -313,7 +316,7 @@ impl<'t> Editor<'t> {
 
     fn at_end(&self, node: &str) -> Patch {
         let text = self.lines.text;
-        let patch = self.lines.add(text.len(), node);
+        let patch = self.lines.insert_line(text.len(), node);
         if text.is_empty() || text.ends_with('\n') {
             patch
         } else {
@@ -321,7 +324,7 @@ impl<'t> Editor<'t> {
         }
     }
 
-    fn append(&self, path: &Path, literal: &Literal) -> Result<Vec<Patch>, Refusal> {
+    fn append_item(&self, path: &Path, literal: &Literal) -> Result<Vec<Patch>, Refusal> {
         let layout = self.lines.layout();
         if let [Step::Key(word)] = path.0.as_slice()
             && LISTS.contains(&word.as_str())
@@ -330,8 +333,8 @@ impl<'t> Editor<'t> {
             let node = kdl_node(word, literal, false, "", layout);
             return Ok(vec![match last {
                 Some(last) if self.lines.is_first(last.start()) => {
-                    let at = self.lines.below(last.semicolon.unwrap_or(last.end), "");
-                    self.lines.add(at, &node)
+                    let at = self.lines.insertion_point(last.semicolon.unwrap_or(last.end), "");
+                    self.lines.insert_line(at, &node)
                 }
                 _ => self.at_end(&node),
             }]);
@@ -341,22 +344,22 @@ impl<'t> Editor<'t> {
             (Some(Site::Node { node, labelled: false, .. }), used) if used == path.0.len() => {
                 let items = node.children().iter().any(|child| child.name == "-");
                 if let (Some(block), true) = (&node.block, items) {
-                    let outer = self.lines.indent(node.start());
+                    let outer = self.lines.indent_at(node.start());
                     let child = |indent: &str| kdl_node("-", literal, false, indent, layout);
                     return Ok(vec![self.in_block(block, &outer, child)]);
                 }
                 match node.entries.last() {
                     Some(last) if last.key.is_none() && literal.is_scalar() => {
-                        Ok(vec![Patch::at(last.at.end, format!(" {}", kdl_word(literal)))])
+                        Ok(vec![Patch::new_insertion(last.at.end, format!(" {}", kdl_word(literal)))])
                     }
-                    None if node.children().is_empty() => self.set(path, &whole),
+                    None if node.children().is_empty() => self.set_value(path, &whole),
                     _ => Err(refusals::no_map(Self::span(&(node.start()..node.end)))),
                 }
             }
             (Some(Site::Property(_, entry)), used) if used == path.0.len() => {
                 Err(refusals::no_map(Self::span(&entry.at)))
             }
-            _ => self.set(path, &whole),
+            _ => self.set_value(path, &whole),
         }
     }
 
@@ -365,9 +368,9 @@ impl<'t> Editor<'t> {
             let nodes = self.tree.nodes.iter().filter(|node| node.name == *word);
             let patches: Vec<_> =
                 nodes.map(|node| self.without_node(node, &self.tree.nodes, None)).collect();
-            return if patches.is_empty() { Err(refusals::missing(word)) } else { Ok(patches) };
+            return if patches.is_empty() { Err(refusals::missing_path(word)) } else { Ok(patches) };
         }
-        Ok(vec![match self.find(path)? {
+        Ok(vec![match self.find_site(path)? {
             Site::Argument(node, entry)
                 if node.entries.len() == 2
                     && !self.file.is_list(&path.parent())
@@ -378,7 +381,7 @@ impl<'t> Editor<'t> {
                 let text = kept.map_or("", |kept| &self.lines.text[kept.at.clone()]);
                 Patch::new(node.name_at.end..node.end, format!(" {{ - {text} }}"))
             }
-            Site::Property(node, entry) | Site::Argument(node, entry) => self.without(node, entry),
+            Site::Property(node, entry) | Site::Argument(node, entry) => self.remove_argument(node, entry),
             Site::Node { node, siblings, block, .. } => self.without_node(node, siblings, block),
         }])
     }
@@ -391,7 +394,7 @@ impl<'t> Editor<'t> {
     }
 
     /// Removes an argument or a property with the space before it.
-    fn without(&self, node: &Node, entry: &Entry) -> Patch {
+    fn remove_argument(&self, node: &Node, entry: &Entry) -> Patch {
         let position = node.entries.iter().position(|other| std::ptr::eq(other, entry)).unwrap_or_default();
         let before = position.checked_sub(1).map_or(node.name_at.end, |before| node.entries[before].at.end);
         let gap = &self.lines.text[before..entry.start()];
@@ -408,13 +411,13 @@ impl<'t> Editor<'t> {
                 let mut comments = self.lines.comments.iter().map(|comment| comment.start);
                 comments.any(|start| inside(start) && !whole.contains(&start))
             };
-            let whole = self.lines.whole(node.start()..end, false).filter(others);
+            let whole = self.lines.whole_lines(node.start()..end, false).filter(others);
             let whole = whole.filter(|whole| inside(whole.start) && inside(whole.end));
             return whole.map_or_else(|| Patch::new(block.at.clone(), "{}"), |whole| Patch::new(whole, ""));
         }
         let position = siblings.iter().position(|other| std::ptr::eq(other, node)).unwrap_or_default();
         let at_top = block.is_none() && position == 0;
-        if let Some(whole) = self.lines.whole(node.start()..end, at_top) {
+        if let Some(whole) = self.lines.whole_lines(node.start()..end, at_top) {
             return Patch::new(whole, "");
         }
         let before = position.checked_sub(1).map(|before| &siblings[before]);
@@ -428,24 +431,31 @@ impl<'t> Editor<'t> {
 
     fn rename(&self, path: &Path, to: &Name) -> Result<Vec<Patch>, Refusal> {
         let sibling = Path([&path.0[..path.0.len().saturating_sub(1)], &[Step::Key(to.clone())]].concat());
-        if let Ok(Site::Node { node, .. }) = self.find(&sibling) {
-            return Err(refusals::taken(to, Self::span(&node.name_at)));
+        if let Ok(Site::Node { node, .. }) = self.find_site(&sibling) {
+            return Err(refusals::name_taken(to, Self::span(&node.name_at)));
         }
-        if let Ok(Site::Property(_, entry)) = self.find(&sibling) {
-            return Err(refusals::taken(to, Self::span(&entry.at)));
+        if let Ok(Site::Property(_, entry)) = self.find_site(&sibling) {
+            return Err(refusals::name_taken(to, Self::span(&entry.at)));
         }
-        let at = match self.find(path)? {
+        let at = match self.find_site(path)? {
             Site::Property(_, Entry { key: Some((_, at)), .. }) => at,
-            Site::Node { node, labelled: true, .. } => self.label(node).map_or(&node.name_at, |(_, at)| at),
+            Site::Node { node, labelled: true, .. } => {
+                self.block_label(node).map_or(&node.name_at, |(_, at)| at)
+            }
             Site::Node { node, .. } => &node.name_at,
-            Site::Property(..) | Site::Argument(..) => return Err(refusals::missing(&path.to_string())),
+            Site::Property(..) | Site::Argument(..) => {
+                return Err(refusals::missing_path(&path.to_string()));
+            }
         };
         let quoted = self.lines.text[at.clone()].starts_with('"');
-        Ok(vec![Patch::new(at.clone(), if quoted { quoting::kdl_quoted(to) } else { quoting::kdl(to) })])
+        Ok(vec![Patch::new(
+            at.clone(),
+            if quoted { quoting::kdl_quoted(to) } else { quoting::quote_kdl(to) },
+        )])
     }
 
     /// Leads the references of every value elsewhere. The recursion is as deep as the tree.
-    fn redirect(
+    fn redirect_references(
         &self,
         nodes: &'t [Node],
         renames: &Renames<'_>,
@@ -453,30 +463,32 @@ impl<'t> Editor<'t> {
         patches: &mut Vec<Patch>,
     ) -> Result<(), Refusal> {
         for node in nodes {
-            self.setting(keys, &node.name, &node.name_at, renames, patches);
+            self.redirect_setting_key(keys, &node.name, &node.name_at, renames, patches);
             keys.push(node.name.as_str());
             for entry in &node.entries {
                 if let Some((key, at)) = &entry.key {
-                    self.setting(keys, key, at, renames, patches);
+                    self.redirect_setting_key(keys, key, at, renames, patches);
                 }
                 let Value::Text(text) = &entry.value else { continue };
                 let plain = keys.contains(&"depends_on")
                     || entry.key.as_ref().is_some_and(|(key, _)| key == "depends_on");
-                let new = redirected(text, renames, plain)
-                    .map_err(|_| refusals::indexed(Self::span(&entry.at)))?;
+                let new = redirect_text(text, renames, plain)
+                    .map_err(|_| refusals::unclear_index(Self::span(&entry.at)))?;
                 if let Some(new) = new {
-                    patches
-                        .push(Patch::new(entry.at.clone(), self.rewritten(&entry.at, text, &new, renames)));
+                    patches.push(Patch::new(
+                        entry.at.clone(),
+                        self.rewrite_text(&entry.at, text, &new, renames),
+                    ));
                 }
             }
-            self.redirect(node.children(), renames, keys, patches)?;
+            self.redirect_references(node.children(), renames, keys, patches)?;
             keys.pop();
         }
         Ok(())
     }
 
     /// `environments { prod { set { "database.main.storage_gb" 80 } } }`.
-    fn setting(
+    fn redirect_setting_key(
         &self,
         keys: &[&str],
         key: &str,
@@ -485,24 +497,24 @@ impl<'t> Editor<'t> {
         patches: &mut Vec<Patch>,
     ) {
         let in_set = matches!(keys, ["environments", _, "set"]);
-        if let Some(new) = in_set.then(|| renames.path(key)).flatten() {
+        if let Some(new) = in_set.then(|| renames.rename_path(key)).flatten() {
             let quoted = self.lines.text[at.clone()].starts_with('"');
             patches.push(Patch::new(
                 at.clone(),
-                if quoted { quoting::kdl_quoted(&new) } else { quoting::kdl(&new) },
+                if quoted { quoting::kdl_quoted(&new) } else { quoting::quote_kdl(&new) },
             ));
         }
     }
 
     /// Returns a text's new form in the style of the old one.
-    fn rewritten(&self, at: &Range<usize>, old: &str, new: &str, renames: &Renames<'_>) -> String {
+    fn rewrite_text(&self, at: &Range<usize>, old: &str, new: &str, renames: &Renames<'_>) -> String {
         let raw = &self.lines.text[at.clone()];
         if raw == old {
-            quoting::kdl(new)
+            quoting::quote_kdl(new)
         } else if raw.len() == old.len() + 2 && !new.contains(['"', '\\']) {
             format!("\"{new}\"")
         } else {
-            redirected(raw, renames, false).ok().flatten().unwrap_or_else(|| quoting::kdl_quoted(new))
+            redirect_text(raw, renames, false).ok().flatten().unwrap_or_else(|| quoting::kdl_quoted(new))
         }
     }
 }

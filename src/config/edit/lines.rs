@@ -32,24 +32,24 @@ impl Patch {
     }
 
     /// Returns an insertion.
-    pub(super) fn at(at: usize, text: impl Into<String>) -> Self {
+    pub(super) fn new_insertion(at: usize, text: impl Into<String>) -> Self {
         Self::new(at..at, text)
     }
 }
 
 impl<'t> Lines<'t> {
     /// Returns where the first line begins: behind the mark that a file may begin with.
-    fn first(self) -> usize {
+    fn first_line_start(self) -> usize {
         if self.text.starts_with(MARK) { MARK.len_utf8() } else { 0 }
     }
 
     /// Returns where the line of an offset begins.
-    pub(super) fn start(self, at: usize) -> usize {
-        self.text[..at].rfind('\n').map_or(self.first().min(at), |n| n + 1)
+    pub(super) fn line_start(self, at: usize) -> usize {
+        self.text[..at].rfind('\n').map_or(self.first_line_start().min(at), |n| n + 1)
     }
 
     /// Returns where the line of an offset ends, its line end not included.
-    pub(super) fn end(self, at: usize) -> usize {
+    pub(super) fn line_end(self, at: usize) -> usize {
         let end = self.text[at..].find('\n').map_or(self.text.len(), |n| at + n);
         if end > at && self.text[..end].ends_with('\r') { end - 1 } else { end }
     }
@@ -61,12 +61,12 @@ impl<'t> Lines<'t> {
 
     /// Tells whether nothing but white space stands before an offset on its line.
     pub(super) fn is_first(self, at: usize) -> bool {
-        self.text[self.start(at)..at].trim().is_empty()
+        self.text[self.line_start(at)..at].trim().is_empty()
     }
 
     /// Returns the indentation that puts a line's text below an offset.
-    pub(super) fn indent(self, at: usize) -> String {
-        let before = &self.text[self.start(at)..at];
+    pub(super) fn indent_at(self, at: usize) -> String {
+        let before = &self.text[self.line_start(at)..at];
         let blank = |c: char| if c == '\t' { '\t' } else { ' ' };
         before.chars().map(blank).collect()
     }
@@ -87,29 +87,29 @@ impl<'t> Lines<'t> {
     }
 
     /// Returns where the comment behind an offset on its line ends, or the offset.
-    pub(super) fn behind(self, at: usize) -> usize {
+    pub(super) fn trailing_comment_end(self, at: usize) -> usize {
         let next = self.comments.partition_point(|comment| comment.start < at);
         let comment = self.comments.get(next).filter(|comment| {
             let gap = &self.text[at..comment.start];
             gap.trim().is_empty()
                 && !gap.contains('\n')
-                && self.text[comment.end..self.end(comment.end)].trim().is_empty()
+                && self.text[comment.end..self.line_end(comment.end)].trim().is_empty()
         });
         comment.map_or(at, |comment| comment.end)
     }
 
     /// Returns where the comment lines directly above a line begin that stand as far right as it.
-    fn above(self, line: usize, indent: &str) -> usize {
+    fn leading_comments_start(self, line: usize, indent: &str) -> usize {
         let mut from = line;
-        while from > self.first() {
+        while from > self.first_line_start() {
             let before = &self.text[..from - 1];
             let end = before.trim_end_matches([' ', '\t', '\r']).len();
             let last = self.comments.partition_point(|comment| comment.end < end);
             let Some(comment) = self.comments.get(last).filter(|comment| comment.end == end) else { break };
-            if !self.is_first(comment.start) || self.indent(comment.start) != indent {
+            if !self.is_first(comment.start) || self.indent_at(comment.start) != indent {
                 break;
             }
-            from = self.start(comment.start);
+            from = self.line_start(comment.start);
         }
         from
     }
@@ -117,13 +117,14 @@ impl<'t> Lines<'t> {
     /// Returns the whole lines of a part, with the comments above and behind it and, between two blank
     /// lines, one of them; `None` when something else stands on its lines. With `bare`, comments above
     /// are not its own.
-    pub(super) fn whole(self, part: Range<usize>, bare: bool) -> Option<Range<usize>> {
-        let after = self.behind(part.end);
-        if !self.is_first(part.start) || !self.text[after..self.end(after)].trim().is_empty() {
+    pub(super) fn whole_lines(self, part: Range<usize>, bare: bool) -> Option<Range<usize>> {
+        let after = self.trailing_comment_end(part.end);
+        if !self.is_first(part.start) || !self.text[after..self.line_end(after)].trim().is_empty() {
             return None;
         }
-        let first = self.start(part.start);
-        let from = if bare { first } else { self.above(first, &self.indent(part.start)) };
+        let first = self.line_start(part.start);
+        let from =
+            if bare { first } else { self.leading_comments_start(first, &self.indent_at(part.start)) };
         let to =
             if after > part.start && self.text[..after].ends_with('\n') { after } else { self.next(after) };
         if to == self.text.len() && !self.text.ends_with('\n') {
@@ -132,7 +133,8 @@ impl<'t> Lines<'t> {
             return Some(before..to);
         }
         let blank = |line: &str| line.trim().is_empty();
-        let blank_before = from == self.first() || blank(&self.text[self.start(from - 1)..from]);
+        let blank_before =
+            from == self.first_line_start() || blank(&self.text[self.line_start(from - 1)..from]);
         let next = self.next(to);
         if blank_before && next > to && blank(&self.text[to..next]) {
             return Some(from..next);
@@ -142,8 +144,8 @@ impl<'t> Lines<'t> {
 
     /// Returns where a line can be added behind a part and what is indented deeper: the end of a line,
     /// or the beginning of one.
-    pub(super) fn below(self, end: usize, indent: &str) -> usize {
-        let mut at = self.end(self.behind(end));
+    pub(super) fn insertion_point(self, end: usize, indent: &str) -> usize {
+        let mut at = self.line_end(self.trailing_comment_end(end));
         loop {
             let next = self.next(at);
             let line = self.text[next..].split('\n').next().unwrap_or_default();
@@ -152,22 +154,22 @@ impl<'t> Lines<'t> {
             let is_comment =
                 self.comments.binary_search_by_key(&(next + line.len() - inner.len()), |c| c.start);
             match is_comment {
-                Ok(comment) if deeper && next > at => at = self.end(self.comments[comment].end),
+                Ok(comment) if deeper && next > at => at = self.line_end(self.comments[comment].end),
                 _ => return at,
             }
         }
     }
 
     /// Returns the patch that adds a line at such a place.
-    pub(super) fn add(self, at: usize, line: &str) -> Patch {
+    pub(super) fn insert_line(self, at: usize, line: &str) -> Patch {
         let end = self.layout().end;
         let starts = at == 0 || self.text[..at].ends_with('\n');
-        Patch::at(at, if starts { format!("{line}{end}") } else { format!("{end}{line}") })
+        Patch::new_insertion(at, if starts { format!("{line}{end}") } else { format!("{end}{line}") })
     }
 }
 
 /// Returns a text with its patches made; `None` when two of them overlap.
-pub(super) fn patched(text: &str, mut patches: Vec<Patch>) -> Option<String> {
+pub(super) fn apply_patches(text: &str, mut patches: Vec<Patch>) -> Option<String> {
     patches.sort_by_key(|patch| (patch.range.start, patch.range.end));
     let mut out = String::with_capacity(text.len() + 64);
     let mut at = 0;
@@ -192,17 +194,17 @@ mod tests {
             .into();
         let lines = Lines { text, comments: &comments };
         let b = text.find("b: 2").unwrap();
-        let whole = lines.whole(b..b + 4, false).unwrap();
+        let whole = lines.whole_lines(b..b + 4, false).unwrap();
         assert_eq!(&text[whole], "# one\n# two\nb: 2 # three\n\n");
         let c = text.find("c: 3").unwrap();
-        assert_eq!(&text[lines.whole(c..c + 4, false).unwrap()], "\nc: 3");
-        assert_eq!(lines.whole(b + 3..b + 4, false), None);
+        assert_eq!(&text[lines.whole_lines(c..c + 4, false).unwrap()], "\nc: 3");
+        assert_eq!(lines.whole_lines(b + 3..b + 4, false), None);
     }
 
     #[test]
     fn patches_do_not_overlap() {
         let patch = |range, text: &str| Patch::new(range, text);
-        assert_eq!(patched("abcd", vec![patch(2..3, "X"), patch(0..1, "")]).unwrap(), "bXd");
-        assert_eq!(patched("abcd", vec![patch(0..2, "X"), patch(1..3, "")]), None);
+        assert_eq!(apply_patches("abcd", vec![patch(2..3, "X"), patch(0..1, "")]).unwrap(), "bXd");
+        assert_eq!(apply_patches("abcd", vec![patch(0..2, "X"), patch(1..3, "")]), None);
     }
 }

@@ -10,12 +10,15 @@ use crate::model::source::{SourceId, Span};
 #[must_use]
 pub fn entry_at(file: &File<'_>, span: Span) -> Option<Path> {
     let document = parse(SourceId(0), file.source, &|word| file.is_kind(word))?.ok()?;
-    document.root.iter().find_map(|entry| find(&entry.value, &Path::default().key(entry.key.clone()), span))
+    document
+        .root
+        .iter()
+        .find_map(|entry| find_item_path(&entry.value, &Path::default().with_key(entry.key.clone()), span))
 }
 
 /// Tells whether a file says something at a path of keys.
 #[must_use]
-pub fn says(file: &File<'_>, path: &Path) -> bool {
+pub fn has_path(file: &File<'_>, path: &Path) -> bool {
     let parsed = parse(SourceId(0), file.source, &|word| file.is_kind(word));
     let Some(Ok(document)) = parsed else { return false };
     let mut entries = document.root.as_slice();
@@ -30,18 +33,21 @@ pub fn says(file: &File<'_>, path: &Path) -> bool {
     false
 }
 
-fn find(node: &Node, way: &Path, span: Span) -> Option<Path> {
+fn find_item_path(node: &Node, way: &Path, span: Span) -> Option<Path> {
     let here = |at: Span| (at.start, at.end) == (span.start, span.end);
     match &node.value {
         // The only argument of a KDL node is the whole list.
         NodeValue::Scalar(scalar) => (scalar.sole_argument && here(node.span)).then(|| way.clone()),
         NodeValue::Sequence(items) => match items.iter().position(|item| here(item.span)) {
-            Some(item) => Some(way.clone().item(item)),
-            None => items.iter().enumerate().find_map(|(n, item)| find(item, &way.clone().item(n), span)),
+            Some(item) => Some(way.clone().with_item(item)),
+            None => items
+                .iter()
+                .enumerate()
+                .find_map(|(n, item)| find_item_path(item, &way.clone().with_item(n), span)),
         },
-        NodeValue::Mapping(entries) => {
-            entries.iter().find_map(|entry| find(&entry.value, &way.clone().key(entry.key.clone()), span))
-        }
+        NodeValue::Mapping(entries) => entries
+            .iter()
+            .find_map(|entry| find_item_path(&entry.value, &way.clone().with_key(entry.key.clone()), span)),
         NodeValue::Null | NodeValue::Bare => None,
     }
 }
@@ -77,8 +83,10 @@ mod tests {
             let deep = File { source: &deep, registry: &registry };
             let place = Span { source: SourceId(0), start: at, end: at + 1 };
             assert_eq!(entry_at(&deep, place).unwrap().to_string(), "a.b.c[1]");
-            assert!(says(&deep, &Path::of("a.b.c")) && says(&deep, &Path::of("a")));
-            assert!(!says(&deep, &Path::of("a.c")) && !says(&deep, &Path::of("a.b.c.x")));
+            assert!(has_path(&deep, &Path::from_text("a.b.c")) && has_path(&deep, &Path::from_text("a")));
+            assert!(
+                !has_path(&deep, &Path::from_text("a.c")) && !has_path(&deep, &Path::from_text("a.b.c.x"))
+            );
             let nowhere = Span { source: SourceId(0), start: 0, end: 1 };
             assert_eq!(entry_at(&file, nowhere), None);
         }

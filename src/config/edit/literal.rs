@@ -28,16 +28,16 @@ pub enum Literal {
 impl Literal {
     /// Returns what a file must say to mean a value; `None` of secrets and of what is not known.
     #[must_use]
-    pub fn of(value: &Value) -> Option<Self> {
+    pub fn from_value(value: &Value) -> Option<Self> {
         Some(match value {
             Value::Null => Self::Null,
             Value::Bool(value) => Self::Boolean(*value),
             Value::Integer(_) | Value::Decimal(_) => Self::Number(value.to_string().into()),
-            Value::Text(text) => Self::Text(template::literal(text).into()),
-            Value::List(items) => Self::List(items.iter().map(Self::of).collect::<Option<_>>()?),
+            Value::Text(text) => Self::Text(template::escape_literal(text).into()),
+            Value::List(items) => Self::List(items.iter().map(Self::from_value).collect::<Option<_>>()?),
             Value::Map(map) => Self::Map(
                 map.iter()
-                    .map(|(key, value)| Some((key.clone(), Self::of(value)?)))
+                    .map(|(key, value)| Some((key.clone(), Self::from_value(value)?)))
                     .collect::<Option<_>>()?,
             ),
             Value::Secret(_) | Value::Unknown(_) => return None,
@@ -62,7 +62,7 @@ impl Literal {
     }
 
     /// Returns a literal below keys: `[a, b]` gives `{ a: { b: … } }`.
-    pub(super) fn below(self, keys: &[Name]) -> Self {
+    pub(super) fn nest_under(self, keys: &[Name]) -> Self {
         keys.iter().rev().fold(self, |value, key| Self::Map(vec![(key.clone(), value)]))
     }
 }
@@ -74,12 +74,13 @@ pub(super) fn yaml_inline(literal: &Literal, flow: bool) -> String {
         Literal::Null => "null".to_owned(),
         Literal::Boolean(value) => value.to_string(),
         Literal::Number(number) => number.to_string(),
-        Literal::Text(text) => quoting::yaml(text, flow),
+        Literal::Text(text) => quoting::quote_yaml(text, flow),
         Literal::List(items) => format!("[{}]", items.iter().map(each).collect::<Vec<_>>().join(", ")),
         Literal::Map(entries) if entries.is_empty() => "{}".to_owned(),
         Literal::Map(entries) => {
-            let entry =
-                |(key, value): &(Name, Literal)| format!("{}: {}", quoting::yaml(key, true), each(value));
+            let entry = |(key, value): &(Name, Literal)| {
+                format!("{}: {}", quoting::quote_yaml(key, true), each(value))
+            };
             format!("{{ {} }}", entries.iter().map(entry).collect::<Vec<_>>().join(", "))
         }
     }
@@ -96,7 +97,7 @@ pub(super) struct Layout<'l> {
 
 /// Returns a YAML entry, its further lines indented as far as its first.
 pub(super) fn yaml_entry(key: &str, literal: &Literal, indent: &str, layout: Layout<'_>) -> String {
-    let key = quoting::yaml(key, false);
+    let key = quoting::quote_yaml(key, false);
     match literal {
         Literal::Map(entries) if !entries.is_empty() => {
             let inner = format!("{indent}{}", layout.step);
@@ -132,7 +133,7 @@ pub(super) fn kdl_word(literal: &Literal) -> String {
     match literal {
         Literal::Boolean(value) => format!("#{value}"),
         Literal::Number(number) => number.to_string(),
-        Literal::Text(text) => quoting::kdl(text),
+        Literal::Text(text) => quoting::quote_kdl(text),
         Literal::Null | Literal::List(_) | Literal::Map(_) => "#null".to_owned(),
     }
 }
@@ -172,7 +173,7 @@ fn kdl_map(head: &str, entries: &[(Name, Literal)], indent: &str, layout: Layout
     let (mut properties, mut children) = (String::new(), Vec::new());
     let inner = format!("{indent}{}", layout.step);
     for (key, value) in entries {
-        let property = format!(" {}={}", quoting::kdl(key), kdl_word(value));
+        let property = format!(" {}={}", quoting::quote_kdl(key), kdl_word(value));
         let room = indent.len() + head.len() + properties.len() + property.len() <= WIDEST;
         if value.is_scalar() && room && children.is_empty() {
             properties.push_str(&property);
@@ -195,7 +196,7 @@ pub(super) fn kdl_node(
     indent: &str,
     layout: Layout<'_>,
 ) -> String {
-    let name = quoting::kdl(key);
+    let name = quoting::quote_kdl(key);
     let tail = kdl_tail(&name, literal, listed, indent, layout);
     format!("{name}{tail}")
 }

@@ -16,14 +16,14 @@ mod refusals;
 mod request;
 mod yaml;
 
-pub use apply::edit;
-pub(super) use apply::meaning;
-pub use instance::{Instance, Key, instance};
-pub use list_entry::{entry_at, says};
+pub use apply::apply_edits;
+pub(super) use apply::read_content;
+pub use instance::{Instance, Key, find_instance};
+pub use list_entry::{entry_at, has_path};
 pub use literal::Literal;
-pub use overrides::settings;
+pub use overrides::override_path_edits;
 pub use refusals::Refusal;
-pub(super) use refusals::unsure;
+pub(super) use refusals::unexpected_result;
 pub use request::{Edit, File, Path, Step};
 pub(super) use request::{is_list, is_list_of_texts};
 

@@ -7,7 +7,7 @@ use crate::model::source::SourceId;
 
 /// Returns the edits by which each path that an environment replaces is written as `new` has it; `None` keeps it.
 #[must_use]
-pub fn settings(file: &File<'_>, new: &dyn Fn(&str) -> Option<String>) -> Vec<Edit> {
+pub fn override_path_edits(file: &File<'_>, new: &dyn Fn(&str) -> Option<String>) -> Vec<Edit> {
     let parsed = parse(SourceId(0), file.source, &|word| file.is_kind(word));
     let Some(Ok(document)) = parsed else { return Vec::new() };
     let mut edits = Vec::new();
@@ -17,8 +17,9 @@ pub fn settings(file: &File<'_>, new: &dyn Fn(&str) -> Option<String>) -> Vec<Ed
             let set = words.iter().filter(|word| word.key == "set");
             for entry in set.flat_map(|set| set.value.entries().unwrap_or_default()) {
                 if let Some(new) = new(&entry.key) {
-                    let place = Path::of("environments").key(environment.key.clone()).key("set");
-                    edits.push(Edit::Rename(place.key(entry.key.clone()), Name::new(new)));
+                    let place =
+                        Path::from_text("environments").with_key(environment.key.clone()).with_key("set");
+                    edits.push(Edit::Rename(place.with_key(entry.key.clone()), Name::new(new)));
                 }
             }
         }

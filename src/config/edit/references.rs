@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::config::resolve::template::{closing, is_path};
+use crate::config::resolve::template::{find_expression_close, is_path};
 use crate::model::address::Name;
 
 /// Paths and what takes their places.
@@ -22,12 +22,12 @@ impl<'r> Renames<'r> {
     }
 
     /// Returns paths that an expression says otherwise: each leads to what is written there.
-    pub(super) fn said(pairs: &'r [(Vec<&'r str>, String)]) -> Self {
+    pub(super) fn from_replacements(pairs: &'r [(Vec<&'r str>, String)]) -> Self {
         Self { pairs: pairs.iter().map(|(from, to)| (from.clone(), vec![to.as_str()])).collect() }
     }
 
     /// Returns a dotted path's new text, if it moves.
-    pub(super) fn path(&self, path: &str) -> Option<String> {
+    pub(super) fn rename_path(&self, path: &str) -> Option<String> {
         let parts: Vec<&str> = path.split('.').collect();
         let (from, to) = self.pairs.iter().find(|(from, _)| parts.starts_with(from))?;
         Some(to.iter().chain(&parts[from.len()..]).copied().collect::<Vec<_>>().join("."))
@@ -36,19 +36,19 @@ impl<'r> Renames<'r> {
 
 /// Returns a text with its references led elsewhere; `None` when it has none of them. With `plain`, the
 /// text itself is a path.
-pub(super) fn redirected(
+pub(super) fn redirect_text(
     text: &str,
     renames: &Renames<'_>,
     plain: bool,
 ) -> Result<Option<String>, Indexed> {
-    if plain && let Some(new) = renames.path(text) {
+    if plain && let Some(new) = renames.rename_path(text) {
         return Ok(Some(new));
     }
     if !text.contains('$') {
         return Ok(None);
     }
     if let Some(path) = text.strip_prefix('$').filter(|path| is_path(path)) {
-        return Ok(renames.path(path).map(|new| format!("${new}")));
+        return Ok(renames.rename_path(path).map(|new| format!("${new}")));
     }
     let mut out = String::with_capacity(text.len());
     let (mut rest, mut changed) = (text, false);
@@ -60,8 +60,8 @@ pub(super) fn redirected(
             out.push('$');
             rest = after;
         } else if let Some(body) = after.strip_prefix('{') {
-            let Some(end) = closing(body) else { continue };
-            let new = expression(&body[..end], renames)?;
+            let Some(end) = find_expression_close(body) else { continue };
+            let new = redirect_expression(&body[..end], renames)?;
             changed |= new.is_some();
             out.push('{');
             out.push_str(new.as_deref().unwrap_or(&body[..end]));
@@ -73,7 +73,7 @@ pub(super) fn redirected(
 }
 
 /// Returns an expression with its references led elsewhere.
-fn expression(source: &str, renames: &Renames<'_>) -> Result<Option<String>, Indexed> {
+fn redirect_expression(source: &str, renames: &Renames<'_>) -> Result<Option<String>, Indexed> {
     let mut out = String::with_capacity(source.len());
     let (mut at, mut copied) = (0, 0);
     let bytes = source.as_bytes();
@@ -83,9 +83,9 @@ fn expression(source: &str, renames: &Renames<'_>) -> Result<Option<String>, Ind
         if c == b'"' || c == b'\'' {
             at = quoted_end(source, at);
         } else if c.is_ascii_alphabetic() || c == b'_' {
-            let chain = chain(source, at);
+            let chain = parse_chain(source, at);
             let end = chain.last().map_or(at + 1, |(_, place)| place.end);
-            if !behind_dot && let Some((used, new)) = moved(source, &chain, end, renames)? {
+            if !behind_dot && let Some((used, new)) = rename_chain(source, &chain, end, renames)? {
                 out.push_str(&source[copied..at]);
                 out.push_str(&new);
                 copied = chain[used - 1].1.end;
@@ -106,7 +106,7 @@ fn expression(source: &str, renames: &Renames<'_>) -> Result<Option<String>, Ind
 }
 
 /// Returns how many steps of a chain move, and what takes their place.
-fn moved(
+fn rename_chain(
     source: &str,
     chain: &[(&str, Range<usize>)],
     end: usize,
@@ -133,7 +133,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// Returns the steps `a.b['c']` that begin at an offset, each with its dot or brackets.
-fn chain(source: &str, at: usize) -> Vec<(&str, Range<usize>)> {
+fn parse_chain(source: &str, at: usize) -> Vec<(&str, Range<usize>)> {
     let word = |from: usize| {
         let rest = &source[from..];
         from + rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len())
@@ -184,7 +184,7 @@ mod tests {
     fn references_follow_and_nothing_else_does() {
         let pairs = [("vm.web".into(), "vm.front".into()), ("vpc.a.b".into(), "vpc.a-c.1".into())];
         let renames = Renames::new(&pairs);
-        let new = |text| redirected(text, &renames, false).unwrap();
+        let new = |text| redirect_text(text, &renames, false).unwrap();
         for (text, wanted) in [
             ("$vm.web", Some("$vm.front")),
             ("$vm.web.a.id", Some("$vm.front.a.id")),
@@ -202,8 +202,8 @@ mod tests {
         ] {
             assert_eq!(new(text).as_deref(), wanted, "{text}");
         }
-        assert_eq!(redirected("${vm[vars.x].id}", &renames, false), Err(Indexed));
-        assert_eq!(redirected("${vpc.a[each.key]}", &renames, false), Err(Indexed));
-        assert_eq!(redirected("vm.web.a", &renames, true), Ok(Some("vm.front.a".to_owned())));
+        assert_eq!(redirect_text("${vm[vars.x].id}", &renames, false), Err(Indexed));
+        assert_eq!(redirect_text("${vpc.a[each.key]}", &renames, false), Err(Indexed));
+        assert_eq!(redirect_text("vm.web.a", &renames, true), Ok(Some("vm.front.a".to_owned())));
     }
 }

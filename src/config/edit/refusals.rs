@@ -15,12 +15,12 @@ impl From<Diagnostic> for Refusal {
 }
 
 /// The text is not read without errors, before or after.
-pub(super) fn unreadable(problem: Diagnostic) -> Refusal {
+pub(super) fn unreadable_text(problem: Diagnostic) -> Refusal {
     problem.into()
 }
 
 /// Nothing stands at the path.
-pub(super) fn missing(path: &str) -> Refusal {
+pub(super) fn missing_path(path: &str) -> Refusal {
     Diagnostic::error(codes::EDIT_MISSING, "nothing is written at this path")
         .detail(format!("The file has no `{path}`."))
         .help("check the path; a value may stand in another file of the stack, or come from a default")
@@ -28,9 +28,9 @@ pub(super) fn missing(path: &str) -> Refusal {
 }
 
 /// Something else stands there already.
-pub(super) fn taken(name: &str, at: Span) -> Refusal {
+pub(super) fn name_taken(name: &str, at: Span) -> Refusal {
     Diagnostic::error(codes::EDIT_TAKEN, "this name is taken")
-        .at(at, "")
+        .with_label(at, "")
         .detail(format!("`{name}` stands here already."))
         .help("choose another name, or remove this one first")
         .into()
@@ -39,13 +39,13 @@ pub(super) fn taken(name: &str, at: Span) -> Refusal {
 /// The path goes on where no map is.
 pub(super) fn no_map(at: Span) -> Refusal {
     Diagnostic::error(codes::EDIT_MISSING, "nothing can be written below this value")
-        .at(at, "this is no map")
+        .with_label(at, "this is no map")
         .help("change the file by hand")
         .into()
 }
 
 /// The value is computed.
-pub(super) fn computed(text: &str, at: Span) -> Refusal {
+pub(super) fn computed_value(text: &str, at: Span) -> Refusal {
     let from = match text.strip_prefix('$').filter(|rest| !rest.contains(['{', '$'])) {
         Some(path) => format!("`{path}`"),
         None => "an expression".to_owned(),
@@ -60,37 +60,37 @@ pub(super) fn computed(text: &str, at: Span) -> Refusal {
         None => "change what it is computed from, or write the value here by hand".to_owned(),
     };
     Diagnostic::error(codes::EDIT_COMPUTED, "this value is computed")
-        .at(at, "")
+        .with_label(at, "")
         .detail(format!("It comes from {from}: a plain value in its place would cut that tie."))
         .help(help)
         .into()
 }
 
 /// The value stands elsewhere, and others share it.
-pub(super) fn shared(through: Span, at: Option<Span>) -> Refusal {
+pub(super) fn shared_value(through: Span, at: Option<Span>) -> Refusal {
     let problem = Diagnostic::error(codes::EDIT_SHARED, "this value is shared")
-        .at(through, "repeats what stands elsewhere")
+        .with_label(through, "repeats what stands elsewhere")
         .detail(
             "An anchor's text counts in several places, so that a change here would be a change there.",
         );
     let problem = match at {
-        Some(at) => problem.at(at, "it stands here"),
+        Some(at) => problem.with_label(at, "it stands here"),
         None => problem,
     };
     problem.help("change the marked block itself by hand, or write the value out here").into()
 }
 
 /// What an index is used for cannot be told.
-pub(super) fn indexed(at: Span) -> Refusal {
+pub(super) fn unclear_index(at: Span) -> Refusal {
     Diagnostic::error(codes::EDIT_UNSURE, "this expression cannot be rewritten safely")
-        .at(at, "")
+        .with_label(at, "")
         .detail("It reaches the name through brackets.")
         .help("write the path with dots, or change it by hand")
         .into()
 }
 
 /// The new text does not mean what was asked for.
-pub(in crate::config) fn unsure(what: &str) -> Refusal {
+pub(in crate::config) fn unexpected_result(what: &str) -> Refusal {
     let detail = format!(
         "Read again, the file would not say just what was asked for ({what}), so it was left as it is."
     );

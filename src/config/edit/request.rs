@@ -52,20 +52,20 @@ pub enum Edit {
 impl Path {
     /// Returns the path of a dotted text; numbers are keys.
     #[must_use]
-    pub fn of(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         Self(text.split('.').map(|part| Step::Key(Name::new(part))).collect())
     }
 
     /// Returns this path and one more key.
     #[must_use]
-    pub fn key(mut self, key: impl Into<Name>) -> Self {
+    pub fn with_key(mut self, key: impl Into<Name>) -> Self {
         self.0.push(Step::Key(key.into()));
         self
     }
 
     /// Returns this path and the item of a list.
     #[must_use]
-    pub fn item(mut self, item: usize) -> Self {
+    pub fn with_item(mut self, item: usize) -> Self {
         self.0.push(Step::Item(item));
         self
     }
@@ -81,12 +81,12 @@ impl Path {
 
     /// Returns the path without its last step.
     pub(super) fn parent(&self) -> Self {
-        self.first(self.0.len().saturating_sub(1))
+        self.first_steps(self.0.len().saturating_sub(1))
     }
 
     /// Returns its first steps.
     #[must_use]
-    pub fn first(&self, steps: usize) -> Self {
+    pub fn first_steps(&self, steps: usize) -> Self {
         Self(self.0[..steps].to_vec())
     }
 }
@@ -147,7 +147,7 @@ pub(in crate::config) fn is_list(registry: &Registry, keys: &[Name]) -> bool {
             continue;
         }
         return match kind.attribute(first) {
-            Some(attribute) => typed(&attribute.ty, more),
+            Some(attribute) => is_list_type(&attribute.ty, more),
             None => {
                 first == "depends_on"
                     || (first == "lifecycle" && more.first().is_some_and(|word| word == "ignore_drift"))
@@ -156,12 +156,12 @@ pub(in crate::config) fn is_list(registry: &Registry, keys: &[Name]) -> bool {
     }
 }
 
-fn typed(ty: &Type, rest: &[Name]) -> bool {
+fn is_list_type(ty: &Type, rest: &[Name]) -> bool {
     match (ty, rest.split_first()) {
         (Type::List(_) | Type::Set { .. }, None) => true,
-        (Type::Map(of), Some((_, rest))) => typed(of, rest),
+        (Type::Map(of), Some((_, rest))) => is_list_type(of, rest),
         (Type::Record(fields), Some((first, rest))) => {
-            fields.iter().any(|(name, ty)| name == first && typed(ty, rest))
+            fields.iter().any(|(name, ty)| name == first && is_list_type(ty, rest))
         }
         _ => false,
     }

@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::format::write;
+use crate::config::format::write_new_file;
 use crate::config::syntax::document::Syntax;
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
@@ -43,7 +43,7 @@ fn parts(entries: &[(Literal, u8)], syntax: Syntax) -> Vec<String> {
     let part = |(n, (value, dice)): (usize, &(Literal, u8))| {
         let above = if dice & 1 > 0 { format!("{mark} above {n}\n") } else { String::new() };
         let blank = if dice & 2 > 0 { "\n" } else { "" };
-        let written = write(syntax, &[(Name::from(format!("k{n}")), value.clone())], &REGISTRY);
+        let written = write_new_file(syntax, &[(Name::from(format!("k{n}")), value.clone())], &REGISTRY);
         let written = match written.trim_end_matches('\n') {
             line if dice & 4 > 0 && !line.contains('\n') => format!("{line}   {mark} behind {n}\n"),
             _ => written,
@@ -60,12 +60,12 @@ fn path_into(value: &Literal, mut path: Path, dice: &[u8]) -> (Path, Literal) {
     match value {
         Literal::Map(entries) if !entries.is_empty() && first % 4 > 0 => {
             let (key, inner) = &entries[usize::from(*first) % entries.len()];
-            path = path.key(key.clone());
+            path = path.with_key(key.clone());
             path_into(inner, path, rest)
         }
         Literal::List(items) if !items.is_empty() && first % 4 > 1 => {
             let n = usize::from(*first) % items.len();
-            path_into(&items[n], path.item(n), rest)
+            path_into(&items[n], path.with_item(n), rest)
         }
         _ => (path, value.clone()),
     }
@@ -92,17 +92,17 @@ proptest! {
             let same: Vec<_> = entries.iter().map(|(value, dice)| (value.clone(), (dice & !8) | ends)).collect();
             let parts = parts(&same, syntax);
             let n = which.index(entries.len());
-            let (path, old) = path_into(&entries[n].0, Path::of(&format!("k{n}")), &dice);
+            let (path, old) = path_into(&entries[n].0, Path::from_text(&format!("k{n}")), &dice);
             let edit_made = match what {
                 0 => Edit::Remove(path.clone()),
                 1 if matches!(path.0.last(), Some(Step::Key(_))) => Edit::Rename(path.clone(), "renamed".into()),
-                2 if matches!(old, Literal::Map(_)) => Edit::Set(path.clone().key("added"), new.clone()),
+                2 if matches!(old, Literal::Map(_)) => Edit::Set(path.clone().with_key("added"), new.clone()),
                 3 if matches!(old, Literal::List(_)) => Edit::Append(path.clone(), new.clone()),
                 _ => Edit::Set(path.clone(), new.clone()),
             };
             let text = parts.concat();
             let source = Source::new(name, text.as_str());
-            let made = edit(&File { source: &source, registry: &REGISTRY }, std::slice::from_ref(&edit_made));
+            let made = apply_edits(&File { source: &source, registry: &REGISTRY }, std::slice::from_ref(&edit_made));
             let Ok(made) = made else {
                 let refusal = made.unwrap_err();
                 // What KDL cannot say is refused, and so is what one form of it cannot hold.

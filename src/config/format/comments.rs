@@ -30,7 +30,7 @@ impl<'t> Notes<'t> {
         Self { text, comments, marks, next: 0, at: 0 }
     }
 
-    fn note(&self, at: &Range<usize>) -> Note {
+    fn note_at(&self, at: &Range<usize>) -> Note {
         let written = &self.text[at.clone()];
         match written.strip_prefix(self.marks.comment) {
             Some(text) => Note::Comment(text.trim_end().to_owned()),
@@ -44,7 +44,7 @@ impl<'t> Notes<'t> {
     }
 
     /// Returns the comments that have no place yet.
-    pub(super) fn rest(&self) -> &'t [Range<usize>] {
+    pub(super) fn unplaced_comments(&self) -> &'t [Range<usize>] {
         &self.comments[self.next..]
     }
 
@@ -56,13 +56,13 @@ impl<'t> Notes<'t> {
     }
 
     /// Takes the comments and blank lines up to an offset; `first` drops a blank line before them.
-    pub(super) fn above(&mut self, to: usize, first: bool) -> Vec<Note> {
+    pub(super) fn take_leading_notes(&mut self, to: usize, first: bool) -> Vec<Note> {
         let mut notes: Vec<Note> = Vec::new();
         while let Some(comment) = self.comments.get(self.next).filter(|comment| comment.start < to) {
             if self.is_blank_before(comment.start) && !(first && notes.is_empty()) {
                 notes.push(Note::Blank);
             }
-            notes.push(self.note(comment));
+            notes.push(self.note_at(comment));
             self.at = comment.end;
             self.next += 1;
         }
@@ -74,10 +74,10 @@ impl<'t> Notes<'t> {
     }
 
     /// Takes the comment on the same line as what begins at an offset.
-    pub(super) fn behind(&mut self, start: usize) -> Option<Behind> {
+    pub(super) fn take_trailing_comment(&mut self, start: usize) -> Option<Behind> {
         let comment = self.comments.get(self.next)?;
         let gap = self.text.get(self.at..comment.start)?;
-        let Note::Comment(text) = self.note(comment) else { return None };
+        let Note::Comment(text) = self.note_at(comment) else { return None };
         let is_between = |c: char| c.is_whitespace() || self.marks.separators.contains(&c);
         if gap.contains('\n') || !gap.chars().all(is_between) {
             return None;
@@ -105,11 +105,11 @@ mod tests {
         let mut notes = Notes::new(text, &comments, marks);
         let comment = |text: &str| Note::Comment(text.to_owned());
         let key = text.find("k:").unwrap();
-        assert_eq!(notes.above(key, true), [comment(" a"), Note::Blank, comment(" b")]);
+        assert_eq!(notes.take_leading_notes(key, true), [comment(" a"), Note::Blank, comment(" b")]);
         notes.at = key + 4;
-        assert_eq!(notes.behind(key), Some(Behind { text: " c".to_owned(), column: 6 }));
-        assert_eq!(notes.behind(key), None);
+        assert_eq!(notes.take_trailing_comment(key), Some(Behind { text: " c".to_owned(), column: 6 }));
+        assert_eq!(notes.take_trailing_comment(key), None);
         assert_eq!(notes.take_before(text.len()), Some("# d"));
-        assert_eq!(notes.above(text.len(), false), []);
+        assert_eq!(notes.take_leading_notes(text.len(), false), []);
     }
 }

@@ -6,9 +6,9 @@ use super::outline::{Item, Kind, Note, Outline, Value};
 
 /// Writes out what aliases repeat, and returns how many there were. What is repeated comes without its
 /// comments, which stay where they stand.
-pub(super) fn expand(outline: &mut Outline) -> usize {
+pub(super) fn expand_aliases(outline: &mut Outline) -> usize {
     let mut expander = Expander { anchors: HashMap::new(), count: 0 };
-    expander.outline(outline);
+    expander.expand_outline(outline);
     expander.count
 }
 
@@ -18,36 +18,36 @@ struct Expander {
 }
 
 impl Expander {
-    fn outline(&mut self, outline: &mut Outline) {
+    fn expand_outline(&mut self, outline: &mut Outline) {
         for item in &mut outline.items {
-            self.value(&mut item.value);
+            self.expand_value(&mut item.value);
         }
         let merge =
             outline.items.iter().position(|item| item.key.as_ref().is_some_and(|key| key.text == "<<"));
         if let Some(merge) = merge {
             let item = outline.items.remove(merge);
             self.count += 1;
-            merged(outline, merge, item);
+            merge_keys(outline, merge, item);
         }
     }
 
-    fn value(&mut self, value: &mut Value) {
+    fn expand_value(&mut self, value: &mut Value) {
         if let Kind::Alias(name) = &value.kind {
             self.count += 1;
             value.kind = self.anchors.get(name).cloned().unwrap_or(Kind::Null);
         } else if let Kind::List(outline, _) | Kind::Map(outline, _) = &mut value.kind {
-            self.outline(outline);
+            self.expand_outline(outline);
         }
         if let Some(name) = value.anchor.take() {
             let mut kind = value.kind.clone();
-            strip(&mut kind);
+            strip_comments(&mut kind);
             self.anchors.insert(name, kind);
         }
     }
 }
 
 /// Adds the keys that a merge brings and the map does not have.
-fn merged(outline: &mut Outline, at: usize, merge: Item) {
+fn merge_keys(outline: &mut Outline, at: usize, merge: Item) {
     let maps = match merge.value.kind {
         Kind::Map(map, _) => vec![map],
         Kind::List(list, _) => list
@@ -79,13 +79,13 @@ fn merged(outline: &mut Outline, at: usize, merge: Item) {
 }
 
 /// Drops the comments of what is repeated.
-fn strip(kind: &mut Kind) {
+fn strip_comments(kind: &mut Kind) {
     if let Kind::List(outline, _) | Kind::Map(outline, _) = kind {
         outline.foot.clear();
         for item in &mut outline.items {
             item.above.clear();
             item.behind = None;
-            strip(&mut item.value.kind);
+            strip_comments(&mut item.value.kind);
         }
     }
 }

@@ -14,4 +14,4 @@ mod rewrite;
 mod write_kdl;
 mod write_yaml;
 
-pub use rewrite::{convert, format, write};
+pub use rewrite::{convert_file, format_file, write_new_file};

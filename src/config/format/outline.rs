@@ -190,13 +190,13 @@ impl From<&Literal> for Value {
                 let items = items.iter().map(|item| Item::new(None, item.into())).collect();
                 Kind::List(Outline { items, foot: Vec::new() }, Style::Inline)
             }
-            Literal::Map(entries) => Kind::Map(outline(entries), Style::Block),
+            Literal::Map(entries) => Kind::Map(outline_from_entries(entries), Style::Block),
         })
     }
 }
 
 /// Returns the outline of a map's entries.
-pub(super) fn outline(entries: &[(Name, Literal)]) -> Outline {
+pub(super) fn outline_from_entries(entries: &[(Name, Literal)]) -> Outline {
     let items = entries.iter().map(|(key, value)| Item::new(Some(key.clone()), value.into())).collect();
     Outline { items, foot: Vec::new() }
 }

@@ -8,20 +8,20 @@ use crate::model::address::Name;
 
 /// Reads a KDL text that has no errors; `None` when it is none. `is_block` tells which top-level words
 /// are followed by a name.
-pub(super) fn read(text: &str, is_kind: &dyn Fn(&str) -> bool) -> Option<Outline> {
-    let tree = layout_tree::tree(text)?;
+pub(super) fn read_kdl_outline(text: &str, is_kind: &dyn Fn(&str) -> bool) -> Option<Outline> {
+    let tree = layout_tree::parse_kdl_layout(text)?;
     let mut reader = Reader { text, notes: Notes::new(text, &tree.comments, MARKS) };
     let mut items = Vec::with_capacity(tree.nodes.len());
     for node in &tree.nodes {
-        let item = reader.node(node, items.is_empty());
-        items.push(labelled(item, node, is_kind));
+        let item = reader.read_node(node, items.is_empty());
+        items.push(set_block_label(item, node, is_kind));
     }
-    let foot = reader.notes.above(text.len(), items.is_empty());
+    let foot = reader.notes.take_leading_notes(text.len(), items.is_empty());
     Some(Outline { items, foot })
 }
 
 /// Makes the only argument of a block its name.
-fn labelled(item: (Item, Vec<Item>), node: &Node, is_kind: &dyn Fn(&str) -> bool) -> Item {
+fn set_block_label(item: (Item, Vec<Item>), node: &Node, is_kind: &dyn Fn(&str) -> bool) -> Item {
     let (mut item, mut arguments) = item;
     let body = matches!(item.value.kind, Kind::Map(..));
     let lists = ["moved", "import", "removed"].contains(&node.name.as_str());
@@ -58,7 +58,7 @@ const MARKS: Marks = Marks { comment: "//", separators: &[';', '\\'] };
 
 impl Reader<'_> {
     /// Takes the comments inside a node's line: they go above it.
-    fn within(&mut self, to: usize, notes: &mut Vec<Note>) {
+    fn take_inline_comments(&mut self, to: usize, notes: &mut Vec<Note>) {
         while let Some(written) = self.notes.take_before(to) {
             for line in written.lines() {
                 let line = line.strip_prefix("//").unwrap_or(line);
@@ -70,24 +70,27 @@ impl Reader<'_> {
     }
 
     /// Returns a node and its arguments, which its value does not hold yet.
-    fn node(&mut self, node: &Node, first: bool) -> (Item, Vec<Item>) {
-        let mut above = self.notes.above(node.start(), first);
+    fn read_node(&mut self, node: &Node, first: bool) -> (Item, Vec<Item>) {
+        let mut above = self.notes.take_leading_notes(node.start(), first);
         let key = Word { text: node.name.clone(), raw: Some(self.text[node.name_at.clone()].to_owned()) };
         let (mut arguments, mut properties) = (Vec::new(), Vec::new());
         for entry in &node.entries {
             let Some((key, at)) = &entry.key else {
-                self.within(entry.at.end, &mut above);
-                arguments.push(Item::new(None, self.scalar(entry)));
+                self.take_inline_comments(entry.at.end, &mut above);
+                arguments.push(Item::new(None, self.read_scalar(entry)));
                 continue;
             };
             // What stands between two properties is said of the second, and what stands behind one whose
             // line goes on below, of that.
             let mut own = Vec::new();
-            self.within(entry.at.end, if properties.is_empty() { &mut above } else { &mut own });
+            self.take_inline_comments(
+                entry.at.end,
+                if properties.is_empty() { &mut above } else { &mut own },
+            );
             let goes_on = self.text[entry.at.end..].trim_start_matches([' ', '\t']).starts_with('\\');
-            let behind = if goes_on { self.notes.behind(entry.start()) } else { None };
+            let behind = if goes_on { self.notes.take_trailing_comment(entry.start()) } else { None };
             let key = Word { text: key.clone(), raw: Some(self.text[at.clone()].to_owned()) };
-            let item = Item::new(None, self.scalar(entry));
+            let item = Item::new(None, self.read_scalar(entry));
             properties.push(Item { above: own, behind, key: Some(key), property: true, ..item });
         }
         let mut behind = None;
@@ -95,28 +98,31 @@ impl Reader<'_> {
             None if properties.is_empty() => Kind::Bare,
             None => Kind::Map(Outline { items: properties, foot: Vec::new() }, Style::Inline),
             Some(block) => {
-                self.within(block.at.start, &mut above);
+                self.take_inline_comments(block.at.start, &mut above);
                 self.notes.at = block.at.start + 1;
-                behind = self.notes.behind(node.start()).map(|behind| Behind { column: 0, ..behind });
-                self.block(block, properties)
+                behind = self
+                    .notes
+                    .take_trailing_comment(node.start())
+                    .map(|behind| Behind { column: 0, ..behind });
+                self.read_block(block, properties)
             }
         };
-        self.within(node.end, &mut above);
+        self.take_inline_comments(node.end, &mut above);
         self.notes.at = self.notes.at.max(node.semicolon.unwrap_or(node.end));
-        let behind = behind.or_else(|| self.notes.behind(node.start()));
+        let behind = behind.or_else(|| self.notes.take_trailing_comment(node.start()));
         let item =
             Item { above, key: Some(key), label: None, value: Value::new(kind), behind, property: false };
         (item, arguments)
     }
 
-    fn block(&mut self, block: &layout_tree::Block, properties: Vec<Item>) -> Kind {
+    fn read_block(&mut self, block: &layout_tree::Block, properties: Vec<Item>) -> Kind {
         let inline = !self.text[block.at.clone()].contains('\n');
         let style = if inline { Style::Inline } else { Style::Block };
         let mut items = properties;
         let mut list = !block.nodes.is_empty();
         let known = items.len();
         for node in &block.nodes {
-            let (mut item, arguments) = self.node(node, items.len() == known);
+            let (mut item, arguments) = self.read_node(node, items.len() == known);
             if !arguments.is_empty() {
                 item.value.kind = of_arguments(arguments);
             }
@@ -127,7 +133,7 @@ impl Reader<'_> {
             }
             items.push(item);
         }
-        let foot = self.notes.above(block.at.end - 1, items.is_empty());
+        let foot = self.notes.take_leading_notes(block.at.end - 1, items.is_empty());
         let foot = match foot.split_last() {
             Some((Note::Blank, rest)) => rest.to_vec(),
             _ => foot,
@@ -138,7 +144,7 @@ impl Reader<'_> {
         if list { Kind::List(outline, style_of_items) } else { Kind::Map(outline, style) }
     }
 
-    fn scalar(&self, entry: &Entry) -> Value {
+    fn read_scalar(&self, entry: &Entry) -> Value {
         let written = &self.text[entry.at.clone()];
         let raw = if written.contains('\n') { Raw::Free } else { Raw::Inline(written.to_owned()) };
         let scalar = |text: Name, class| Kind::Scalar { text, class, raw: raw.clone() };

@@ -6,22 +6,22 @@ use granit_parser::ScalarStyle;
 
 use super::comments::{Marks, Notes};
 use super::outline::{Item, Kind, Note, Outline, Raw, Style, Value, Word};
-use crate::config::syntax::scalar_class::{Class, plain};
+use crate::config::syntax::scalar_class::{Class, plain_class};
 use crate::config::syntax::yaml::layout_tree::{self, Collection, Content, Node};
 use crate::model::address::Name;
 
 /// Reads a YAML text that has no errors; `None` when it is none.
-pub(super) fn read(text: &str) -> Option<Outline> {
-    let tree = layout_tree::tree(text)?;
+pub(super) fn read_yaml_outline(text: &str) -> Option<Outline> {
+    let tree = layout_tree::parse_yaml_layout(text)?;
     let mut reader = Reader { text, notes: Notes::new(text, &tree.comments, MARKS) };
     let mut outline = match &tree.root {
         None => Outline::default(),
-        Some(root) => match reader.value(root, None).kind {
+        Some(root) => match reader.read_value(root, None).kind {
             Kind::Map(outline, _) | Kind::List(outline, _) => outline,
             _ => Outline::default(),
         },
     };
-    outline.foot.extend(reader.notes.above(text.len(), false));
+    outline.foot.extend(reader.notes.take_leading_notes(text.len(), false));
     Some(outline)
 }
 
@@ -34,7 +34,7 @@ struct Reader<'t> {
 const MARKS: Marks = Marks { comment: "#", separators: &[',', ':'] };
 
 impl Reader<'_> {
-    fn value(&mut self, node: &Node, close: Option<usize>) -> Value {
+    fn read_value(&mut self, node: &Node, close: Option<usize>) -> Value {
         let anchor = node.anchor.as_ref().map(|at| self.text[at.start + 1..at.end].to_owned());
         let kind = match &node.content {
             Content::Alias => {
@@ -43,37 +43,37 @@ impl Reader<'_> {
             }
             Content::Scalar { text, style, at } => {
                 self.notes.at = self.notes.at.max(at.end);
-                self.scalar(text, *style, at)
+                self.read_scalar(text, *style, at)
             }
             Content::Sequence(all) => {
-                let (outline, style) = self.collection(all, node, close);
+                let (outline, style) = self.read_collection(all, node, close);
                 Kind::List(outline, style)
             }
             Content::Mapping(all) => {
-                let (outline, style) = self.collection(all, node, close);
+                let (outline, style) = self.read_collection(all, node, close);
                 Kind::Map(outline, style)
             }
         };
         Value { anchor, kind }
     }
 
-    fn scalar(&self, text: &Name, style: ScalarStyle, at: &Range<usize>) -> Kind {
+    fn read_scalar(&self, text: &Name, style: ScalarStyle, at: &Range<usize>) -> Kind {
         let raw = &self.text[at.clone()];
         let (class, raw) = match style {
             ScalarStyle::Plain if raw.is_empty() => return Kind::Nothing,
             ScalarStyle::Plain if matches!(text.as_str(), "~" | "null" | "Null" | "NULL") => {
                 return Kind::Null;
             }
-            ScalarStyle::Plain => (plain(text), lines(raw)),
+            ScalarStyle::Plain => (plain_class(text), raw_lines(raw)),
             ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
-                (Class::Text, lines(&in_double_quotes(raw)))
+                (Class::Text, raw_lines(&in_double_quotes(raw)))
             }
-            ScalarStyle::Literal | ScalarStyle::Folded => (Class::Text, block(raw)),
+            ScalarStyle::Literal | ScalarStyle::Folded => (Class::Text, split_block_scalar(raw)),
         };
         Kind::Scalar { text: text.clone(), class, raw }
     }
 
-    fn collection(&mut self, all: &Collection, node: &Node, close: Option<usize>) -> (Outline, Style) {
+    fn read_collection(&mut self, all: &Collection, node: &Node, close: Option<usize>) -> (Outline, Style) {
         let text = self.text;
         let start = node.anchor.as_ref().map_or(node.range.start, |anchor| anchor.end);
         let inner = text.get(start..node.range.end).unwrap_or_default().trim_start();
@@ -90,7 +90,7 @@ impl Reader<'_> {
             self.notes.at = node.range.end - inner.len() + 1;
         }
         for item in &all.items {
-            let above = self.notes.above(item.start, items.is_empty());
+            let above = self.notes.take_leading_notes(item.start, items.is_empty());
             let key = item.key.as_ref().map(|key| {
                 self.notes.at = key.colon.unwrap_or(key.at.end);
                 Word { text: key.text.clone(), raw: Some(text[key.at.clone()].to_owned()) }
@@ -99,18 +99,19 @@ impl Reader<'_> {
                 self.notes.at = item.start + 1;
             }
             let is_block = item.value.collection().is_some_and(|inner| !inner.flow) && item.key.is_some();
-            let head = if is_block { self.notes.behind(item.start) } else { None };
-            let value = self.value(&item.value, close);
-            let behind = head.or_else(|| if is_block { None } else { self.notes.behind(item.start) });
+            let head = if is_block { self.notes.take_trailing_comment(item.start) } else { None };
+            let value = self.read_value(&item.value, close);
+            let behind =
+                head.or_else(|| if is_block { None } else { self.notes.take_trailing_comment(item.start) });
             items.push(Item { above, key, label: None, value, behind, property: false });
         }
         let foot = match (brackets, all.items.first()) {
             (true, _) => {
-                let foot = self.notes.above(node.range.end - 1, items.is_empty());
+                let foot = self.notes.take_leading_notes(node.range.end - 1, items.is_empty());
                 self.notes.at = node.range.end;
                 foot.into_iter().filter(|note| *note != Note::Blank).collect()
             }
-            (false, Some(first)) if !all.flow => self.foot(first.start),
+            (false, Some(first)) if !all.flow => self.take_foot_comments(first.start),
             _ => Vec::new(),
         };
         let style = match (all.flow, broken) {
@@ -122,18 +123,18 @@ impl Reader<'_> {
     }
 
     /// Takes the comments behind the last item of a block that stand at least as far right as it.
-    fn foot(&mut self, first: usize) -> Vec<Note> {
+    fn take_foot_comments(&mut self, first: usize) -> Vec<Note> {
         let column = |at: usize| at - self.text[..at].rfind('\n').map_or(0, |n| n + 1);
         let wanted = column(first);
         let mut end = None;
-        for comment in self.notes.rest() {
+        for comment in self.notes.unplaced_comments() {
             let gap = self.text.get(end.unwrap_or(self.notes.at)..comment.start).unwrap_or("-");
             if wanted == 0 || !gap.trim().is_empty() || column(comment.start) < wanted {
                 break;
             }
             end = Some(comment.end);
         }
-        end.map(|end| self.notes.above(end, false)).unwrap_or_default().into_iter().collect()
+        end.map(|end| self.notes.take_leading_notes(end, false)).unwrap_or_default().into_iter().collect()
     }
 }
 
@@ -145,7 +146,7 @@ fn in_double_quotes(raw: &str) -> String {
     }
 }
 
-fn lines(raw: &str) -> Raw {
+fn raw_lines(raw: &str) -> Raw {
     if !raw.contains('\n') {
         return Raw::Inline(raw.to_owned());
     }
@@ -162,7 +163,7 @@ fn lines(raw: &str) -> Raw {
 }
 
 /// Takes a block scalar apart: its header without the indentation that it may say, and its lines.
-fn block(raw: &str) -> Raw {
+fn split_block_scalar(raw: &str) -> Raw {
     let mut all = raw.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
     let header = all.next().unwrap_or_default();
     let mark: String = header.chars().take_while(|c| !c.is_whitespace()).collect();

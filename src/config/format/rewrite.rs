@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use super::outline::{self, Item, Kind, Note, Outline, Style, Value, Word};
 use super::write_kdl::{self, DECLARATIONS};
 use super::{expand_anchors, read_kdl, read_yaml, write_yaml};
-use crate::config::edit::{File, Literal, Refusal, is_list, is_list_of_texts, meaning, unsure};
+use crate::config::edit::{
+    File, Literal, Refusal, is_list, is_list_of_texts, read_content, unexpected_result,
+};
 use crate::config::syntax::document::Syntax;
 use crate::config::syntax::limits::syntax_of;
 use crate::model::address::Name;
@@ -16,9 +18,9 @@ use crate::model::source::Source;
 ///
 /// # Errors
 /// When the file has syntax errors, or its canonical form would not say the same.
-pub fn format(file: &File<'_>) -> Result<String, Refusal> {
-    let unsettled = || unsure("its canonical form");
-    let before = meaning(file, file.source)?;
+pub fn format_file(file: &File<'_>) -> Result<String, Refusal> {
+    let unsettled = || unexpected_result("its canonical form");
+    let before = read_content(file, file.source)?;
     let mut text = file.source.text.to_string();
     for _ in 0..MOST_ROUNDS {
         let source = Source::new(file.source.path.as_str(), text.as_str());
@@ -28,7 +30,7 @@ pub fn format(file: &File<'_>) -> Result<String, Refusal> {
             return Ok(text);
         }
         let source = Source::new(file.source.path.as_str(), new.as_str());
-        if meaning(&file, &source).map_err(|_| unsettled())? != before {
+        if read_content(&file, &source).map_err(|_| unsettled())? != before {
             return Err(unsettled());
         }
         text = new;
@@ -39,9 +41,9 @@ pub fn format(file: &File<'_>) -> Result<String, Refusal> {
 /// Returns a file's text laid out once more.
 fn laid_out(file: &File<'_>) -> Option<String> {
     let syntax = syntax_of(&file.source.path)?;
-    let mut outline = read(file, syntax)?;
+    let mut outline = read_outline(file, syntax)?;
     outline.above_their_lines();
-    let text = written(&outline, syntax, true, file.registry, &BTreeSet::new());
+    let text = write_outline(&outline, syntax, true, file.registry, &BTreeSet::new());
     Some(with_ends(&text, &file.source.text))
 }
 
@@ -49,39 +51,42 @@ fn laid_out(file: &File<'_>) -> Option<String> {
 ///
 /// # Errors
 /// When the file has syntax errors, or the other syntax cannot say the same.
-pub fn convert(file: &File<'_>, to: Syntax) -> Result<(String, usize), Refusal> {
-    let before = meaning(file, file.source)?;
+pub fn convert_file(file: &File<'_>, to: Syntax) -> Result<(String, usize), Refusal> {
+    let before = read_content(file, file.source)?;
     let syntax = syntax_of(&file.source.path).unwrap_or(Syntax::Yaml);
     if syntax == to {
-        return Ok((format(file)?, 0));
+        return Ok((format_file(file)?, 0));
     }
-    let outline = read(file, syntax).ok_or_else(|| unsure("the other syntax"))?;
-    let (text, repeated, lists) = across(outline, syntax, to, file);
+    let outline = read_outline(file, syntax).ok_or_else(|| unexpected_result("the other syntax"))?;
+    let (text, repeated, lists) = convert_outline(outline, syntax, to, file);
     let path = if to == Syntax::Yaml { "stead.yaml" } else { "stead.kdl" };
-    let after = meaning(file, &Source::new(path, text.as_str())).map_err(|_| unsure("the other syntax"))?;
-    let is_list = |path: &[Name]| listed(file.registry, &lists, path);
+    let after = read_content(file, &Source::new(path, text.as_str()))
+        .map_err(|_| unexpected_result("the other syntax"))?;
+    let is_list = |path: &[Name]| is_list_path(file.registry, &lists, path);
     let is_kind = |word: &str| is_kind(file.registry, word);
-    let same = before.across(&is_list, &is_kind) == after.across(&is_list, &is_kind);
-    if same { Ok((text, repeated)) } else { Err(unsure("the other syntax")) }
+    let same = before.normalize_syntax(&is_list, &is_kind) == after.normalize_syntax(&is_list, &is_kind);
+    if same { Ok((text, repeated)) } else { Err(unexpected_result("the other syntax")) }
 }
 
 /// Returns a file in the other syntax, how many aliases were written out, and the variables that are
 /// lists.
-fn across(
+fn convert_outline(
     mut outline: Outline,
     from: Syntax,
     to: Syntax,
     file: &File<'_>,
 ) -> (String, usize, BTreeSet<Name>) {
-    let repeated = expand_anchors::expand(&mut outline);
+    let repeated = expand_anchors::expand_aliases(&mut outline);
     let lists = list_variables(&outline);
     if from == Syntax::Kdl {
-        outline = gathered(outline);
-        spread(&mut outline, &mut Vec::new(), &|path| listed(file.registry, &lists, path));
+        outline = group_blocks(outline);
+        expand_sole_arguments(&mut outline, &mut Vec::new(), &|path| {
+            is_list_path(file.registry, &lists, path)
+        });
     } else {
         without_empty_lists(&mut outline);
     }
-    (written(&outline, to, false, file.registry, &lists), repeated, lists)
+    (write_outline(&outline, to, false, file.registry, &lists), repeated, lists)
 }
 
 /// Takes out the lists of declarations that have no entries, which KDL cannot say; their comments stay.
@@ -104,7 +109,7 @@ fn without_empty_lists(outline: &mut Outline) {
 }
 
 /// Tells whether one value alone is a list at a path.
-fn listed(registry: &Registry, lists: &BTreeSet<Name>, path: &[Name]) -> bool {
+fn is_list_path(registry: &Registry, lists: &BTreeSet<Name>, path: &[Name]) -> bool {
     match path {
         [vars, name, default] if vars == "vars" && default == "default" => lists.contains(name),
         [environments, _, vars, name] if environments == "environments" && vars == "vars" => {
@@ -131,7 +136,7 @@ fn list_variables(outline: &Outline) -> BTreeSet<Name> {
 }
 
 /// Makes a list of one of each KDL argument that is one by its place.
-fn spread(outline: &mut Outline, path: &mut Vec<Name>, is_list: &dyn Fn(&[Name]) -> bool) {
+fn expand_sole_arguments(outline: &mut Outline, path: &mut Vec<Name>, is_list: &dyn Fn(&[Name]) -> bool) {
     for item in &mut outline.items {
         let Some(key) = item.key.as_ref().map(|key| key.text.clone()) else { continue };
         path.push(key);
@@ -144,7 +149,7 @@ fn spread(outline: &mut Outline, path: &mut Vec<Name>, is_list: &dyn Fn(&[Name])
             let items = vec![Item::new(None, value)];
             item.value.kind = Kind::List(Outline { items, foot: Vec::new() }, Style::Inline);
         } else if let Kind::Map(inner, _) = &mut item.value.kind {
-            spread(inner, path, is_list);
+            expand_sole_arguments(inner, path, is_list);
         }
         path.pop();
     }
@@ -152,23 +157,23 @@ fn spread(outline: &mut Outline, path: &mut Vec<Name>, is_list: &dyn Fn(&[Name])
 
 /// Returns the text of a new file from its top-level entries: `vm` → `web` → attributes.
 #[must_use]
-pub fn write(syntax: Syntax, entries: &[(Name, Literal)], registry: &Registry) -> String {
-    let mut outline = outline::outline(entries);
+pub fn write_new_file(syntax: Syntax, entries: &[(Name, Literal)], registry: &Registry) -> String {
+    let mut outline = outline::outline_from_entries(entries);
     for item in outline.items.iter_mut().skip(1) {
         if item.value.outline().is_some() {
             item.above.push(Note::Blank);
         }
     }
-    written(&outline, syntax, false, registry, &BTreeSet::new())
+    write_outline(&outline, syntax, false, registry, &BTreeSet::new())
 }
 
 /// How often a text is laid out until it stays as it is: comments in unusual places may move once more.
 const MOST_ROUNDS: usize = 4;
 
-fn read(file: &File<'_>, syntax: Syntax) -> Option<Outline> {
+fn read_outline(file: &File<'_>, syntax: Syntax) -> Option<Outline> {
     match syntax {
-        Syntax::Yaml => read_yaml::read(&file.source.text),
-        Syntax::Kdl => read_kdl::read(&file.source.text, &|word| is_kind(file.registry, word)),
+        Syntax::Yaml => read_yaml::read_yaml_outline(&file.source.text),
+        Syntax::Kdl => read_kdl::read_kdl_outline(&file.source.text, &|word| is_kind(file.registry, word)),
     }
 }
 
@@ -176,17 +181,19 @@ fn is_kind(registry: &Registry, word: &str) -> bool {
     registry.top_level().any(|kind| kind.name == word)
 }
 
-fn written(
+fn write_outline(
     outline: &Outline,
     syntax: Syntax,
     own: bool,
     registry: &Registry,
     lists: &BTreeSet<Name>,
 ) -> String {
-    let is_list = |path: &[Name]| listed(registry, lists, path);
+    let is_list = |path: &[Name]| is_list_path(registry, lists, path);
     match syntax {
-        Syntax::Yaml => write_yaml::write(outline, own, &is_list),
-        Syntax::Kdl => write_kdl::write(outline, own, &|word| is_kind(registry, word), &is_list),
+        Syntax::Yaml => write_yaml::write_yaml_outline(outline, own, &is_list),
+        Syntax::Kdl => {
+            write_kdl::write_kdl_outline(outline, own, &|word| is_kind(registry, word), &is_list)
+        }
     }
 }
 
@@ -197,7 +204,7 @@ fn with_ends(text: &str, old: &str) -> String {
 }
 
 /// Lays the blocks of one kind together, and the nodes of one list: YAML has each word once.
-fn gathered(outline: Outline) -> Outline {
+fn group_blocks(outline: Outline) -> Outline {
     let mut all: Vec<Item> = Vec::new();
     let mut places = std::collections::HashMap::new();
     for mut item in outline.items {
@@ -205,7 +212,9 @@ fn gathered(outline: Outline) -> Outline {
         let declaration = ["moved", "import", "removed"].contains(&word.text.as_str());
         let Some(label) = item.label.take().or_else(|| declaration.then(|| word.clone())) else {
             match (places.get(&word.text).copied(), &item.value.kind) {
-                (Some(at), Kind::Map(inner, _)) => extend(&mut all, at, inner.items.clone(), item.above),
+                (Some(at), Kind::Map(inner, _)) => {
+                    extend_collection(&mut all, at, inner.items.clone(), item.above);
+                }
                 (Some(_), _) => {}
                 (None, _) => {
                     places.insert(word.text.clone(), all.len());
@@ -219,7 +228,7 @@ fn gathered(outline: Outline) -> Outline {
             item.value.kind = Kind::Map(Outline::default(), Style::Inline);
         }
         if let Some(at) = places.get(&word.text).copied() {
-            extend(&mut all, at, vec![item], Vec::new());
+            extend_collection(&mut all, at, vec![item], Vec::new());
             continue;
         }
         places.insert(word.text.clone(), all.len());
@@ -233,7 +242,7 @@ fn gathered(outline: Outline) -> Outline {
 }
 
 /// Adds items to the collection of an entry.
-fn extend(all: &mut [Item], at: usize, mut items: Vec<Item>, above: Vec<Note>) {
+fn extend_collection(all: &mut [Item], at: usize, mut items: Vec<Item>, above: Vec<Note>) {
     if let Some(first) = items.first_mut() {
         first.above.splice(0..0, above);
     }

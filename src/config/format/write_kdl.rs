@@ -14,7 +14,7 @@ const WIDEST: usize = 100;
 pub(super) const DECLARATIONS: [&str; 3] = ["moved", "import", "removed"];
 
 /// Returns a file's text. With `own`, quotes and properties are the file's own, else another syntax's.
-pub(super) fn write(
+pub(super) fn write_kdl_outline(
     outline: &Outline,
     own: bool,
     is_kind: &dyn Fn(&str) -> bool,
@@ -22,9 +22,9 @@ pub(super) fn write(
 ) -> String {
     let mut writer = Writer { out: String::new(), own, is_list, path: Vec::new() };
     if own {
-        writer.nodes(outline, 0);
+        writer.write_nodes(outline, 0);
     } else {
-        writer.nodes(&laid_out(outline, is_kind), 0);
+        writer.write_nodes(&laid_out(outline, is_kind), 0);
     }
     writer.out
 }
@@ -72,16 +72,16 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn nodes(&mut self, outline: &Outline, indent: usize) {
+    fn write_nodes(&mut self, outline: &Outline, indent: usize) {
         for item in &outline.items {
-            self.notes(&item.above, indent);
+            self.write_notes(&item.above, indent);
             self.out.push_str(&" ".repeat(indent));
-            self.node(item, indent);
+            self.write_node(item, indent);
         }
-        self.notes(&outline.foot, indent);
+        self.write_notes(&outline.foot, indent);
     }
 
-    fn notes(&mut self, notes: &[Note], indent: usize) {
+    fn write_notes(&mut self, notes: &[Note], indent: usize) {
         for note in notes {
             match note {
                 Note::Blank if self.out.is_empty() => {}
@@ -101,74 +101,79 @@ impl Writer<'_> {
         }
     }
 
-    fn word(&self, word: &Word) -> String {
+    fn format_word(&self, word: &Word) -> String {
         match &word.raw {
             Some(raw) if self.own && !raw.contains('\n') => raw.clone(),
-            _ => quoting::kdl(&word.text),
+            _ => quoting::quote_kdl(&word.text),
         }
     }
 
     /// Writes a node whose line is indented already.
-    fn node(&mut self, item: &Item, indent: usize) {
+    fn write_node(&mut self, item: &Item, indent: usize) {
         let start = self.out.len();
-        let name = item.key.as_ref().map_or_else(|| "-".to_owned(), |key| self.word(key));
+        let name = item.key.as_ref().map_or_else(|| "-".to_owned(), |key| self.format_word(key));
         self.out.push_str(&name);
         self.path.extend(item.key.iter().map(|key| key.text.clone()));
         if let Some(label) = &item.label {
-            let text = self.word(label);
+            let text = self.format_word(label);
             self.out.push(' ');
             self.out.push_str(&text);
             self.path.push(label.text.clone());
         }
-        self.value(item, start, indent);
+        self.write_value(item, start, indent);
         let depth = self.path.len() - item.key.iter().count() - item.label.iter().count();
         self.path.truncate(depth);
     }
 
-    fn value(&mut self, item: &Item, start: usize, indent: usize) {
+    fn write_value(&mut self, item: &Item, start: usize, indent: usize) {
         match &item.value.kind {
-            Kind::Bare => self.behind(item, start),
-            Kind::Nothing | Kind::Null if item.label.is_some() => self.behind(item, start),
+            Kind::Bare => self.end_line(item, start),
+            Kind::Nothing | Kind::Null if item.label.is_some() => self.end_line(item, start),
             Kind::List(list, _) if list.items.is_empty() => {
                 let text = if (self.is_list)(&self.path) { "" } else { " \"${[]}\"" };
                 self.out.push_str(text);
-                self.behind(item, start);
-                self.notes(&list.foot, indent);
+                self.end_line(item, start);
+                self.write_notes(&list.foot, indent);
             }
             Kind::Map(map, _) if map.items.is_empty() && !self.own => {
-                self.behind(item, start);
-                self.notes(&map.foot, indent);
+                self.end_line(item, start);
+                self.write_notes(&map.foot, indent);
             }
-            Kind::List(list, style) => self.list(item, list, *style, start, indent),
+            Kind::List(list, style) => self.write_list(item, list, *style, start, indent),
             Kind::Map(map, style) => {
-                let (properties, children) = self.split(map, *style, start);
+                let (properties, children) = self.split_properties(map, *style, start);
                 for property in properties {
-                    let text = self.property(property);
+                    let text = self.format_property(property);
                     self.out.push_str(&text);
                 }
                 if children.is_empty() && map.foot.is_empty() && !(self.own && map.items.is_empty()) {
-                    return self.behind(item, start);
+                    return self.end_line(item, start);
                 }
                 let items = children.into_iter().cloned().collect();
-                self.block(item, &Outline { items, foot: map.foot.clone() }, *style, start, indent);
+                self.write_block(item, &Outline { items, foot: map.foot.clone() }, *style, start, indent);
             }
             Kind::Scalar { text, raw, .. }
                 if text.contains('\n') && !(self.own && matches!(raw, Raw::Inline(_))) =>
             {
-                self.lines(text, indent);
-                self.behind(item, start);
+                self.write_lines(text, indent);
+                self.end_line(item, start);
             }
             _ => {
-                let text = self.scalar(&item.value);
+                let text = self.format_scalar(&item.value);
                 self.out.push(' ');
                 self.out.push_str(&text);
-                self.behind(item, start);
+                self.end_line(item, start);
             }
         }
     }
 
     /// Tells which entries of a map stand on the node's own line.
-    fn split<'i>(&self, map: &'i Outline, style: Style, start: usize) -> (Vec<&'i Item>, Vec<&'i Item>) {
+    fn split_properties<'i>(
+        &self,
+        map: &'i Outline,
+        style: Style,
+        start: usize,
+    ) -> (Vec<&'i Item>, Vec<&'i Item>) {
         if self.own {
             return map.items.iter().partition(|item| item.property);
         }
@@ -185,7 +190,7 @@ impl Writer<'_> {
                 && item.value.kind != Kind::Bare
                 && !item.has_comments()
                 && !item.above.contains(&Note::Blank);
-            let text = if can { self.property(item) } else { String::new() };
+            let text = if can { self.format_property(item) } else { String::new() };
             let room = width + text.chars().count() <= WIDEST;
             // What stood on lines of its own stays below the first that needs one.
             if can && room && (children.is_empty() || style == Style::Inline) {
@@ -198,12 +203,12 @@ impl Writer<'_> {
         (properties, children)
     }
 
-    fn property(&self, item: &Item) -> String {
-        let key = item.key.as_ref().map(|key| self.word(key)).unwrap_or_default();
-        format!(" {key}={}", self.scalar(&item.value))
+    fn format_property(&self, item: &Item) -> String {
+        let key = item.key.as_ref().map(|key| self.format_word(key)).unwrap_or_default();
+        format!(" {key}={}", self.format_scalar(&item.value))
     }
 
-    fn list(&mut self, item: &Item, list: &Outline, style: Style, start: usize, indent: usize) {
+    fn write_list(&mut self, item: &Item, list: &Outline, style: Style, start: usize, indent: usize) {
         let plain = list.items.iter().all(|part| {
             part.value.is_short()
                 && !matches!(part.value.kind, Kind::Bare)
@@ -218,54 +223,54 @@ impl Writer<'_> {
             list.items.len() > 1 || (self.is_list)(&self.path) || list.items.first().is_some_and(is_word);
         let can = plain && list.foot.is_empty() && several && (!self.own || style == Style::Inline);
         if can {
-            let words: Vec<_> = list.items.iter().map(|part| self.scalar(&part.value)).collect();
+            let words: Vec<_> = list.items.iter().map(|part| self.format_scalar(&part.value)).collect();
             let text = words.join(" ");
             let line = self.out.rfind('\n').map_or(0, |n| n + 1);
             let fits = self.out[line..].chars().count() + 1 + text.chars().count() <= WIDEST;
             if fits || self.own {
                 self.out.push(' ');
                 self.out.push_str(&text);
-                return self.behind(item, start);
+                return self.end_line(item, start);
             }
         }
         let style = if self.own { style } else { Style::Block };
-        self.block(item, list, style, start, indent);
+        self.write_block(item, list, style, start, indent);
     }
 
     /// Writes a block behind a node.
-    fn block(&mut self, item: &Item, inner: &Outline, style: Style, start: usize, indent: usize) {
+    fn write_block(&mut self, item: &Item, inner: &Outline, style: Style, start: usize, indent: usize) {
         if style != Style::Block
             && self.own
             && !inner.has_comments()
-            && let Some(text) = self.inline(inner)
+            && let Some(text) = self.format_inline(inner)
         {
             let line = self.out.rfind('\n').map_or(0, |n| n + 1);
             if self.out[line..].chars().count() + text.chars().count() < WIDEST {
                 self.out.push(' ');
                 self.out.push_str(&text);
-                return self.behind(item, start);
+                return self.end_line(item, start);
             }
         }
         self.out.push_str(" {");
         let head = item.behind.as_ref();
         if let Some(behind) = head {
-            self.comment(behind, start);
+            self.write_comment(behind, start);
         }
         self.out.push('\n');
-        self.nodes(inner, indent + 2);
+        self.write_nodes(inner, indent + 2);
         self.out.push_str(&" ".repeat(indent));
         self.out.push_str("}\n");
     }
 
     /// Returns a block on one line, unless something in it needs lines of its own.
-    fn inline(&mut self, inner: &Outline) -> Option<String> {
+    fn format_inline(&mut self, inner: &Outline) -> Option<String> {
         if inner.items.is_empty() {
             return Some("{}".to_owned());
         }
         let out = std::mem::take(&mut self.out);
         let mut parts = Vec::new();
         for item in &inner.items {
-            self.node(item, 0);
+            self.write_node(item, 0);
             parts.push(std::mem::take(&mut self.out).trim_end_matches('\n').to_owned());
         }
         self.out = out;
@@ -273,7 +278,7 @@ impl Writer<'_> {
     }
 
     /// Writes a text of several lines.
-    fn lines(&mut self, text: &str, indent: usize) {
+    fn write_lines(&mut self, text: &str, indent: usize) {
         if text.chars().any(|c| c != '\n' && quoting::needs_escape(c))
             || text.lines().any(|line| !line.is_empty() && line.trim().is_empty())
         {
@@ -299,29 +304,29 @@ impl Writer<'_> {
         self.out.push_str(&marks);
     }
 
-    fn scalar(&self, value: &Value) -> String {
+    fn format_scalar(&self, value: &Value) -> String {
         match &value.kind {
             Kind::Scalar { raw: Raw::Inline(raw), .. } if self.own => raw.clone(),
             Kind::Scalar { text, class: Class::Boolean, .. } => format!("#{text}"),
             Kind::Scalar { text, class: Class::Number, .. }
-                if quoting::is_number(&quoting::number(text)) =>
+                if quoting::is_number(&quoting::normalize_number(text)) =>
             {
-                quoting::number(text)
+                quoting::normalize_number(text)
             }
-            Kind::Scalar { text, .. } => quoting::kdl(text),
+            Kind::Scalar { text, .. } => quoting::quote_kdl(text),
             _ => "#null".to_owned(),
         }
     }
 
     /// Ends the line of a node, its comment on it.
-    fn behind(&mut self, item: &Item, start: usize) {
+    fn end_line(&mut self, item: &Item, start: usize) {
         if let Some(behind) = &item.behind {
-            self.comment(behind, start);
+            self.write_comment(behind, start);
         }
         self.out.push('\n');
     }
 
-    fn comment(&mut self, behind: &Behind, start: usize) {
+    fn write_comment(&mut self, behind: &Behind, start: usize) {
         let line = self.out.rfind('\n').map_or(0, |n| n + 1);
         let width = self.out[start.max(line)..].chars().count();
         let wanted = if self.own && start >= line { behind.column } else { 0 };

@@ -15,10 +15,10 @@ const SHORT: usize = 80;
 pub(super) type IsList<'a> = &'a dyn Fn(&[Name]) -> bool;
 
 /// Returns a file's text. With `own`, quotes are the file's own, else another syntax's.
-pub(super) fn write(outline: &Outline, own: bool, is_list: IsList<'_>) -> String {
+pub(super) fn write_yaml_outline(outline: &Outline, own: bool, is_list: IsList<'_>) -> String {
     let mut writer = Writer { out: String::new(), own, is_list, path: Vec::new() };
     let list = !outline.items.is_empty() && outline.items.iter().all(|item| item.key.is_none());
-    writer.items(outline, 0, list);
+    writer.write_items(outline, 0, list);
     writer.out
 }
 
@@ -30,50 +30,50 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn items(&mut self, outline: &Outline, indent: usize, list: bool) {
+    fn write_items(&mut self, outline: &Outline, indent: usize, list: bool) {
         for item in &outline.items {
-            self.notes(&item.above, indent);
+            self.write_notes(&item.above, indent);
             self.out.push_str(&" ".repeat(indent));
-            self.item(item, indent, list);
+            self.write_item(item, indent, list);
         }
-        self.notes(&outline.foot, indent);
+        self.write_notes(&outline.foot, indent);
     }
 
-    fn notes(&mut self, notes: &[Note], indent: usize) {
+    fn write_notes(&mut self, notes: &[Note], indent: usize) {
         for note in notes {
             match note {
                 Note::Blank if self.out.is_empty() => {}
                 Note::Blank => self.out.push('\n'),
-                Note::Comment(text) => self.line(indent, text),
+                Note::Comment(text) => self.write_comment_line(indent, text),
                 Note::Raw(text) => {
                     for line in text.lines() {
                         let space = if line.starts_with(' ') { "" } else { " " };
-                        self.line(indent, &format!("{space}{}", line.trim_end()));
+                        self.write_comment_line(indent, &format!("{space}{}", line.trim_end()));
                     }
                 }
             }
         }
     }
 
-    fn line(&mut self, indent: usize, comment: &str) {
+    fn write_comment_line(&mut self, indent: usize, comment: &str) {
         self.out.push_str(&" ".repeat(indent));
         self.out.push('#');
         self.out.push_str(comment);
         self.out.push('\n');
     }
 
-    fn key(&self, key: &Word, flow: bool) -> String {
+    fn format_key(&self, key: &Word, flow: bool) -> String {
         match &key.raw {
             Some(raw) if self.own && !raw.contains('\n') => raw.clone(),
-            _ => quoting::yaml(&key.text, flow),
+            _ => quoting::quote_yaml(&key.text, flow),
         }
     }
 
     /// Writes an entry or item whose line is indented already.
-    fn item(&mut self, item: &Item, indent: usize, list: bool) {
+    fn write_item(&mut self, item: &Item, indent: usize, list: bool) {
         let start = self.out.len();
         if let (Some(key), false) = (&item.key, list) {
-            let key_text = self.key(key, false);
+            let key_text = self.format_key(key, false);
             self.out.push_str(&key_text);
             self.out.push(':');
             self.path.push(key.text.clone());
@@ -81,36 +81,36 @@ impl Writer<'_> {
             self.out.push('-');
         }
         let inner = if list { indent + 2 } else { indent };
-        self.value(item, start, inner, list);
+        self.write_value(item, start, inner, list);
         if item.key.is_some() && !list {
             self.path.pop();
         }
     }
 
-    fn value(&mut self, item: &Item, start: usize, indent: usize, list: bool) {
+    fn write_value(&mut self, item: &Item, start: usize, indent: usize, list: bool) {
         if let Some(anchor) = &item.value.anchor {
             self.out.push_str(" &");
             self.out.push_str(anchor);
         }
-        let Some(outline) = item.value.outline() else { return self.scalar(item, start, indent) };
+        let Some(outline) = item.value.outline() else { return self.write_scalar(item, start, indent) };
         let is_map = matches!(item.value.kind, Kind::Map(..));
         if outline.items.is_empty() {
             self.out.push_str(if is_map { " {}" } else { " []" });
-            self.behind(item, start);
-            return self.notes(&outline.foot, indent + 2);
+            self.end_line(item, start);
+            return self.write_notes(&outline.foot, indent + 2);
         }
-        let style = self.style(&item.value, start);
+        let style = self.collection_style(&item.value, start);
         match style {
             Style::Inline => {
-                let text = self.inline(&item.value);
+                let text = self.format_inline(&item.value);
                 self.out.push(' ');
                 self.out.push_str(&text);
-                self.behind(item, start);
+                self.end_line(item, start);
             }
             Style::Broken => {
                 self.out.push(' ');
-                self.broken(&item.value, indent);
-                self.behind(item, start);
+                self.write_multiline_flow(&item.value, indent);
+                self.end_line(item, start);
             }
             Style::Block
                 if list && item.behind.is_none() && item.value.anchor.is_none() && is_compact(outline) =>
@@ -118,20 +118,20 @@ impl Writer<'_> {
                 // The first entry stands behind the dash.
                 self.out.push(' ');
                 if let Some((first, rest)) = outline.items.split_first() {
-                    self.item(first, indent, !is_map);
+                    self.write_item(first, indent, !is_map);
                     let rest = Outline { items: rest.to_vec(), foot: outline.foot.clone() };
-                    self.items(&rest, indent, !is_map);
+                    self.write_items(&rest, indent, !is_map);
                 }
             }
             Style::Block => {
-                self.behind(item, start);
-                self.items(outline, indent + if list { 0 } else { 2 }, !is_map);
+                self.end_line(item, start);
+                self.write_items(outline, indent + if list { 0 } else { 2 }, !is_map);
             }
         }
     }
 
     /// Decides how a collection is written that has entries.
-    fn style(&self, value: &Value, start: usize) -> Style {
+    fn collection_style(&self, value: &Value, start: usize) -> Style {
         let (Kind::List(outline, style) | Kind::Map(outline, style)) = &value.kind else {
             return Style::Inline;
         };
@@ -141,7 +141,7 @@ impl Writer<'_> {
         let fits = |most: usize| {
             !outline.has_comments()
                 && is_inline(value)
-                && column + 1 + self.inline(value).chars().count() <= most
+                && column + 1 + self.format_inline(value).chars().count() <= most
         };
         match style {
             Style::Block if self.own => Style::Block,
@@ -165,17 +165,17 @@ impl Writer<'_> {
         }
     }
 
-    fn scalar(&mut self, item: &Item, start: usize, indent: usize) {
+    fn write_scalar(&mut self, item: &Item, start: usize, indent: usize) {
         match &item.value.kind {
             Kind::Scalar { raw: Raw::Block(header, lines), .. } if self.own => {
                 self.out.push(' ');
                 self.out.push_str(header);
-                self.behind(item, start);
-                return self.block(lines, indent + 2);
+                self.end_line(item, start);
+                return self.write_block_lines(lines, indent + 2);
             }
             Kind::Scalar { raw: Raw::Lines(lines), .. } if self.own => {
                 self.out.push(' ');
-                self.out.push_str(&Self::continued(lines, indent + 2));
+                self.out.push_str(&Self::join_continued_lines(lines, indent + 2));
             }
             Kind::Scalar { text, class: Class::Text, raw }
                 if fits_a_block(text) && !(self.own && matches!(raw, Raw::Inline(_))) =>
@@ -186,22 +186,22 @@ impl Writer<'_> {
                     lines.pop();
                 }
                 self.out.push_str(if ends { " |" } else { " |-" });
-                self.behind(item, start);
-                return self.block(&lines, indent + 2);
+                self.end_line(item, start);
+                return self.write_block_lines(&lines, indent + 2);
             }
             _ => {
-                let text = self.short(&item.value, false);
+                let text = self.format_simple(&item.value, false);
                 if !text.is_empty() {
                     self.out.push(' ');
                     self.out.push_str(&text);
                 }
             }
         }
-        self.behind(item, start);
+        self.end_line(item, start);
     }
 
     /// Writes the lines of a block scalar.
-    fn block(&mut self, lines: &[String], indent: usize) {
+    fn write_block_lines(&mut self, lines: &[String], indent: usize) {
         for line in lines {
             if !line.is_empty() {
                 self.out.push_str(&" ".repeat(indent));
@@ -212,7 +212,7 @@ impl Writer<'_> {
     }
 
     /// Returns a scalar of several lines.
-    fn continued(lines: &[String], indent: usize) -> String {
+    fn join_continued_lines(lines: &[String], indent: usize) -> String {
         let mut out = String::new();
         for (n, line) in lines.iter().enumerate() {
             if n > 0 {
@@ -227,7 +227,7 @@ impl Writer<'_> {
     }
 
     /// Ends the line of an item, its comment on it.
-    fn behind(&mut self, item: &Item, start: usize) {
+    fn end_line(&mut self, item: &Item, start: usize) {
         if let Some(behind) = &item.behind {
             let line = self.out.rfind('\n').map_or(0, |n| n + 1);
             let width = self.out[start.max(line)..].chars().count();
@@ -240,7 +240,7 @@ impl Writer<'_> {
     }
 
     /// Returns a value that is no collection.
-    fn short(&self, value: &Value, flow: bool) -> String {
+    fn format_simple(&self, value: &Value, flow: bool) -> String {
         match &value.kind {
             Kind::Nothing if self.own => String::new(),
             Kind::Null | Kind::Nothing => "null".to_owned(),
@@ -251,14 +251,14 @@ impl Writer<'_> {
             Kind::Bare => "{}".to_owned(),
             Kind::Alias(name) => format!("*{name}"),
             Kind::Scalar { raw: Raw::Inline(raw), .. } if self.own => raw.clone(),
-            Kind::Scalar { text, class: Class::Text, .. } => quoting::yaml(text, flow),
+            Kind::Scalar { text, class: Class::Text, .. } => quoting::quote_yaml(text, flow),
             Kind::Scalar { text, .. } => text.to_string(),
-            Kind::List(..) | Kind::Map(..) => self.inline(value),
+            Kind::List(..) | Kind::Map(..) => self.format_inline(value),
         }
     }
 
     /// Returns a value on one line.
-    fn inline(&self, value: &Value) -> String {
+    fn format_inline(&self, value: &Value) -> String {
         let anchored = |text: String| match &value.anchor {
             Some(anchor) if !matches!(value.kind, Kind::List(..) | Kind::Map(..)) => {
                 format!("&{anchor} {text}")
@@ -267,44 +267,44 @@ impl Writer<'_> {
         };
         match &value.kind {
             Kind::List(outline, _) if outline.items.iter().all(|item| item.key.is_none()) => {
-                let items: Vec<_> = outline.items.iter().map(|item| self.part(item)).collect();
+                let items: Vec<_> = outline.items.iter().map(|item| self.format_flow_item(item)).collect();
                 format!("[{}]", items.join(", "))
             }
             Kind::List(outline, _) | Kind::Map(outline, _) if outline.items.is_empty() => "{}".to_owned(),
             Kind::List(outline, _) | Kind::Map(outline, _) => {
-                let items: Vec<_> = outline.items.iter().map(|item| self.part(item)).collect();
+                let items: Vec<_> = outline.items.iter().map(|item| self.format_flow_item(item)).collect();
                 format!("{{ {} }}", items.join(", "))
             }
-            _ => anchored(self.short(value, true)),
+            _ => anchored(self.format_simple(value, true)),
         }
     }
 
     /// Returns an entry or item inside brackets.
-    fn part(&self, item: &Item) -> String {
+    fn format_flow_item(&self, item: &Item) -> String {
         let anchor = item.value.anchor.as_ref().filter(|_| item.value.outline().is_some());
         let value = match anchor {
-            Some(anchor) => format!("&{anchor} {}", self.inline(&item.value)),
-            None => self.inline(&item.value),
+            Some(anchor) => format!("&{anchor} {}", self.format_inline(&item.value)),
+            None => self.format_inline(&item.value),
         };
         match &item.key {
-            Some(key) if value.is_empty() => format!("{}:", self.key(key, true)),
-            Some(key) => format!("{}: {value}", self.key(key, true)),
+            Some(key) if value.is_empty() => format!("{}:", self.format_key(key, true)),
+            Some(key) => format!("{}: {value}", self.format_key(key, true)),
             None => value,
         }
     }
 
     /// Writes a collection in brackets over several lines.
-    fn broken(&mut self, value: &Value, indent: usize) {
+    fn write_multiline_flow(&mut self, value: &Value, indent: usize) {
         let (open, close) = if matches!(value.kind, Kind::Map(..)) { ('{', '}') } else { ('[', ']') };
         let Some(outline) = value.outline() else { return };
         self.out.push(open);
         self.out.push('\n');
         for item in &outline.items {
-            self.notes(&item.above, indent + 2);
+            self.write_notes(&item.above, indent + 2);
             self.out.push_str(&" ".repeat(indent + 2));
             let start = self.out.len();
             if let Some(key) = &item.key {
-                let key = self.key(key, true);
+                let key = self.format_key(key, true);
                 self.out.push_str(&key);
                 self.out.push(':');
                 if item.value.kind != Kind::Nothing || item.value.anchor.is_some() {
@@ -316,9 +316,9 @@ impl Writer<'_> {
             }
             self.broken_part(&item.value, indent + 2);
             self.out.push(',');
-            self.behind(item, start);
+            self.end_line(item, start);
         }
-        self.notes(&outline.foot, indent + 2);
+        self.write_notes(&outline.foot, indent + 2);
         self.out.push_str(&" ".repeat(indent));
         self.out.push(close);
     }
@@ -330,17 +330,17 @@ impl Writer<'_> {
             if let Some(anchor) = &value.anchor {
                 self.out.extend(["&", anchor.as_str(), " "]);
             }
-            let text = Self::continued(lines, indent + 2);
+            let text = Self::join_continued_lines(lines, indent + 2);
             self.out.push_str(&text);
             return;
         }
         let empty =
             value.outline().is_none_or(|outline| outline.items.is_empty() && outline.foot.is_empty());
-        if empty || self.style(value, 0) == Style::Inline {
-            let text = self.inline(value);
+        if empty || self.collection_style(value, 0) == Style::Inline {
+            let text = self.format_inline(value);
             self.out.push_str(&text);
         } else {
-            self.broken(value, indent);
+            self.write_multiline_flow(value, indent);
         }
     }
 }

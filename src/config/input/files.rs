@@ -37,7 +37,7 @@ pub trait Files {
 
     /// Returns the directories from the root, within which configuration is shared, down to the
     /// stack's own; none when that is the root itself.
-    fn place(&self) -> Vec<Name> {
+    fn path_from_root(&self) -> Vec<Name> {
         Vec::new()
     }
 
@@ -59,7 +59,7 @@ pub trait Files {
     }
 
     /// Returns the files below another directory, by its path from the root: what a module reads.
-    fn below(&self, _path: &Path) -> Option<Rc<dyn Files>> {
+    fn in_dir(&self, _path: &Path) -> Option<Rc<dyn Files>> {
         None
     }
 }
@@ -99,7 +99,7 @@ pub enum Listing {
 }
 
 /// Tells why a path may not be used; `None` when it may.
-pub(in crate::config) fn refused(path: &str) -> Option<&'static str> {
+pub(in crate::config) fn path_refusal(path: &str) -> Option<&'static str> {
     if path.is_empty() || path.contains('\0') {
         return Some("the path is empty or holds a NUL character");
     }
@@ -116,7 +116,7 @@ pub(in crate::config) fn refused(path: &str) -> Option<&'static str> {
 
 /// Reads a text file below the stack's directory.
 pub(in crate::config) fn read_text(files: &dyn Files, path: &str) -> Result<String, String> {
-    if let Some(why) = refused(path) {
+    if let Some(why) = path_refusal(path) {
         return Err(format!("`{path}` cannot be read: {why}"));
     }
     let bytes = files.read(Path::new(path)).map_err(|error| format!("`{path}` cannot be read: {error}"))?;
@@ -133,10 +133,10 @@ mod tests {
     #[test]
     fn paths_are_confined() {
         for path in ["key.pub", "./keys/a.pub", "a/./b", "..a/b"] {
-            assert_eq!(refused(path), None, "{path}");
+            assert_eq!(path_refusal(path), None, "{path}");
         }
         for path in ["", "/etc/passwd", "../x", "a/../../x", "~/x", "C:/x", "a\\..\\b", "a\0b"] {
-            assert!(refused(path).is_some(), "{path}");
+            assert!(path_refusal(path).is_some(), "{path}");
         }
     }
 

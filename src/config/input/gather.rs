@@ -70,31 +70,31 @@ pub(in crate::config) struct Gatherer<'g> {
 }
 
 /// Parses the stack's own files and reads what they include and use.
-pub(in crate::config) fn gather(
+pub(in crate::config) fn gather_units(
     registry: Registry,
     sources: &mut Sources,
     files: &dyn Files,
     trees: Option<&Trees>,
 ) -> Result<Gathered, Vec<Diagnostic>> {
-    let mut gatherer = Gatherer { trees, ..Gatherer::of(registry, sources, files) };
-    gatherer.stack();
+    let mut gatherer = Gatherer { trees, ..Gatherer::new(registry, sources, files) };
+    gatherer.read_stack();
     let mut next = 0;
     while next < gatherer.gathered.units.len() {
         gatherer.used_by(next);
         next += 1;
     }
-    gatherer.circles();
+    gatherer.report_module_cycles();
     if gatherer.problems.is_empty() { Ok(gatherer.gathered) } else { Err(gatherer.problems) }
 }
 
 /// Parses the stack's own files and what they include, and no modules.
-pub(in crate::config) fn own(
+pub(in crate::config) fn read_own_files(
     registry: Registry,
     sources: &mut Sources,
     files: &dyn Files,
 ) -> Result<Vec<Document>, Vec<Diagnostic>> {
-    let mut gatherer = Gatherer::of(registry, sources, files);
-    gatherer.stack();
+    let mut gatherer = Gatherer::new(registry, sources, files);
+    gatherer.read_stack();
     match gatherer.gathered.units.pop() {
         Some(unit) if gatherer.problems.is_empty() => Ok(unit.documents),
         _ => Err(gatherer.problems),
@@ -102,7 +102,7 @@ pub(in crate::config) fn own(
 }
 
 impl<'g> Gatherer<'g> {
-    fn of(registry: Registry, sources: &'g mut Sources, files: &'g dyn Files) -> Self {
+    fn new(registry: Registry, sources: &'g mut Sources, files: &'g dyn Files) -> Self {
         Self {
             registry,
             sources,
@@ -119,35 +119,35 @@ impl<'g> Gatherer<'g> {
     }
 
     /// Reads the first unit: the files that are there already, and those that they include.
-    fn stack(&mut self) {
+    fn read_stack(&mut self) {
         let own: Vec<(_, Source)> = self.sources.iter().map(|(id, source)| (id, source.clone())).collect();
         self.read = own.len();
-        let here = Place::new(self.files.place());
+        let here = Place::new(self.files.path_from_root());
         let mut includes = Includes::default();
         let mut unit = Unit { place: here.clone(), ..Unit::default() };
         for (id, source) in own {
             let name = source.path.rsplit('/').next().unwrap_or_default();
             let place = here.join(name).unwrap_or_default();
-            match parse_file::document(&self.registry, id, &source, self.trees) {
+            match parse_file::parse_document(&self.registry, id, &source, self.trees) {
                 Ok(document) => {
-                    if self.fits(&source, &document) {
-                        includes.add(&mut unit, place, document);
+                    if self.charge_aliases(&source, &document) {
+                        includes.add_file(&mut unit, place, document);
                     }
                 }
                 Err(problems) => self.problems.extend(problems),
             }
         }
         self.directories.insert(here, 0);
-        self.complete(unit, includes);
+        self.complete_unit(unit, includes);
     }
 
-    fn complete(&mut self, mut unit: Unit, mut includes: Includes) {
-        includes.follow(self, &mut unit);
+    fn complete_unit(&mut self, mut unit: Unit, mut includes: Includes) {
+        includes.follow_includes(self, &mut unit);
         self.gathered.units.push(unit);
     }
 
     /// Reads and parses a file. `None` when that is a problem, which is told.
-    pub(in crate::config) fn open(&mut self, place: &Place, span: Span) -> Option<Document> {
+    pub(in crate::config) fn open_file(&mut self, place: &Place, span: Span) -> Option<Document> {
         if self.is_over {
             return None;
         }
@@ -155,7 +155,7 @@ impl<'g> Gatherer<'g> {
             if !std::mem::replace(&mut self.full, true) {
                 self.problems.push(
                     Diagnostic::error(codes::MODULE_LIMIT, "there are too many files")
-                        .at(span, "")
+                        .with_label(span, "")
                         .detail(format!("A stack and its modules are made of at most {MOST_FILES} files."))
                         .help("put several blocks into one file"),
                 );
@@ -163,13 +163,13 @@ impl<'g> Gatherer<'g> {
             return None;
         }
         self.read += 1;
-        let shown = self.shown(place);
+        let shown = self.display_path(place);
         let bytes = match self.files.read_shared(&place.path()) {
             Ok(bytes) => bytes,
             Err(error) => {
                 self.problems.push(
                     Diagnostic::error(codes::INCLUDE, "a file cannot be read")
-                        .at(span, "")
+                        .with_label(span, "")
                         .detail(format!("`{shown}` cannot be read: {error}."))
                         .help("paths start at the directory of the file that they are written in"),
                 );
@@ -177,12 +177,12 @@ impl<'g> Gatherer<'g> {
             }
         };
         let id = self.sources.next();
-        let parsed = match decode::decode(id, bytes) {
+        let parsed = match decode::decode_utf8(id, bytes) {
             Ok(text) => {
                 let source = Source::new(shown, text);
                 self.sources.add(source.clone());
-                let document = parse_file::document(&self.registry, id, &source, self.trees);
-                if document.as_ref().is_ok_and(|document| !self.fits(&source, document)) {
+                let document = parse_file::parse_document(&self.registry, id, &source, self.trees);
+                if document.as_ref().is_ok_and(|document| !self.charge_aliases(&source, document)) {
                     return None;
                 }
                 document
@@ -202,7 +202,7 @@ impl<'g> Gatherer<'g> {
     }
 
     /// Charges what the aliases of a file repeat. False when that is too much, which is told once.
-    fn fits(&mut self, source: &Source, document: &Document) -> bool {
+    fn charge_aliases(&mut self, source: &Source, document: &Document) -> bool {
         let charged = budget::charge_repeated(&self.gathered.budget, source, document);
         if let Err(problem) = charged
             && !std::mem::replace(&mut self.is_over, true)
@@ -213,8 +213,8 @@ impl<'g> Gatherer<'g> {
     }
 
     /// Returns a place as the user would type it.
-    fn shown(&self, place: &Place) -> String {
-        let here = Place::new(self.files.place());
+    fn display_path(&self, place: &Place) -> String {
+        let here = Place::new(self.files.path_from_root());
         let first = self.sources.iter().next().map(|(_, source)| source.path.clone()).unwrap_or_default();
         let directory = first.rsplit_once('/').map_or("", |(directory, _)| directory);
         let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
@@ -232,7 +232,7 @@ impl<'g> Gatherer<'g> {
     }
 
     /// Follows a written path from a directory; says when it leads away.
-    pub(in crate::config) fn follow(&mut self, from: &Place, node: &Node) -> Option<Place> {
+    pub(in crate::config) fn follow_path(&mut self, from: &Place, node: &Node) -> Option<Place> {
         let path = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
         let away = match from.join(path) {
             Ok(place) => return Some(place),
@@ -240,11 +240,11 @@ impl<'g> Gatherer<'g> {
         };
         self.problems.push(match away {
             Away::Outside => Diagnostic::error(codes::OUTSIDE, "a path leaves the root")
-                .at(node.span, "")
+                .with_label(node.span, "")
                 .detail(format!("`{path}` leads out of what this stack may read."))
                 .help(OUTSIDE_HELP),
             Away::NotPlain => Diagnostic::error(codes::OUTSIDE, "this is no path")
-                .at(node.span, "")
+                .with_label(node.span, "")
                 .detail("It takes a relative path with `/` between its parts, written as it is.")
                 .help("write, for example, `../shared/network.stead.yaml`"),
         });
@@ -263,23 +263,23 @@ impl<'g> Gatherer<'g> {
             }
         }
         for (from, node) in sources {
-            let Some(place) = self.follow(&from, &node) else { continue };
+            let Some(place) = self.follow_path(&from, &node) else { continue };
             let known = self.directories.get(&place).copied();
-            let Some(module) = known.or_else(|| self.module(&place, node.span)) else { continue };
+            let Some(module) = known.or_else(|| self.read_module(&place, node.span)) else { continue };
             self.gathered.calls.insert(node.span, module);
             self.uses.push((unit, module, node.span));
         }
     }
 
     /// Reads a directory as a module.
-    fn module(&mut self, place: &Place, span: Span) -> Option<usize> {
+    fn read_module(&mut self, place: &Place, span: Span) -> Option<usize> {
         let wrong = |detail: String| {
             Diagnostic::error(codes::MODULE, "this directory is no module")
-                .at(span, "")
+                .with_label(span, "")
                 .detail(detail)
                 .help("a module is a directory with a `stead.yaml`, `stead.kdl`, `*.stead.yaml` or `*.stead.kdl`")
         };
-        let shown = self.shown(place);
+        let shown = self.display_path(place);
         let mut names = match self.files.names_shared(&place.path()) {
             Ok(names) => names,
             Err(error) => {
@@ -299,22 +299,22 @@ impl<'g> Gatherer<'g> {
         let mut includes = Includes::default();
         for name in names {
             let Ok(file) = place.join(&name) else { continue };
-            if let Some(document) = self.open(&file, span) {
-                includes.add(&mut unit, file, document);
+            if let Some(document) = self.open_file(&file, span) {
+                includes.add_file(&mut unit, file, document);
             }
         }
-        self.complete(unit, includes);
+        self.complete_unit(unit, includes);
         Some(module)
     }
 
     /// Reports modules that use each other in a circle.
-    fn circles(&mut self) {
+    fn report_module_cycles(&mut self) {
         let mut graph = Graph::default();
         let nodes: Vec<_> = (0..self.gathered.units.len()).map(|n| graph.add(n)).collect();
         for (from, to, _) in &self.uses {
-            graph.order(nodes[*from], nodes[*to]);
+            graph.add_edge(nodes[*from], nodes[*to]);
         }
-        let mut knots = graph.sorted().err().unwrap_or_default();
+        let mut knots = graph.topological_order().err().unwrap_or_default();
         let alone: Vec<_> = self.uses.iter().filter(|(from, to, _)| from == to).collect();
         knots.extend(alone.iter().map(|(from, ..)| vec![nodes[*from]]));
         knots.sort();
@@ -327,8 +327,8 @@ impl<'g> Gatherer<'g> {
             let inside =
                 self.uses.iter().filter(|(from, to, _)| members.contains(from) && members.contains(to));
             for (_, to, span) in inside.take(20) {
-                let to = self.gathered.units.get(*to).map(|unit| self.shown(&unit.place));
-                problem = problem.at(*span, format!("uses {}", to.unwrap_or_default()));
+                let to = self.gathered.units.get(*to).map(|unit| self.display_path(&unit.place));
+                problem = problem.with_label(*span, format!("uses {}", to.unwrap_or_default()));
             }
             self.problems.push(problem);
         }

@@ -21,7 +21,7 @@ pub(in crate::config) struct Includes {
 
 impl Includes {
     /// Adds a file of the directory itself.
-    pub(in crate::config) fn add(&mut self, unit: &mut Unit, place: Place, document: Document) {
+    pub(in crate::config) fn add_file(&mut self, unit: &mut Unit, place: Place, document: Document) {
         self.push(unit, place, None, document);
     }
 
@@ -33,22 +33,22 @@ impl Includes {
     }
 
     /// Reads what the files include, and what that includes.
-    pub(in crate::config) fn follow(&mut self, gatherer: &mut Gatherer<'_>, unit: &mut Unit) {
+    pub(in crate::config) fn follow_includes(&mut self, gatherer: &mut Gatherer<'_>, unit: &mut Unit) {
         let mut next = 0;
         while let Some(document) = unit.documents.get(next) {
-            for node in included(document, &mut gatherer.problems) {
-                self.include(gatherer, unit, next, &node);
+            for node in included_paths(document, &mut gatherer.problems) {
+                self.include_file(gatherer, unit, next, &node);
             }
             next += 1;
         }
     }
 
-    fn include(&mut self, gatherer: &mut Gatherer<'_>, unit: &mut Unit, from: usize, node: &Node) {
-        let Some(place) = gatherer.follow(&unit.files[from].parent(), node) else { return };
+    fn include_file(&mut self, gatherer: &mut Gatherer<'_>, unit: &mut Unit, from: usize, node: &Node) {
+        let Some(place) = gatherer.follow_path(&unit.files[from].parent(), node) else { return };
         if !is_stack_file(place.name()) {
             gatherer.problems.push(
                 Diagnostic::error(codes::INCLUDE, "only stack files are included")
-                    .at(node.span, "")
+                    .with_label(node.span, "")
                     .detail(format!("`{}` is not named like one.", place.name()))
                     .help(
                         "name the file `NAME.stead.yaml` or `NAME.stead.kdl`; for a directory, write `use`",
@@ -57,7 +57,7 @@ impl Includes {
             return;
         }
         if let Some(known) = self.known.get(&place) {
-            let problem = self.again(*known, from, node.span);
+            let problem = self.already_read_problem(*known, from, node.span);
             gatherer.problems.push(problem);
             return;
         }
@@ -65,14 +65,14 @@ impl Includes {
         if self.failed.contains(&place) {
             return;
         }
-        match gatherer.open(&place, node.span) {
+        match gatherer.open_file(&place, node.span) {
             Some(document) => self.push(unit, place, Some((from, node.span)), document),
             None => drop(self.failed.insert(place)),
         }
     }
 
     /// Returns the problem of a file that is read already.
-    fn again(&self, known: usize, from: usize, span: Span) -> Diagnostic {
+    fn already_read_problem(&self, known: usize, from: usize, span: Span) -> Diagnostic {
         let mut way = vec![span];
         let mut here = Some(from);
         while let Some(at) = here.filter(|at| *at != known) {
@@ -82,24 +82,24 @@ impl Includes {
         }
         if here == Some(known) {
             let problem = Diagnostic::error(codes::INCLUDE_CYCLE, "files include each other in a circle")
-                .at(span, "leads back to where it began")
+                .with_label(span, "leads back to where it began")
                 .help("remove this one: the file is part of the stack already");
             let others = way.iter().skip(1).rev().take(20);
-            return others.fold(problem, |problem, span| problem.at(*span, "is on the way"));
+            return others.fold(problem, |problem, span| problem.with_label(*span, "is on the way"));
         }
         let problem = Diagnostic::error(codes::INCLUDE, "a file is read twice")
-            .at(span, "")
+            .with_label(span, "")
             .detail("All files of a stack or module are one: each is read once.")
             .help("remove one of the two");
         match self.from[known] {
-            Some((_, first)) => problem.at(first, "included here first"),
+            Some((_, first)) => problem.with_label(first, "included here first"),
             None => problem.help("remove the line: every stack file of the directory is read anyway"),
         }
     }
 }
 
 /// Returns the paths that a document includes.
-fn included(document: &Document, problems: &mut Vec<Diagnostic>) -> Vec<Node> {
+fn included_paths(document: &Document, problems: &mut Vec<Diagnostic>) -> Vec<Node> {
     let mut found = Vec::new();
     for entry in document.root.iter().filter(|entry| entry.key == "include") {
         let nodes = match &entry.value.value {
@@ -123,7 +123,7 @@ fn included(document: &Document, problems: &mut Vec<Diagnostic>) -> Vec<Node> {
 
 fn no_path(span: Span) -> Diagnostic {
     Diagnostic::error(codes::INCLUDE, "`include` takes paths of files")
-        .at(span, "")
+        .with_label(span, "")
         .detail("They are written as they are, without `$`: which files make up a stack depends on nothing.")
         .help("write `include: [../shared/network.stead.yaml]`, or in KDL `include \"../shared/network.stead.kdl\"`")
 }

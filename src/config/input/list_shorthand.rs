@@ -53,7 +53,7 @@ fn in_block(block: &mut Node, kind: &Kind, registry: &Registry) {
 
 fn written_out(item: Node, child: &Kind, attribute: &'static str) -> Entry {
     let text = item.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
-    let key = key(text, child, attribute);
+    let key = shorthand_key(text, child, attribute);
     let (span, through) = (item.span, item.through);
     let inner = Entry { key: Name::new_static(attribute), key_span: span, value: item };
     let value = Node { value: NodeValue::Mapping(vec![inner]), span, through };
@@ -61,7 +61,7 @@ fn written_out(item: Node, child: &Kind, attribute: &'static str) -> Entry {
 }
 
 /// Returns what a plain entry of a collection says; `None` for one that is written out.
-fn plain<'d>(entry: &'d Entry, kind: &Kind) -> Option<(&'d Node, &'static str)> {
+fn shorthand_value<'d>(entry: &'d Entry, kind: &Kind) -> Option<(&'d Node, &'static str)> {
     let attribute = kind.plain_entry?;
     match entry.value.entries()? {
         // What is written out has a name, which stands elsewhere than its value.
@@ -84,14 +84,14 @@ pub(in crate::config) fn is_computed(entry: &Entry) -> bool {
 impl<'d> Resolver<'d> {
     /// Returns the address of a child, that of a plain entry by its value; `None` while that is not known.
     pub(in crate::config) fn by_value(&self, child: &Pending<'d>) -> Option<Address> {
-        let Some((node, attribute)) = plain(child.entry, child.kind) else {
+        let Some((node, attribute)) = shorthand_value(child.entry, child.kind) else {
             return Some(child.address.clone());
         };
         let computed = node.scalar().is_some_and(|scalar| scalar.text.contains('$'));
         let (Some(parent), true) = (&child.parent, computed) else { return Some(child.address.clone()) };
         let text = self.named_by(&self.plain_value(child)?)?;
         let (_, collection) = child.kind.child_of()?;
-        let key = key(&text, child.kind, attribute);
+        let key = shorthand_key(&text, child.kind, attribute);
         is_legal_segment(&key).then(|| parent.address.join(collection).join(&key))
     }
 
@@ -110,8 +110,8 @@ impl<'d> Resolver<'d> {
             let attribute = child.kind.plain_entry.unwrap_or("name");
             self.problems.push(
                 Diagnostic::error(codes::DECLARED_TWICE, "two entries have the same address")
-                    .at(child.entry.key_span, "")
-                    .at(first.entry.key_span, "it is that of this one")
+                    .with_label(child.entry.key_span, "")
+                    .with_label(first.entry.key_span, "it is that of this one")
                     .detail(format!("Both are {}: an address holds a-z, 0-9, _ and - only.", child.address))
                     .help(format!(
                         "give them names of your own: `{collection}: {{ NAME: {{ {attribute}: … }} }}`"
@@ -122,11 +122,11 @@ impl<'d> Resolver<'d> {
     }
 
     fn plain_value(&self, child: &Pending<'d>) -> Option<Expression> {
-        let (node, _) = plain(child.entry, child.kind)?;
+        let (node, _) = shorthand_value(child.entry, child.kind)?;
         let parent = child.parent.as_ref()?;
         let instance = Instance { address: &parent.address, key: None };
         let frame = Frame { each: parent.each.as_ref(), instance: Some(instance), early: None };
-        let resolved = self.problems.quietly(|| self.untyped(node, frame));
+        let resolved = self.problems.without_reporting(|| self.resolve_untyped(node, frame));
         resolved.map(|resolved| resolved.expression)
     }
 
@@ -135,7 +135,7 @@ impl<'d> Resolver<'d> {
         match expression {
             Expression::Value(value @ (Value::Text(_) | Value::Integer(_))) => Some(value.to_string()),
             Expression::Reference(Reference { address, attribute }) => {
-                let own = address.below(&self.scope.prefix).unwrap_or(address.as_str());
+                let own = address.strip_module(&self.scope.prefix).unwrap_or(address.as_str());
                 Some(match attribute {
                     Some(attribute) => format!("${own}.{attribute}"),
                     None => format!("${own}"),
@@ -152,7 +152,7 @@ impl<'d> Resolver<'d> {
 
 /// Returns the part of an address that stands for a plain entry: what is written, without what its
 /// type says already (`$database.main` is `main`), with hyphens for what no address can hold.
-fn key(text: &str, child: &Kind, attribute: &str) -> Name {
+fn shorthand_key(text: &str, child: &Kind, attribute: &str) -> Name {
     use crate::model::schema::Type;
     let of = child.attribute(attribute).and_then(|attribute| match attribute.ty {
         Type::Reference(kind) => Some(kind),
@@ -189,7 +189,7 @@ mod tests {
             ("$database.main.a", link, "main-a"),
             ("0f3c", link, "0f3c"),
         ] {
-            assert_eq!(key(text, kind, kind.plain_entry.unwrap()), wanted, "{text}");
+            assert_eq!(shorthand_key(text, kind, kind.plain_entry.unwrap()), wanted, "{text}");
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::config::syntax::budget;
 use crate::config::syntax::document::{Document, Entry, Form, Node, NodeValue, Scalar};
 use crate::model::address::Name;
 use crate::model::budget::Budget;
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::{AlsoIn, Registry};
 use crate::model::source::Span;
 
@@ -35,18 +35,18 @@ pub(in crate::config) fn write_out(
     for child in registry.kinds {
         let (Some(also), Some((of, collection))) = (child.also_in, child.child_of()) else { continue };
         let mut moving = Vec::new();
-        for block in blocks(documents, also.kind) {
-            take(block, also, budget, &mut moving, &mut problems);
+        for block in blocks_of_kind(documents, also.kind) {
+            extract_nested_entries(block, also, budget, &mut moving, &mut problems);
         }
         if !moving.is_empty() {
-            give(documents, (of, collection), also.says, moving, &mut problems);
+            insert_nested_children(documents, (of, collection), also.says, moving, &mut problems);
         }
     }
     problems
 }
 
 /// The blocks of a kind, over all files.
-fn blocks<'d>(documents: &'d mut [Document], kind: &'d str) -> impl Iterator<Item = &'d mut Entry> {
+fn blocks_of_kind<'d>(documents: &'d mut [Document], kind: &'d str) -> impl Iterator<Item = &'d mut Entry> {
     let roots = documents.iter_mut().flat_map(|document| &mut document.root);
     roots.filter(move |entry| entry.key == kind).flat_map(|entry| match &mut entry.value.value {
         NodeValue::Mapping(blocks) => blocks.iter_mut(),
@@ -54,7 +54,7 @@ fn blocks<'d>(documents: &'d mut [Document], kind: &'d str) -> impl Iterator<Ite
     })
 }
 
-fn take(
+fn extract_nested_entries(
     block: &mut Entry,
     also: AlsoIn,
     budget: &Budget,
@@ -71,7 +71,7 @@ fn take(
             let problem = Diagnostic::error(codes::NOT_A_BLOCK, "a map was expected");
             problems.push(
                 problem
-                    .at(written.key_span, "")
+                    .with_label(written.key_span, "")
                     .help(format!("write `{}: {{ NAME: {} }}`", also.key, also.says)),
             );
             return;
@@ -90,16 +90,16 @@ fn take(
         }
         let mut words: Vec<Entry> = when.cloned().into_iter().collect();
         if keyed {
-            words.push(word("for_each", &path, span));
-            words.push(word(also.refers, "$each.value", span));
+            words.push(scalar_entry("for_each", &path, span));
+            words.push(scalar_entry(also.refers, "$each.value", span));
         } else {
-            words.push(word(also.refers, &path, span));
+            words.push(scalar_entry(also.refers, &path, span));
         }
         moving.push(Moving { parent, block: block.key.clone(), words });
     }
 }
 
-fn give(
+fn insert_nested_children(
     documents: &mut [Document],
     (of, collection): (&str, &'static str),
     says: &'static str,
@@ -107,21 +107,21 @@ fn give(
     problems: &mut Vec<Diagnostic>,
 ) {
     let mut parents: BTreeMap<Name, &mut Entry> =
-        blocks(documents, of).map(|block| (block.key.clone(), block)).collect();
+        blocks_of_kind(documents, of).map(|block| (block.key.clone(), block)).collect();
     for one in moving {
         let name = &one.parent.key;
         let Some(block) = parents.get_mut(name) else {
             let problem = Diagnostic::error(codes::UNKNOWN_RESOURCE, format!("there is no such {of}"))
-                .at(one.parent.key_span, "")
+                .with_label(one.parent.key_span, "")
                 .detail(format!("No block declares {of}.{name}."));
-            let near = nearest(name, parents.keys().map(Name::as_str));
+            let near = nearest_name(name, parents.keys().map(Name::as_str));
             problems.push(match near {
                 Some(near) => problem.help(format!("did you mean {near}?")),
                 None => problem.help(format!("declare it: `{of}: {{ {name}: {{}} }}`")),
             });
             continue;
         };
-        let Some(children) = under(&mut block.value, collection, one.parent.key_span) else {
+        let Some(children) = ensure_child_entries(&mut block.value, collection, one.parent.key_span) else {
             continue;
         };
         if let Some(first) = children.iter().find(|entry| entry.key == one.block) {
@@ -129,8 +129,8 @@ fn give(
                 Diagnostic::error(codes::DECLARED_TWICE, "the same name is declared in two places");
             problems.push(
                 problem
-                    .at(one.parent.key_span, "")
-                    .at(first.key_span, "it is here, too")
+                    .with_label(one.parent.key_span, "")
+                    .with_label(first.key_span, "it is here, too")
                     .detail(format!("Both are {of}.{name}.{collection}.{}.", one.block)),
             );
             continue;
@@ -141,17 +141,21 @@ fn give(
 
 /// Returns the entries under a key of a block, made where there are none; `None` where something else
 /// than a map is written, which is told elsewhere.
-fn under<'n>(block: &'n mut Node, key: &'static str, span: Span) -> Option<&'n mut Vec<Entry>> {
-    let entries = entries(block)?;
+fn ensure_child_entries<'n>(
+    block: &'n mut Node,
+    key: &'static str,
+    span: Span,
+) -> Option<&'n mut Vec<Entry>> {
+    let entries = map_entries_mut(block)?;
     if entries.iter().all(|entry| entry.key != key) {
         let value = Node { value: NodeValue::Mapping(Vec::new()), span, through: None };
         entries.push(Entry { key: Name::new_static(key), key_span: span, value });
     }
-    entries.iter_mut().find(|entry| entry.key == key).and_then(|entry| self::entries(&mut entry.value))
+    entries.iter_mut().find(|entry| entry.key == key).and_then(|entry| map_entries_mut(&mut entry.value))
 }
 
 /// Returns the entries of a map; nothing at all is a map without entries.
-fn entries(node: &mut Node) -> Option<&mut Vec<Entry>> {
+fn map_entries_mut(node: &mut Node) -> Option<&mut Vec<Entry>> {
     if matches!(node.value, NodeValue::Null | NodeValue::Bare) {
         node.value = NodeValue::Mapping(Vec::new());
     }
@@ -177,7 +181,7 @@ fn written_out(one: Moving, says: &'static str) -> Entry {
     Entry { key: block, key_span: parent.key_span, value }
 }
 
-fn word(key: &'static str, text: &str, span: Span) -> Entry {
+fn scalar_entry(key: &'static str, text: &str, span: Span) -> Entry {
     let scalar = Scalar { text: text.into(), form: Form::Text, sole_argument: false };
     let value = Node { value: NodeValue::Scalar(scalar), span, through: None };
     Entry { key: Name::new_static(key), key_span: span, value }

@@ -12,7 +12,7 @@ use crate::model::schema::Registry;
 use crate::model::source::{Source, SourceId};
 
 /// Parses one file, or takes what is known of it.
-pub(in crate::config) fn document(
+pub(in crate::config) fn parse_document(
     registry: &Registry,
     id: SourceId,
     source: &Source,
@@ -30,7 +30,7 @@ pub(in crate::config) fn document(
         ]),
     };
     let parsed = match trees {
-        Some(trees) => trees.document(id, source, &is_kind, parse),
+        Some(trees) => trees.cached_document(id, source, &is_kind, parse),
         None => parse(),
     };
     parsed.map(|mut document| {

@@ -8,7 +8,7 @@ use crate::config::diagnostics::hints::other_tools;
 use crate::config::keywords;
 use crate::config::syntax::document::{Document, Entry, Node, NodeValue, named_entries};
 use crate::model::address::{Name, is_legal_segment};
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::{Kind, Registry};
 
 /// Named entries of one block, over all files.
@@ -60,12 +60,12 @@ pub(in crate::config) fn merge_module<'d>(
     documents: &'d [Document],
     problems: &Problems,
 ) -> Merged<'d> {
-    let merged = merge(registry, documents, problems);
+    let merged = merge_documents(registry, documents, problems);
     for entry in documents.iter().flat_map(|document| &document.root) {
-        if keywords::find(keywords::TOP, &entry.key).is_some_and(|word| word.of_stacks) {
+        if keywords::find_word(keywords::TOP, &entry.key).is_some_and(|word| word.of_stacks) {
             problems.push(
                 Diagnostic::error(codes::MODULE_BLOCK, "only a stack has this block")
-                    .at(entry.key_span, "")
+                    .with_label(entry.key_span, "")
                     .detail(format!(
                         "This directory is used as a module, and a module has no `{}`.",
                         entry.key
@@ -80,7 +80,7 @@ pub(in crate::config) fn merge_module<'d>(
 }
 
 /// Lays documents together. What does not fit becomes a problem and is left out.
-pub(in crate::config) fn merge<'d>(
+pub(in crate::config) fn merge_documents<'d>(
     registry: &Registry,
     documents: &'d [Document],
     problems: &Problems,
@@ -90,7 +90,7 @@ pub(in crate::config) fn merge<'d>(
     for entry in documents.iter().flat_map(|document| &document.root) {
         let empty = above.replace(entry).filter(|above| above.value.value == NodeValue::Null);
         // What it declares counts all the same: nothing more is wrong with those who use it.
-        let renamed = other_tools::renamed(&entry.key);
+        let renamed = other_tools::renamed_block(&entry.key);
         if let Some(right) = renamed {
             problems.push(unknown_block(registry, entry).fix(entry.key_span, right));
         }
@@ -99,33 +99,33 @@ pub(in crate::config) fn merge<'d>(
             "stack" => merged.stack.push(entry),
             "backend" => {
                 if let Some(first) = merged.backend.replace(entry) {
-                    problems.push(twice("backend", first, entry));
+                    problems.push(duplicate_block("backend", first, entry));
                 }
             }
             "secrets" => {
                 if let Some(first) = merged.secrets.replace(entry) {
-                    problems.push(twice("secrets", first, entry));
+                    problems.push(duplicate_block("secrets", first, entry));
                 }
             }
-            "vars" => gather(&mut merged.vars, entry, problems),
-            "environments" => gather(&mut merged.environments, entry, problems),
-            "locals" => gather(&mut merged.locals, entry, problems),
-            "outputs" => gather(&mut merged.outputs, entry, problems),
+            "vars" => gather_entries(&mut merged.vars, entry, problems),
+            "environments" => gather_entries(&mut merged.environments, entry, problems),
+            "locals" => gather_entries(&mut merged.locals, entry, problems),
+            "outputs" => gather_entries(&mut merged.outputs, entry, problems),
             // Read before: the files stand beside this one by now.
             "include" => {}
-            "use" => gather(&mut merged.uses, entry, problems),
-            "stacks" => gather(&mut merged.stacks, entry, problems),
+            "use" => gather_entries(&mut merged.uses, entry, problems),
+            "stacks" => gather_entries(&mut merged.stacks, entry, problems),
             "data" => gather_data(registry, &mut merged.data, entry, problems),
-            "policy" => gather(&mut merged.policies, entry, problems),
+            "policy" => gather_entries(&mut merged.policies, entry, problems),
             "moved" => merged.moved.push(entry),
             "import" => merged.imports.push(entry),
             "removed" => merged.removed.push(entry),
             name => {
                 if let Some(kind) = registry.top_level().find(|kind| kind.name == name) {
                     let (_, blocks) = merged.blocks.entry(kind.name).or_insert((kind, Entries::new()));
-                    gather(blocks, entry, problems);
+                    gather_entries(blocks, entry, problems);
                 } else {
-                    problems.push(misplaced(unknown_block(registry, entry), empty));
+                    problems.push(with_misplaced_hint(unknown_block(registry, entry), empty));
                 }
             }
         }
@@ -134,11 +134,11 @@ pub(in crate::config) fn merge<'d>(
 }
 
 /// Returns the environments alone. What is wrong with them is told where all is laid together.
-pub(in crate::config) fn environments(documents: &[Document]) -> Entries<'_> {
+pub(in crate::config) fn merge_environments(documents: &[Document]) -> Entries<'_> {
     let mut environments = Entries::new();
     let root = documents.iter().flat_map(|document| &document.root);
     for entry in root.filter(|entry| entry.key == "environments") {
-        gather(&mut environments, entry, &Problems::default());
+        gather_entries(&mut environments, entry, &Problems::default());
     }
     environments
 }
@@ -152,7 +152,7 @@ fn gather_data<'d>(registry: &Registry, into: &mut Kinds<'d>, block: &'d Entry, 
         match registry.top_level().find(|kind| kind.name == entry.key) {
             Some(kind) => {
                 let (_, names) = into.entry(kind.name).or_insert((kind, Entries::new()));
-                gather(names, entry, problems);
+                gather_entries(names, entry, problems);
             }
             None => problems.push(no_kind(registry, entry)),
         }
@@ -161,15 +161,15 @@ fn gather_data<'d>(registry: &Registry, into: &mut Kinds<'d>, block: &'d Entry, 
 
 fn no_kind(registry: &Registry, entry: &Entry) -> Diagnostic {
     let problem = Diagnostic::error(codes::DATA, "this is no kind that can be looked up")
-        .at(entry.key_span, "")
+        .with_label(entry.key_span, "")
         .detail(format!("`data` holds lookups by kind, and `{}` is none.", entry.key));
-    match nearest(&entry.key, registry.top_level().map(|kind| kind.name)) {
+    match nearest_name(&entry.key, registry.top_level().map(|kind| kind.name)) {
         Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
         None => problem.help("write `data: { KIND: { NAME: { name: … } } }`"),
     }
 }
 
-fn gather<'d>(into: &mut Entries<'d>, block: &'d Entry, problems: &Problems) {
+fn gather_entries<'d>(into: &mut Entries<'d>, block: &'d Entry, problems: &Problems) {
     let Some(entries) = named_entries(&block.value) else {
         problems.push(no_names(&block.key, &block.value));
         return;
@@ -180,7 +180,7 @@ fn gather<'d>(into: &mut Entries<'d>, block: &'d Entry, problems: &Problems) {
             continue;
         }
         if let Some(first) = into.get(&entry.key) {
-            problems.push(twice(&entry.key, first, entry));
+            problems.push(duplicate_block(&entry.key, first, entry));
         } else {
             into.insert(entry.key.clone(), entry);
         }
@@ -190,9 +190,9 @@ fn gather<'d>(into: &mut Entries<'d>, block: &'d Entry, problems: &Problems) {
 /// Returns the problem of a value that is no map where one is needed.
 pub(in crate::config) fn not_a_block(name: &str, node: &Node) -> Diagnostic {
     let problem = Diagnostic::error(codes::NOT_A_BLOCK, "a map was expected")
-        .at(node.span, "")
+        .with_label(node.span, "")
         .detail(format!("`{name}` holds named entries."));
-    match other_tools::map(name, node) {
+    match other_tools::suggest_map_value(name, node) {
         Some((help, Some(right))) => problem.help(help).fix(node.span, right),
         Some((help, None)) => problem.help(help),
         None => problem.help(format!("write `{name}: {{ NAME: … }}`")),
@@ -202,16 +202,16 @@ pub(in crate::config) fn not_a_block(name: &str, node: &Node) -> Diagnostic {
 /// Returns the problem of a value where blocks with names are needed.
 pub(in crate::config) fn no_names(name: &str, node: &Node) -> Diagnostic {
     let problem = not_a_block(name, node);
-    match other_tools::names(name, node) {
+    match other_tools::suggest_named_blocks(name, node) {
         Some(help) => problem.help(help),
         None => problem,
     }
 }
 
-fn twice(name: &str, first: &Entry, second: &Entry) -> Diagnostic {
+fn duplicate_block(name: &str, first: &Entry, second: &Entry) -> Diagnostic {
     Diagnostic::error(codes::DECLARED_TWICE, "a name is declared twice")
-        .at(second.key_span, "declared again here")
-        .at(first.key_span, "declared here first")
+        .with_label(second.key_span, "declared again here")
+        .with_label(first.key_span, "declared here first")
         .detail(format!("There are two declarations of `{name}`."))
         .help("keep one of the two")
 }
@@ -225,7 +225,7 @@ pub(in crate::config) fn illegal_name(entry: &Entry) -> Diagnostic {
         .map(|c| if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' { c } else { '_' })
         .collect();
     let problem = Diagnostic::error(codes::ILLEGAL_NAME, "this name cannot be part of an address")
-        .at(entry.key_span, "")
+        .with_label(entry.key_span, "")
         .detail("Names hold a-z, 0-9, _ and - only, so that addresses need no quotes in a shell.");
     if is_legal_segment(&legal) {
         problem.help(format!("write `{legal}`")).fix(entry.key_span, legal)
@@ -235,7 +235,7 @@ pub(in crate::config) fn illegal_name(entry: &Entry) -> Diagnostic {
 }
 
 /// Says where an unknown block may belong: below one that says nothing.
-fn misplaced(problem: Diagnostic, empty: Option<&Entry>) -> Diagnostic {
+fn with_misplaced_hint(problem: Diagnostic, empty: Option<&Entry>) -> Diagnostic {
     match empty.filter(|_| problem.fix.is_none()) {
         Some(above) => {
             problem.help(format!("indent it below `{}`, if that is where it belongs", above.key))
@@ -246,19 +246,20 @@ fn misplaced(problem: Diagnostic, empty: Option<&Entry>) -> Diagnostic {
 
 fn unknown_block(registry: &Registry, entry: &Entry) -> Diagnostic {
     let name = entry.key.as_str();
-    let problem = Diagnostic::error(codes::UNKNOWN_BLOCK, "this block is not known").at(entry.key_span, "");
+    let problem =
+        Diagnostic::error(codes::UNKNOWN_BLOCK, "this block is not known").with_label(entry.key_span, "");
     if let Some((parent, collection)) = registry.kind(name).and_then(Kind::child_of) {
         return problem
             .detail(format!("A {name} is written inside its {parent}, under `{collection}`."))
             .help(format!("write `{parent}: {{ NAME: {{ {collection}: {{ … }} }} }}`"));
     }
-    if let Some(help) = other_tools::block(name) {
+    if let Some(help) = other_tools::block_hint(name) {
         return problem.detail(format!("There is no block `{name}`.")).help(help);
     }
     let mut known: Vec<&str> =
-        registry.top_level().map(|kind| kind.name).chain(keywords::names(keywords::TOP)).collect();
+        registry.top_level().map(|kind| kind.name).chain(keywords::word_names(keywords::TOP)).collect();
     known.sort_unstable();
-    match nearest(name, known.iter().copied()) {
+    match nearest_name(name, known.iter().copied()) {
         Some(near) => problem
             .detail(format!("There is no block `{name}`."))
             .help(format!("did you mean `{near}`?"))

@@ -9,7 +9,7 @@ use crate::config::keywords;
 use crate::config::stack::model::{Confirm, Environment};
 use crate::config::syntax::document::{Entry, Node, NodeValue, named_entries};
 use crate::model::address::{Name, is_legal_segment};
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 
 /// What the stack says of itself.
 #[derive(Debug)]
@@ -21,12 +21,12 @@ pub(in crate::config) struct Header {
 }
 
 /// Reads `stead`, `stack` and `backend`.
-pub(in crate::config) fn header(merged: &Merged<'_>, problems: &Problems) -> Header {
+pub(in crate::config) fn resolve_header(merged: &Merged<'_>, problems: &Problems) -> Header {
     for entry in &merged.stead {
         if entry.value.scalar().is_none_or(|scalar| scalar.text != "1") {
             problems.push(
                 Diagnostic::error(codes::LANGUAGE_VERSION, "this version of the language is not known")
-                    .at(entry.value.span, "")
+                    .with_label(entry.value.span, "")
                     .detail("This program reads version 1.")
                     .help("write `stead: 1`"),
             );
@@ -37,14 +37,14 @@ pub(in crate::config) fn header(merged: &Merged<'_>, problems: &Problems) -> Hea
             Diagnostic::error(codes::LANGUAGE_VERSION, "the stack does not say its language version")
                 .help("put `stead: 1` (KDL: `stead 1`) at the top of one file");
         problems.push(match merged.stack.first() {
-            Some(stack) => problem.at(stack.key_span, "above this, for example"),
+            Some(stack) => problem.with_label(stack.key_span, "above this, for example"),
             None => problem,
         });
     }
-    Header { name: name(merged, problems), backend_required: backend_required(merged, problems) }
+    Header { name: stack_name(merged, problems), backend_required: backend_required(merged, problems) }
 }
 
-fn name(merged: &Merged<'_>, problems: &Problems) -> Name {
+fn stack_name(merged: &Merged<'_>, problems: &Problems) -> Name {
     let [first, others @ ..] = merged.stack.as_slice() else {
         problems.push(
             Diagnostic::error(codes::STACK_NAME, "the stack has no name")
@@ -55,8 +55,8 @@ fn name(merged: &Merged<'_>, problems: &Problems) -> Name {
     for other in others {
         problems.push(
             Diagnostic::error(codes::STACK_NAME, "the stack is named twice")
-                .at(other.key_span, "named again here")
-                .at(first.key_span, "named here first")
+                .with_label(other.key_span, "named again here")
+                .with_label(first.key_span, "named here first")
                 .help("all stack files of a directory are one stack: keep one name"),
         );
     }
@@ -65,7 +65,7 @@ fn name(merged: &Merged<'_>, problems: &Problems) -> Name {
         _ => {
             problems.push(
                 Diagnostic::error(codes::STACK_NAME, "this is no name for a stack")
-                    .at(first.value.span, "")
+                    .with_label(first.value.span, "")
                     .detail("A stack's name holds a-z, 0-9, _ and - only.")
                     .help("write `stack: shop`, for example"),
             );
@@ -80,7 +80,7 @@ fn backend_required(merged: &Merged<'_>, problems: &Problems) -> bool {
     if !required {
         problems.push(
             Diagnostic::error(codes::BACKEND_WORD, "`backend` takes one word: required")
-                .at(entry.value.span, "")
+                .with_label(entry.value.span, "")
                 .detail(
                     "Where the ledger is kept is said by the settings or STEAD_BACKEND, never by a stack.",
                 )
@@ -102,18 +102,18 @@ pub(in crate::config) struct Chosen<'d> {
 }
 
 /// Chooses the environment: the one asked for, the one marked `default`, or the only one.
-pub(in crate::config) fn environment<'d>(
+pub(in crate::config) fn choose_environment<'d>(
     environments: &Entries<'d>,
     asked: Option<&Name>,
     problems: &Problems,
 ) -> Chosen<'d> {
     let defaults: Vec<&&Entry> =
-        environments.values().filter(|entry| read(entry, problems).is_default).collect();
+        environments.values().filter(|entry| read_environment_block(entry, problems).is_default).collect();
     if let [first, second, ..] = defaults.as_slice() {
         problems.push(
             Diagnostic::error(codes::ENVIRONMENT_KEYS, "two environments are marked `default`")
-                .at(second.key_span, "also marked")
-                .at(first.key_span, "marked")
+                .with_label(second.key_span, "also marked")
+                .with_label(first.key_span, "marked")
                 .help("keep one `default: true`"),
         );
     }
@@ -121,8 +121,8 @@ pub(in crate::config) fn environment<'d>(
         Some(name) if environments.is_empty() && name == "default" => None,
         Some(name) => {
             let Some(entry) = environments.get(name) else {
-                problems.push(unknown(name, environments));
-                return nothing(name.clone());
+                problems.push(unknown_environment(name, environments));
+                return empty_environment(name.clone());
             };
             Some(*entry)
         }
@@ -131,13 +131,13 @@ pub(in crate::config) fn environment<'d>(
             (None, 0) => None,
             (None, 1) => environments.values().next().copied(),
             (None, _) => {
-                problems.push(which(environments));
-                return nothing(Name::default());
+                problems.push(environment_not_chosen(environments));
+                return empty_environment(Name::default());
             }
         },
     };
-    let Some(entry) = found else { return nothing(Name::new_static("default")) };
-    let block = read(entry, problems);
+    let Some(entry) = found else { return empty_environment(Name::new_static("default")) };
+    let block = read_environment_block(entry, problems);
     Chosen {
         environment: Environment { name: entry.key.clone(), confirm: block.confirm },
         vars: block.vars,
@@ -146,20 +146,22 @@ pub(in crate::config) fn environment<'d>(
 }
 
 /// Returns the environments whose applies somebody confirms by typing their name.
-pub(in crate::config) fn confirmed(environments: &Entries<'_>) -> BTreeSet<Name> {
+pub(in crate::config) fn environments_confirmed_by_name(environments: &Entries<'_>) -> BTreeSet<Name> {
     let quiet = Problems::default();
-    let typed = environments.values().filter(|entry| read(entry, &quiet).confirm == Confirm::Typed);
+    let typed = environments
+        .values()
+        .filter(|entry| read_environment_block(entry, &quiet).confirm == Confirm::Typed);
     typed.map(|entry| entry.key.clone()).collect()
 }
 
 /// Returns the values that the environments give to variables that are not chosen.
-pub(in crate::config) fn others<'d>(
+pub(in crate::config) fn other_environment_vars<'d>(
     environments: &Entries<'d>,
     chosen: &Name,
 ) -> Vec<(&'d Name, &'d [Entry])> {
     let others = environments.values().filter(|entry| entry.key != *chosen);
     let quiet = Problems::default();
-    others.map(|entry| (&entry.key, read(entry, &quiet).vars)).collect()
+    others.map(|entry| (&entry.key, read_environment_block(entry, &quiet).vars)).collect()
 }
 
 /// Returns the paths that the environments replace that are not chosen.
@@ -169,41 +171,41 @@ pub(in crate::config) fn other_sets<'d>(
 ) -> impl Iterator<Item = &'d Entry> {
     let others = environments.values().filter(move |entry| entry.key != *chosen);
     let quiet = Problems::default();
-    others.flat_map(move |entry| read(entry, &quiet).set)
+    others.flat_map(move |entry| read_environment_block(entry, &quiet).set)
 }
 
 /// Tells whether an environment says nothing that a resource could show.
 pub(in crate::config) fn is_plain(environment: &Entry) -> bool {
-    let block = read(environment, &Problems::default());
+    let block = read_environment_block(environment, &Problems::default());
     block.vars.is_empty() && block.set.is_empty()
 }
 
-fn nothing<'d>(name: Name) -> Chosen<'d> {
+fn empty_environment<'d>(name: Name) -> Chosen<'d> {
     Chosen { environment: Environment { name, confirm: Confirm::Ask }, vars: &[], set: &[] }
 }
 
-fn unknown(name: &Name, environments: &Entries<'_>) -> Diagnostic {
+fn unknown_environment(name: &Name, environments: &Entries<'_>) -> Diagnostic {
     let problem = Diagnostic::error(codes::UNKNOWN_ENVIRONMENT, "this environment is not declared")
         .detail(format!("There is no environment `{name}`."));
     let names: Vec<&str> = environments.keys().map(Name::as_str).collect();
     let problem = match environments.values().next() {
-        Some(first) => problem.at(first.key_span, "environments are declared here"),
+        Some(first) => problem.with_label(first.key_span, "environments are declared here"),
         None => return problem.help("the stack declares no environments: leave `--env` out"),
     };
     let known = names.join(", ");
-    match nearest(name, names) {
+    match nearest_name(name, names) {
         Some(near) => problem.help(format!("did you mean `{near}`? Environments are: {known}")),
         None => problem.help(format!("environments are: {known}")),
     }
 }
 
-fn which(environments: &Entries<'_>) -> Diagnostic {
+fn environment_not_chosen(environments: &Entries<'_>) -> Diagnostic {
     let names: Vec<&str> = environments.keys().map(Name::as_str).collect();
     let problem = Diagnostic::error(codes::WHICH_ENVIRONMENT, "no environment is chosen")
         .detail(format!("The stack has several: {}.", names.join(", ")))
         .help("say one with `--env NAME` or STEAD_ENV, or mark one with `default: true`");
     match environments.values().next() {
-        Some(first) => problem.at(first.key_span, "environments are declared here"),
+        Some(first) => problem.with_label(first.key_span, "environments are declared here"),
         None => problem,
     }
 }
@@ -215,7 +217,7 @@ struct Block<'d> {
     set: &'d [Entry],
 }
 
-fn read<'d>(environment: &'d Entry, problems: &Problems) -> Block<'d> {
+fn read_environment_block<'d>(environment: &'d Entry, problems: &Problems) -> Block<'d> {
     let mut block = Block { is_default: false, confirm: Confirm::Ask, vars: &[], set: &[] };
     let Some(entries) = named_entries(&environment.value) else {
         problems.push(not_a_block(&environment.key, &environment.value));
@@ -223,11 +225,11 @@ fn read<'d>(environment: &'d Entry, problems: &Problems) -> Block<'d> {
     };
     for entry in entries {
         match entry.key.as_str() {
-            "default" => block.is_default = flag(&entry.value, problems),
+            "default" => block.is_default = parse_flag(&entry.value, problems),
             "confirm" => match entry.value.scalar().map(|scalar| scalar.text.as_str()) {
                 Some("typed") => block.confirm = Confirm::Typed,
                 Some("ask") => {}
-                _ => problems.push(wrong(&entry.value, "`confirm` is `ask` or `typed`")),
+                _ => problems.push(environment_problem(&entry.value, "`confirm` is `ask` or `typed`")),
             },
             "vars" => match named_entries(&entry.value) {
                 Some(vars) => block.vars = vars,
@@ -238,11 +240,11 @@ fn read<'d>(environment: &'d Entry, problems: &Problems) -> Block<'d> {
                 None => problems.push(not_a_block("set", &entry.value)),
             },
             other => {
-                let known = keywords::names(keywords::ENVIRONMENT);
+                let known = keywords::word_names(keywords::ENVIRONMENT);
                 let problem =
                     Diagnostic::error(codes::ENVIRONMENT_KEYS, "an environment does not have this key")
-                        .at(entry.key_span, "");
-                problems.push(match nearest(other, known) {
+                        .with_label(entry.key_span, "");
+                problems.push(match nearest_name(other, known) {
                     Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
                     None => problem.help("an environment has `default`, `confirm`, `set` and `vars`; its own values stand under `vars`"),
                 });
@@ -252,20 +254,20 @@ fn read<'d>(environment: &'d Entry, problems: &Problems) -> Block<'d> {
     block
 }
 
-fn flag(node: &Node, problems: &Problems) -> bool {
+fn parse_flag(node: &Node, problems: &Problems) -> bool {
     match &node.value {
         NodeValue::Bare => true,
         NodeValue::Scalar(scalar) if scalar.text == "true" => true,
         NodeValue::Scalar(scalar) if scalar.text == "false" => false,
         _ => {
-            problems.push(wrong(node, "`default` is `true` or `false`"));
+            problems.push(environment_problem(node, "`default` is `true` or `false`"));
             false
         }
     }
 }
 
-fn wrong(node: &Node, text: &str) -> Diagnostic {
+fn environment_problem(node: &Node, text: &str) -> Diagnostic {
     Diagnostic::error(codes::ENVIRONMENT_KEYS, "an environment's block is wrong")
-        .at(node.span, "")
+        .with_label(node.span, "")
         .detail(format!("{text}."))
 }

@@ -14,7 +14,7 @@ use crate::config::resolve::block_index::{Block, State};
 use crate::config::resolve::evaluator::Resolver;
 use crate::config::syntax::document::{Document, Entry, Node, NodeValue};
 use crate::model::address::{Address, Name};
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::Registry;
 use crate::model::source::Span;
 
@@ -45,7 +45,7 @@ enum Target<'d> {
 }
 
 /// Replaces values in the documents.
-pub(in crate::config) fn replace(
+pub(in crate::config) fn replace_overridden_values(
     registry: &Registry,
     documents: &mut [Document],
     set: &[Entry],
@@ -55,9 +55,9 @@ pub(in crate::config) fn replace(
     if set.is_empty() {
         return replaced;
     }
-    let blocks = blocks(documents);
+    let blocks = index_blocks(documents);
     for entry in set {
-        match target(registry, documents, &blocks, entry) {
+        match find_target(registry, documents, &blocks, entry) {
             Ok(target) => {
                 match target {
                     Target::Here(node) => *node = entry.value.clone(),
@@ -85,15 +85,15 @@ pub(in crate::config) fn check(
     if set.is_empty() {
         return;
     }
-    let blocks = blocks(documents);
+    let blocks = index_blocks(documents);
     for entry in set {
-        if let Err(problem) = target(registry, documents, &blocks, entry) {
+        if let Err(problem) = find_target(registry, documents, &blocks, entry) {
             problems.push(*problem);
         }
     }
 }
 
-fn blocks(documents: &[Document]) -> Blocks {
+fn index_blocks(documents: &[Document]) -> Blocks {
     let mut blocks = Blocks::new();
     for (d, document) in documents.iter().enumerate() {
         for (r, root) in document.root.iter().enumerate() {
@@ -106,14 +106,14 @@ fn blocks(documents: &[Document]) -> Blocks {
 }
 
 /// Returns the value that a path names.
-fn target<'d>(
+fn find_target<'d>(
     registry: &Registry,
     documents: &'d mut [Document],
     blocks: &Blocks,
     entry: &Entry,
 ) -> Result<Target<'d>, Box<Diagnostic>> {
     let steps: Vec<&str> = entry.key.split('.').collect();
-    let [root, name, rest @ ..] = steps.as_slice() else { return Err(Box::new(incomplete(entry))) };
+    let [root, name, rest @ ..] = steps.as_slice() else { return Err(Box::new(incomplete_path(entry))) };
     let is_kind = registry.top_level().any(|kind| kind.name == *root);
     let uses = |name: &str| blocks.contains_key(&(Name::new_static("use"), Name::new(name)));
     let is_input = *root == "use" && rest.first() == Some(&"with");
@@ -125,23 +125,23 @@ fn target<'d>(
     }
     let is_misspelt = *root == "use" && !uses(name);
     if rest.is_empty() || !(is_kind || is_misspelt || is_input && rest.len() > 1) {
-        return Err(Box::new(incomplete(entry)));
+        return Err(Box::new(incomplete_path(entry)));
     }
     let Some((d, r, b)) = blocks.get(&(Name::new(root), Name::new(name))) else {
         let known = blocks.keys().filter(|(of, _)| of == root).map(|(_, name)| name.as_str());
-        return Err(Box::new(unknown(entry, root, name, known)));
+        return Err(Box::new(unknown_step(entry, root, name, known)));
     };
     let place = documents.get_mut(*d).and_then(|document| document.root.get_mut(*r));
     let body = place.and_then(|root| match &mut root.value.value {
         NodeValue::Mapping(blocks) => blocks.get_mut(*b),
         _ => None,
     });
-    let Some(Entry { value: body, .. }) = body else { return Err(Box::new(incomplete(entry))) };
-    walk(body, rest, format!("{root}.{name}"), entry)
+    let Some(Entry { value: body, .. }) = body else { return Err(Box::new(incomplete_path(entry))) };
+    walk_path(body, rest, format!("{root}.{name}"), entry)
 }
 
 /// Follows a path below a block.
-fn walk<'d>(
+fn walk_path<'d>(
     mut node: &'d mut Node,
     rest: &[&str],
     mut way: String,
@@ -164,7 +164,7 @@ fn walk<'d>(
             if keyed && n + 1 < rest.len() {
                 return Ok(Target::Later);
             }
-            return Err(Box::new(unknown(
+            return Err(Box::new(unknown_step(
                 entry,
                 &way,
                 step,
@@ -192,7 +192,7 @@ pub(in crate::config) struct Overrides<'d> {
 }
 
 /// Returns a path as an address begins: without the word `use`.
-fn path(entry: &Entry) -> &str {
+fn override_path(entry: &Entry) -> &str {
     entry.key.strip_prefix("use.").unwrap_or(&entry.key)
 }
 
@@ -201,7 +201,7 @@ impl<'d> Overrides<'d> {
     pub(in crate::config) fn new(all: &'d [Entry]) -> Self {
         let mut by_place: HashMap<&str, Vec<&Entry>> = HashMap::new();
         for entry in all {
-            let path = path(entry);
+            let path = override_path(entry);
             for (end, _) in path.match_indices('.') {
                 by_place.entry(&path[..end]).or_default().push(entry);
             }
@@ -210,7 +210,12 @@ impl<'d> Overrides<'d> {
     }
 
     /// Returns how a module's instance may be spoken of: by its own name, or by that of all of them.
-    pub(in crate::config) fn spoken(&self, outer: &[Name], name: &str, key: Option<&Name>) -> Vec<Name> {
+    pub(in crate::config) fn instance_names(
+        &self,
+        outer: &[Name],
+        name: &str,
+        key: Option<&Name>,
+    ) -> Vec<Name> {
         let mut found = Vec::new();
         for before in outer.iter().filter(|_| !self.all.is_empty()) {
             let whole =
@@ -226,7 +231,7 @@ impl<'d> Overrides<'d> {
 impl<'d> Resolver<'d> {
     /// Returns the values that replace those of a resource: each with the steps to it, those of many
     /// resources first.
-    pub(in crate::config) fn overridden(
+    pub(in crate::config) fn override_values(
         &self,
         block: &Block<'d>,
         address: &Address,
@@ -240,10 +245,10 @@ impl<'d> Resolver<'d> {
             for (is_block, address) in
                 whole.map(|whole| (true, whole)).into_iter().chain([(false, address)])
             {
-                let below = address.below(&self.scope.prefix).unwrap_or_default();
+                let below = address.strip_module(&self.scope.prefix).unwrap_or_default();
                 let whole = if place.is_empty() { below.to_owned() } else { format!("{place}.{below}") };
                 for entry in self.overrides.by_place.get(whole.as_str()).into_iter().flatten() {
-                    let rest = &path(entry)[whole.len() + 1..];
+                    let rest = &override_path(entry)[whole.len() + 1..];
                     let steps: Vec<&str> = rest.split('.').collect();
                     // What is no word of a whole block may be one of its instances.
                     if !is_block || block.get(steps[0]).is_some() {
@@ -269,7 +274,7 @@ impl<'d> Resolver<'d> {
                 continue;
             }
             let changed = new.get_or_insert_with(|| entry.clone());
-            match walk(&mut changed.value, &steps[1..], entry.key.to_string(), by) {
+            match walk_path(&mut changed.value, &steps[1..], entry.key.to_string(), by) {
                 Ok(Target::Here(node)) => {
                     *node = by.value.clone();
                     self.overrides.used.borrow_mut().insert(by.value.span);
@@ -308,13 +313,15 @@ impl<'d> Resolver<'d> {
         let used = self.overrides.used.borrow();
         let missed = self.overrides.missed.borrow();
         for entry in self.overrides.all.iter().filter(|entry| !used.contains(&entry.value.span)) {
-            if self.is_left_out(path(entry)) {
+            if self.is_left_out(override_path(entry)) {
                 continue;
             }
             self.problems.push(match missed.get(&entry.value.span) {
                 Some((_, step, _)) if OF_BLOCKS.contains(&step.as_str()) => of_blocks(entry, step),
-                Some((way, step, known)) => unknown(entry, way, step, known.iter().map(String::as_str)),
-                None => self.nowhere(entry),
+                Some((way, step, known)) => {
+                    unknown_step(entry, way, step, known.iter().map(String::as_str))
+                }
+                None => self.unmatched_override(entry),
             });
         }
     }
@@ -338,16 +345,16 @@ impl<'d> Resolver<'d> {
         })
     }
 
-    fn nowhere(&self, entry: &Entry) -> Diagnostic {
+    fn unmatched_override(&self, entry: &Entry) -> Diagnostic {
         let problem = Diagnostic::error(codes::SET, "there is nothing at this path")
-            .at(entry.key_span, "")
+            .with_label(entry.key_span, "")
             .detail("No resource of this environment stands there.");
         let known = self.made.iter().take(MOST_CANDIDATES).flat_map(|resource| {
             let names = resource.attributes.keys();
             names.map(|name| format!("{}.{name}", resource.address)).collect::<Vec<_>>()
         });
         let known: Vec<String> = known.collect();
-        match nearest(path(entry), known.iter().map(String::as_str)) {
+        match nearest_name(override_path(entry), known.iter().map(String::as_str)) {
             Some(near) => problem.help(format!("did you mean `{near}`?")),
             None => problem.help("`stead render` shows every path of this environment"),
         }
@@ -356,23 +363,28 @@ impl<'d> Resolver<'d> {
 
 fn of_blocks(entry: &Entry, step: &str) -> Diagnostic {
     Diagnostic::error(codes::SET, "this path cannot be replaced")
-        .at(entry.key_span, "")
+        .with_label(entry.key_span, "")
         .detail(format!("`{step}` decides which instances there are, and is the block's."))
         .help("decide it by a variable, and give that another value")
 }
 
-fn incomplete(entry: &Entry) -> Diagnostic {
+fn incomplete_path(entry: &Entry) -> Diagnostic {
     Diagnostic::error(codes::SET, "this path cannot be replaced")
-        .at(entry.key_span, "")
+        .with_label(entry.key_span, "")
         .detail("`set` replaces what a block or the `with` of a module says, and nothing else.")
         .help("write the path of one value: `database.main.storage_gb`, `use.shop.with.size`, or `use.shop.vm.web.plan`")
 }
 
-fn unknown<'n>(entry: &Entry, way: &str, step: &str, known: impl Iterator<Item = &'n str>) -> Diagnostic {
+fn unknown_step<'n>(
+    entry: &Entry,
+    way: &str,
+    step: &str,
+    known: impl Iterator<Item = &'n str>,
+) -> Diagnostic {
     let problem = Diagnostic::error(codes::SET, "there is nothing at this path")
-        .at(entry.key_span, "")
+        .with_label(entry.key_span, "")
         .detail(format!("{way} has no `{step}`, and `set` replaces what is written."));
-    match nearest(step, known) {
+    match nearest_name(step, known) {
         Some(near) => {
             let path: Vec<String> = entry
                 .key

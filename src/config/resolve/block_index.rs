@@ -8,7 +8,7 @@ use crate::config::diagnostics::codes;
 use crate::config::stack::model::LeftOut;
 use crate::config::syntax::document::{Entry, Node, named_entries};
 use crate::model::address::{Address, Name};
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::{Kind, Registry};
 use crate::model::value::Value;
 
@@ -142,17 +142,17 @@ pub(in crate::config) enum Found {
 
 impl<'d> Index<'d> {
     /// Lets names mean the blocks of an instance of a module, from here on.
-    pub(in crate::config) fn enter(&mut self, prefix: Name) -> Outer {
+    pub(in crate::config) fn enter_module(&mut self, prefix: Name) -> Outer {
         Outer(std::mem::take(&mut self.names), std::mem::replace(&mut self.prefix, prefix))
     }
 
     /// Lets names mean what they meant before.
-    pub(in crate::config) fn leave(&mut self, outer: Outer) {
+    pub(in crate::config) fn leave_module(&mut self, outer: Outer) {
         Outer(self.names, self.prefix) = outer;
     }
 
-    fn address(&self, kind: &str, name: &str) -> Address {
-        Address::new(kind, name).within(&self.prefix)
+    fn block_address(&self, kind: &str, name: &str) -> Address {
+        Address::new(kind, name).in_module(&self.prefix)
     }
 
     /// Declares a block.
@@ -175,7 +175,7 @@ impl<'d> Index<'d> {
     }
 
     /// Returns the block number `n`.
-    pub(in crate::config) fn nth(&self, n: usize) -> Option<&Block<'d>> {
+    pub(in crate::config) fn block_at(&self, n: usize) -> Option<&Block<'d>> {
         self.blocks.get_index(n).map(|(_, block)| block)
     }
 
@@ -206,7 +206,7 @@ impl<'d> Index<'d> {
     }
 
     /// Follows a path from a kind on. The diagnostic of a dead end has no place yet.
-    pub(in crate::config) fn find(
+    pub(in crate::config) fn follow_path(
         &self,
         registry: &Registry,
         kind: &'static Kind,
@@ -218,8 +218,8 @@ impl<'d> Index<'d> {
                     .help(format!("write `{}.NAME`", kind.name)),
             ));
         };
-        let Some(mut block) = self.get(self.address(kind.name, name).as_str()) else {
-            return Found::Nowhere(Box::new(self.unknown(kind, name)));
+        let Some(mut block) = self.get(self.block_address(kind.name, name).as_str()) else {
+            return Found::Nowhere(Box::new(self.unknown_name(kind, name)));
         };
         let mut used = 1;
         loop {
@@ -268,20 +268,22 @@ impl<'d> Index<'d> {
         }
     }
 
-    fn unknown(&self, kind: &Kind, name: &str) -> Diagnostic {
+    fn unknown_name(&self, kind: &Kind, name: &str) -> Diagnostic {
         let problem = Diagnostic::error(codes::UNKNOWN_RESOURCE, "there is no resource of this name")
             .detail(format!("No block declares {}.{name}.", kind.name));
         let names = self.names.get(kind.name);
         let candidates = names.into_iter().flat_map(BTreeMap::keys).map(Name::as_str).take(MOST_CANDIDATES);
-        let Some(near) = nearest(name, candidates) else {
+        let Some(near) = nearest_name(name, candidates) else {
             return match names.and_then(|names| names.keys().next()) {
                 Some(first) => problem.help(format!("{0}.{first} is declared, for example", kind.name)),
                 None => problem.help(format!("the stack declares no {}", kind.name)),
             };
         };
         let problem = problem.help(format!("did you mean `${}.{near}`?", kind.name));
-        match self.get(self.address(kind.name, near).as_str()) {
-            Some(block) => problem.at(block.entry.key_span, format!("{} is declared here", block.address)),
+        match self.get(self.block_address(kind.name, near).as_str()) {
+            Some(block) => {
+                problem.with_label(block.entry.key_span, format!("{} is declared here", block.address))
+            }
             None => problem,
         }
     }
@@ -307,12 +309,12 @@ impl<'d> Index<'d> {
                 format!("{}{what} has `for_each`: {known}.", block.address)
                     .replace("` has `for_each`", "`; it has `for_each`"),
             )
-            .at(block.entry.key_span, format!("{} is declared here", block.address));
-        let near = key.and_then(|key| nearest(key, keys.iter().copied()));
+            .with_label(block.entry.key_span, format!("{} is declared here", block.address));
+        let near = key.and_then(|key| nearest_name(key, keys.iter().copied()));
         let is_attribute = |name: &Name| name == "id" || block.kind.attribute(name).is_some();
         let attribute = key.filter(|key| near.is_none() && is_attribute(key));
         // A module's files say nothing of where it stands.
-        let own = block.address.below(&self.prefix).unwrap_or(block.address.as_str());
+        let own = block.address.strip_module(&self.prefix).unwrap_or(block.address.as_str());
         match near.or_else(|| keys.first().copied()) {
             Some(first) if let Some(name) = attribute => problem.help(format!(
                 "write `${own}.{first}.{name}` for one of them, or `${{values({own}).map(x, x.{name})}}` for all"
@@ -338,7 +340,7 @@ pub(in crate::config) enum Used {
 
 impl Used {
     /// Returns what the expansion of a call says.
-    pub(in crate::config) fn of(state: Option<&State<'_>>) -> Self {
+    pub(in crate::config) fn from_state(state: Option<&State<'_>>) -> Self {
         match state {
             None | Some(State::Broken) => Self::Broken,
             Some(State::Absent) => Self::Absent,

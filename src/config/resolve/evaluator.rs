@@ -24,7 +24,7 @@ use crate::config::stack::model::{Awaited, Recipients, Resource, Setting};
 use crate::model::address::{Address, Name};
 use crate::model::budget::{Budget, Exceeded};
 use crate::model::cel::{Program, SyntaxError};
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::{EvaluationError, Expression, Lookup};
 use crate::model::schema::Registry;
 use crate::model::secret::Secret;
@@ -158,19 +158,19 @@ impl<'d> Resolver<'d> {
     }
 
     /// Adds a problem in the name of the frame's instance.
-    pub(in crate::config) fn problem(&self, frame: Frame<'_, 'd>, diagnostic: Diagnostic) {
+    pub(in crate::config) fn report_problem(&self, frame: Frame<'_, 'd>, diagnostic: Diagnostic) {
         self.problems.push_in(frame.instance, diagnostic);
     }
 
     /// Says where the values go beyond the stack's budget, if they do.
-    pub(in crate::config) fn charged<T>(
+    pub(in crate::config) fn report_exceeded<T>(
         &self,
         charged: Result<T, Exceeded>,
         span: Span,
         frame: Frame<'_, 'd>,
     ) -> Option<T> {
         if charged.is_err() {
-            self.problem(frame, too_large(span));
+            self.report_problem(frame, too_large(span));
         }
         charged.ok()
     }
@@ -179,14 +179,16 @@ impl<'d> Resolver<'d> {
     pub(in crate::config) fn known_now(&self, expression: &Expression, span: Span) -> Option<Value> {
         match expression.evaluate_within(&Nothing, self.budget) {
             Ok(value) => Some(value),
-            Err(EvaluationError::TooLarge) => self.charged(Err(Exceeded), span, Frame::top(None)),
+            Err(EvaluationError::TooLarge) => {
+                self.report_exceeded(Err(Exceeded), span, Frame::top_level(None))
+            }
             Err(_) => None,
         }
     }
 
     /// Returns the address of a block of the stack or module that is being resolved.
-    pub(in crate::config) fn address(&self, kind: &str, name: &str) -> Address {
-        Address::new(kind, name).within(&self.scope.prefix)
+    pub(in crate::config) fn scoped_address(&self, kind: &str, name: &str) -> Address {
+        Address::new(kind, name).in_module(&self.scope.prefix)
     }
 
     /// Returns the files of the stack or module that is being resolved.
@@ -196,7 +198,7 @@ impl<'d> Resolver<'d> {
 
     /// Tells whether a name means something after a `$`.
     pub(in crate::config) fn is_root(&self, name: &str) -> bool {
-        keywords::find(keywords::ROOTS, name).is_some()
+        keywords::find_word(keywords::ROOTS, name).is_some()
             || self.registry.top_level().any(|kind| kind.name == name)
     }
 
@@ -215,20 +217,20 @@ impl<'d> Resolver<'d> {
             let span = self.scope.var_places.get(name).copied().unwrap_or(declared);
             let set_by = self.scope.var_origins.get(name);
             let value = value.as_ref()?;
-            self.charged(self.budget.charge_expression(value), span, Frame::top(None))?;
+            self.report_exceeded(self.budget.charge_expression(value), span, Frame::top_level(None))?;
             Some((Name::new(format!("vars.{name}")), setting(value, span, set_by)))
         });
         let locals = self.scope.locals.iter().filter_map(|(name, local)| {
             let LocalValue::Ready(value) = &local.value else { return None };
             let span = merged.locals.get(name)?.value.span;
-            self.charged(self.budget.charge_expression(value), span, Frame::top(None))?;
+            self.report_exceeded(self.budget.charge_expression(value), span, Frame::top_level(None))?;
             Some((Name::new(format!("locals.{name}")), setting(value, span, local.origin.as_ref())))
         });
         vars.chain(locals).collect()
     }
 
     /// Parses an expression, each distinct one once.
-    pub(in crate::config) fn program(&self, source: &str) -> Result<Rc<Program>, SyntaxError> {
+    pub(in crate::config) fn parse_program(&self, source: &str) -> Result<Rc<Program>, SyntaxError> {
         if let Some(known) = self.programs.borrow().get(source) {
             return known.clone();
         }
@@ -238,7 +240,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Resolves a text with its references and expressions. `None` when there was a problem.
-    pub(in crate::config) fn text(
+    pub(in crate::config) fn resolve_text(
         &self,
         text: &Name,
         span: Span,
@@ -251,7 +253,7 @@ impl<'d> Resolver<'d> {
         let resolved = self.filled_in(text, span, frame);
         self.budget.release(before);
         let resolved = resolved?;
-        self.charged(self.budget.charge_expression(&resolved.expression), span, frame)?;
+        self.report_exceeded(self.budget.charge_expression(&resolved.expression), span, frame)?;
         Some(resolved)
     }
 
@@ -260,14 +262,14 @@ impl<'d> Resolver<'d> {
             Ok(Some(template)) => template,
             Ok(None) => return Some(Value::Text(text.clone()).into()),
             Err(error) => {
-                self.problem(frame, template_problem(&error, text, span));
+                self.report_problem(frame, template_problem(&error, text, span));
                 return None;
             }
         };
         match template.parts.as_slice() {
             [Part::Text(text)] => Some(Value::text(text).into()),
-            [Part::Path(path)] => self.path(path, span, frame),
-            [Part::Cel(source)] => self.cel(source, span, frame),
+            [Part::Path(path)] => self.resolve_path(path, span, frame),
+            [Part::Cel(source)] => self.resolve_expression(source, span, frame),
             parts => self.interpolate(parts, span, frame),
         }
     }
@@ -278,8 +280,8 @@ impl<'d> Resolver<'d> {
         for part in parts {
             let part = match part {
                 Part::Text(text) => Resolved::from(Value::text(text)),
-                Part::Path(path) => self.path(path, span, frame)?,
-                Part::Cel(source) => self.cel(source, span, frame)?,
+                Part::Path(path) => self.resolve_path(path, span, frame)?,
+                Part::Cel(source) => self.resolve_expression(source, span, frame)?,
             };
             origin = origin.or(part.origin);
             resolved.push(part.expression);
@@ -290,15 +292,15 @@ impl<'d> Resolver<'d> {
             Ok(value) if value.is_unknown() => Some(Resolved::new(expression, origin)),
             Ok(value) => Some(Resolved::new(Expression::Value(value), origin)),
             Err(error) => {
-                self.problem(frame, evaluation_problem(&error, span, None));
+                self.report_problem(frame, evaluation_problem(&error, span, None));
                 None
             }
         }
     }
 
     /// Returns the place of an expression within a scalar, when it stands there as it is.
-    pub(in crate::config) fn within(&self, span: Span, words: &str) -> Span {
-        self.located(span, words, |text| text.find(words)).unwrap_or(span)
+    pub(in crate::config) fn span_within(&self, span: Span, words: &str) -> Span {
+        self.locate_text(span, words, |text| text.find(words)).unwrap_or(span)
     }
 
     /// Returns the place of a path's part within a scalar: after a dot, and whole.
@@ -309,10 +311,10 @@ impl<'d> Resolver<'d> {
                 .find(|(at, _)| text[..*at].ends_with('.') && !text[at + name.len()..].starts_with(goes_on))
                 .map(|(at, _)| at)
         };
-        self.located(span, name, find).unwrap_or(span)
+        self.locate_text(span, name, find).unwrap_or(span)
     }
 
-    fn located(&self, span: Span, words: &str, find: impl Fn(&str) -> Option<usize>) -> Option<Span> {
+    fn locate_text(&self, span: Span, words: &str, find: impl Fn(&str) -> Option<usize>) -> Option<Span> {
         let source = self.sources.get(span.source)?;
         let text = source.text.get(span.start as usize..span.end as usize)?;
         let start = span.start + u32::try_from(find(text)?).ok()?;
@@ -321,10 +323,13 @@ impl<'d> Resolver<'d> {
 
     /// Returns the problem of a name that means nothing after a `$`.
     pub(in crate::config) fn unknown_root(&self, root: &str, written: &str, span: Span) -> Diagnostic {
-        let known = self.registry.top_level().map(|kind| kind.name).chain(keywords::names(keywords::ROOTS));
-        let problem = Diagnostic::error(codes::UNKNOWN_ROOT, "this name means nothing here").at(span, "");
+        let known =
+            self.registry.top_level().map(|kind| kind.name).chain(keywords::word_names(keywords::ROOTS));
+        let problem =
+            Diagnostic::error(codes::UNKNOWN_ROOT, "this name means nothing here").with_label(span, "");
         // `module.shop.url`, as other tools have it: it is a name, and leads no further.
-        let roots: Vec<&str> = keywords::names(keywords::ROOTS).filter(|known| *known != root).collect();
+        let roots: Vec<&str> =
+            keywords::word_names(keywords::ROOTS).filter(|known| *known != root).collect();
         let problem = problem.detail(format!("`{root}` is no kind, and none of {}.", roots.join(", ")));
         if self.scope.uses.contains_key(root) {
             return problem.help(format!("read what the module gives: `$use.{root}.OUTPUT`"));
@@ -337,10 +342,10 @@ impl<'d> Resolver<'d> {
             let help = format!("did you mean `${of}.{written}`? For the text itself, write `$${written}`");
             return problem.help(help);
         }
-        if let Some(help) = other_tools::reference(root) {
+        if let Some(help) = other_tools::reference_hint(root) {
             return problem.help(format!("{help}; for the text itself, write `$${written}`"));
         }
-        match nearest(root, known) {
+        match nearest_name(root, known) {
             Some(near) => {
                 problem.help(format!("did you mean `{near}`? For the text itself, write `$${written}`"))
             }
@@ -356,14 +361,14 @@ fn template_problem(error: &TemplateError, text: &str, span: Span) -> Diagnostic
         TemplateError::Unclosed if open.is_some() => {
             let quote = open.unwrap_or_default();
             Diagnostic::error(codes::SYNTAX, "an expression is not closed")
-                .at(span, "")
+                .with_label(span, "")
                 .detail(format!(
                     "A text in it begins with {quote} and does not end, so that its `}}` is text, too."
                 ))
                 .help(format!("close the text with {quote}"))
         }
         TemplateError::Unclosed => Diagnostic::error(codes::SYNTAX, "an expression is not closed")
-            .at(span, "")
+            .with_label(span, "")
             .detail("`${` begins an expression, and no `}` ends it.")
             .help("close it with `}`, or write `$${` for the text itself"),
         TemplateError::Ambiguous(word) => {
@@ -372,12 +377,12 @@ fn template_problem(error: &TemplateError, text: &str, span: Span) -> Diagnostic
             let end = after.find(|c| !is_path(c)).unwrap_or(after.len());
             let path = format!("{word}{}", after[..end].trim_end_matches(['.', '-']));
             Diagnostic::error(codes::AMBIGUOUS_DOLLAR, "a `$` inside a text is ambiguous")
-                .at(span, "")
+                .with_label(span, "")
                 .detail(format!("`${word}` is a reference only when it is the whole value."))
                 .help(format!("write `${{{path}}}` to fill it in, or `$${path}` for the text itself"))
         }
         TemplateError::Path(path) => Diagnostic::error(codes::SYNTAX, "a reference has an empty part")
-            .at(span, "")
+            .with_label(span, "")
             .detail(format!("`${path}` has two dots in a row, or ends with one.")),
     }
 }

@@ -14,7 +14,7 @@ use crate::config::diagnostics::messages::evaluation_problem;
 use crate::config::input::files;
 use crate::model::address::{Address, Name};
 use crate::model::budget::{Budget, Exceeded};
-use crate::model::cel::{FILES, Item, Object, Path, Program, Scope, Segment, SyntaxError, bind};
+use crate::model::cel::{FILES, Item, Object, Path, Program, Scope, Segment, SyntaxError, bind_path};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::{Cel, EvaluationError, Expression, Reference};
 use crate::model::schema::Kind;
@@ -35,16 +35,16 @@ struct Named<'p> {
 
 impl<'d> Resolver<'d> {
     /// Resolves `${…}`: computed now when everything is known, else with only what it names bound.
-    pub(in crate::config) fn cel(
+    pub(in crate::config) fn resolve_expression(
         &self,
         source: &str,
         span: Span,
         frame: Frame<'_, 'd>,
     ) -> Option<Resolved> {
-        let program = match self.program(source) {
+        let program = match self.parse_program(source) {
             Ok(program) => program,
             Err(error) => {
-                self.problem(frame, self.syntax_problem(&error, source, span));
+                self.report_problem(frame, self.syntax_problem(&error, source, span));
                 return None;
             }
         };
@@ -57,14 +57,14 @@ impl<'d> Resolver<'d> {
                 .collect();
             let goes_too_far = path.root == "module" && !path.segments.is_empty();
             if goes_too_far || !self.is_root(&path.root) {
-                self.problem(frame, self.unknown_root(&path.root, &format!("{{{source}}}"), span));
+                self.report_problem(frame, self.unknown_root(&path.root, &format!("{{{source}}}"), span));
                 return None;
             }
             if let Some(names) = names {
-                return self.path(&names, span, frame);
+                return self.resolve_path(&names, span, frame);
             }
         }
-        self.compute(&program, source, span, frame)
+        self.compute_program(&program, source, span, frame)
     }
 
     pub(in crate::config) fn syntax_problem(
@@ -73,20 +73,20 @@ impl<'d> Resolver<'d> {
         source: &str,
         span: Span,
     ) -> Diagnostic {
-        let slip = expression_syntax::slip(error, source);
+        let slip = expression_syntax::explain_syntax_error(error, source);
         let problem = Diagnostic::error(codes::SYNTAX, "an expression cannot be read").help(slip.help);
-        let place = self.within(span, source);
+        let place = self.span_within(span, source);
         if place == span {
             // It stands in the file in other characters, with escapes or over several lines.
             let detail = match source[..slip.place.start].chars().count() {
                 0 => slip.detail,
                 before => format!("After {before} characters of it: {}", slip.detail),
             };
-            return problem.at(span, "").detail(detail);
+            return problem.with_label(span, "").detail(detail);
         }
         let at = |n| (place.start + u32::try_from(n).unwrap_or(0)).min(place.end);
         let at = Span { start: at(slip.place.start), end: at(slip.place.end), ..place };
-        let problem = problem.at(at, "").detail(slip.detail);
+        let problem = problem.with_label(at, "").detail(slip.detail);
         match slip.fix {
             Some(right) => problem.fix(at, right),
             None => problem,
@@ -101,11 +101,11 @@ impl<'d> Resolver<'d> {
         frame: Frame<'_, 'd>,
     ) -> Option<Resolved> {
         let source = as_cel(path);
-        let program = self.program(&source).ok()?;
-        self.compute(&program, &source, span, frame)
+        let program = self.parse_program(&source).ok()?;
+        self.compute_program(&program, &source, span, frame)
     }
 
-    fn compute(
+    fn compute_program(
         &self,
         program: &Program,
         source: &str,
@@ -113,22 +113,22 @@ impl<'d> Resolver<'d> {
         frame: Frame<'_, 'd>,
     ) -> Option<Resolved> {
         let paths = program.paths();
-        let named = self.named(&paths, span, frame)?;
+        let named = self.resolve_named_paths(&paths, span, frame)?;
         let files = RefCell::new(BTreeMap::new());
         let read = |path: &str| {
             let text = files::read_text(self.files(), path)?;
             files.borrow_mut().insert(Name::new(path), Value::text(&text));
             Ok(text)
         };
-        self.charged(self.budget.charge_nodes(2 * named.objects.len()), span, frame)?;
-        let waiting = self.waiting(&named, span, frame)?;
-        let outcome = self.evaluate(program, (&named, &waiting), span, frame, &read);
+        self.report_exceeded(self.budget.charge_nodes(2 * named.objects.len()), span, frame)?;
+        let waiting = self.unknown_parts(&named, span, frame)?;
+        let outcome = self.evaluate_program(program, (&named, &waiting), span, frame, &read);
         let origin = named.origin.clone();
         match outcome {
             Ok(value) if !value.is_unknown() => Some(Resolved::new(Expression::Value(value), origin)),
             Ok(_) => {
-                let bindings = self.bindings(&named, span, frame);
-                let mut bindings = self.charged(bindings, span, frame)?;
+                let bindings = self.bind_known_values(&named, span, frame);
+                let mut bindings = self.report_exceeded(bindings, span, frame)?;
                 let files = files.into_inner();
                 if !files.is_empty() {
                     bindings.insert(Name::new_static(FILES), Value::Map(files));
@@ -145,21 +145,26 @@ impl<'d> Resolver<'d> {
             Err(error @ EvaluationError::Sensitive) => {
                 self.problems.push(evaluation_problem(&error, span, None));
                 // What uses it goes on, so that this stays the only sign.
-                Some(Resolved::new(Expression::Value(Value::Secret(Secret::undecided())), origin))
+                Some(Resolved::new(Expression::Value(Value::Secret(Secret::new_undecided())), origin))
             }
             Err(error) => {
                 let problem = match (&error, named.absent.first()) {
-                    (EvaluationError::Failed(_), Some(address)) => self.absent(address, span),
+                    (EvaluationError::Failed(_), Some(address)) => self.absent_resource(address, span),
                     _ => evaluation_problem(&error, span, Some(source)),
                 };
-                self.problem(frame, problem);
+                self.report_problem(frame, problem);
                 None
             }
         }
     }
 
     /// Follows every path of an expression. `None` when one of them is a problem.
-    fn named<'p>(&self, paths: &'p [Path], span: Span, frame: Frame<'_, 'd>) -> Option<Named<'p>> {
+    fn resolve_named_paths<'p>(
+        &self,
+        paths: &'p [Path],
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Named<'p>> {
         let mut named = Named::default();
         let mut good = true;
         for path in paths {
@@ -169,38 +174,38 @@ impl<'d> Resolver<'d> {
             });
             match (path.root.as_str(), first) {
                 ("env" | "stack", _) | ("vars" | "locals" | "use", None) => {}
-                ("module", None) => good &= self.front(span, frame).is_some(),
+                ("module", None) => good &= self.module_name_prefix(span, frame).is_some(),
                 ("vars", Some(name)) => {
-                    let base = self.variable(name, span, frame);
-                    good &= self.through(base, path, span, frame, &mut named);
+                    let base = self.variable_value(name, span, frame);
+                    good &= self.check_base_path(base, path, span, frame, &mut named);
                 }
                 ("use", Some(name)) => {
-                    let base = self.used(name, &names_of(&path.segments[1..]), span, frame);
-                    good &= self.through(base, path, span, frame, &mut named);
+                    let base = self.module_output(name, &names_of(&path.segments[1..]), span, frame);
+                    good &= self.check_base_path(base, path, span, frame, &mut named);
                 }
                 ("data" | "stacks", _) => {
-                    good &= self.external(path, span, frame).is_some();
+                    good &= self.resolve_external(path, span, frame).is_some();
                 }
                 ("locals", Some(name)) => {
-                    let base = self.local(name, span, frame);
-                    good &= self.through(base, path, span, frame, &mut named);
+                    let base = self.local_value(name, span, frame);
+                    good &= self.check_base_path(base, path, span, frame, &mut named);
                 }
                 ("each", first) => {
-                    let base = self.each(first.map_or("key", Name::as_str), span, frame);
-                    good &= self.through(base.as_ref(), path, span, frame, &mut named);
+                    let base = self.resolve_each(first.map_or("key", Name::as_str), span, frame);
+                    good &= self.check_base_path(base.as_ref(), path, span, frame, &mut named);
                 }
                 (root, _) => {
                     if let Some(kind) = self.registry.top_level().find(|kind| kind.name == root) {
-                        good &= self.live(kind, path, span, frame, &mut named);
+                        good &= self.check_live_path(kind, path, span, frame, &mut named);
                     } else {
                         let written = format!("{{{root}}}");
-                        self.problem(frame, self.unknown_root(root, &written, span));
+                        self.report_problem(frame, self.unknown_root(root, &written, span));
                         good = false;
                     }
                 }
             }
             if let Some(name) = first.filter(|_| named.origin.is_none()) {
-                named.origin = self.origin(&path.root, name);
+                named.origin = self.value_origin(&path.root, name);
             }
             named.paths.push(path);
         }
@@ -210,7 +215,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Checks a path that goes through a local or `each.value`, which may be a resource itself.
-    fn through(
+    fn check_base_path(
         &self,
         base: Option<&Expression>,
         path: &Path,
@@ -219,7 +224,7 @@ impl<'d> Resolver<'d> {
         named: &mut Named<'_>,
     ) -> bool {
         let Some(base) = base else { return false };
-        let (part, used) = narrowed(base, path.segments.get(1..).unwrap_or_default());
+        let (part, used) = narrow_to_part(base, path.segments.get(1..).unwrap_or_default());
         let Expression::Reference(Reference { address, attribute: None }) = part else { return true };
         let kind = self.kind_of(address);
         named.objects.push(address.clone());
@@ -229,7 +234,7 @@ impl<'d> Resolver<'d> {
         }
     }
 
-    fn live<'p>(
+    fn check_live_path<'p>(
         &self,
         kind: &'static Kind,
         path: &'p Path,
@@ -241,9 +246,9 @@ impl<'d> Resolver<'d> {
             return false;
         }
         let steps: Vec<Step> =
-            path.segments.iter().map(|segment| self.step(segment, span, frame)).collect();
+            path.segments.iter().map(|segment| self.segment_name(segment, span, frame)).collect();
         named.places.push(kind.name.to_owned());
-        match self.index.find(&self.registry, kind, &steps) {
+        match self.index.follow_path(&self.registry, kind, &steps) {
             Found::Objects { addresses, all, kind: found, rest } => {
                 if all {
                     let block: Vec<&str> = steps.iter().flatten().map(Name::as_str).collect();
@@ -271,13 +276,15 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns the name of a segment; a computed key is computed, when it names no live object.
-    fn step(&self, segment: &Segment, span: Span, frame: Frame<'_, 'd>) -> Step {
+    fn segment_name(&self, segment: &Segment, span: Span, frame: Frame<'_, 'd>) -> Step {
         let program = match segment {
             Segment::Name(name) => return Some(name.clone()),
             Segment::Computed(program) => program,
         };
         let named = Named::default();
-        match self.evaluate(program, (&named, &BTreeMap::new()), span, frame, &|_| Err(String::new())) {
+        match self
+            .evaluate_program(program, (&named, &BTreeMap::new()), span, frame, &|_| Err(String::new()))
+        {
             Ok(Value::Text(text)) => Some(text),
             Ok(Value::Integer(n)) => Some(Name::new(n.to_string())),
             _ => None,
@@ -285,7 +292,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns the parts of the roots that wait for live objects themselves.
-    fn waiting(
+    fn unknown_parts(
         &self,
         named: &Named<'_>,
         span: Span,
@@ -294,27 +301,27 @@ impl<'d> Resolver<'d> {
         let mut waiting = BTreeMap::new();
         for path in &named.paths {
             if let "data" | "stacks" = path.root.as_str() {
-                let (place, reference) = self.external(path, span, frame)?;
+                let (place, reference) = self.resolve_external(path, span, frame)?;
                 waiting.insert(place, Expression::Reference(reference));
                 continue;
             }
             let (root, base) = match (path.root.as_str(), path.segments.first(), frame.each) {
                 ("vars", Some(Segment::Name(name)), _) => {
-                    (format!("vars.{name}"), Cow::Borrowed(self.variable(name, span, frame)?))
+                    (format!("vars.{name}"), Cow::Borrowed(self.variable_value(name, span, frame)?))
                 }
                 ("use", Some(Segment::Name(name)), _) => {
                     let steps = names_of(&path.segments[1..]);
-                    (format!("use.{name}"), Cow::Borrowed(self.used(name, &steps, span, frame)?))
+                    (format!("use.{name}"), Cow::Borrowed(self.module_output(name, &steps, span, frame)?))
                 }
                 ("locals", Some(Segment::Name(name)), _) => {
-                    (format!("locals.{name}"), Cow::Borrowed(self.local(name, span, frame)?))
+                    (format!("locals.{name}"), Cow::Borrowed(self.local_value(name, span, frame)?))
                 }
                 ("each", Some(Segment::Name(name)), Some(each)) if name == "value" => {
                     ("each.value".to_owned(), Cow::Owned(self.each_value(each, span, frame)?))
                 }
                 _ => continue,
             };
-            let (part, used) = narrowed(&base, &path.segments[1..]);
+            let (part, used) = narrow_to_part(&base, &path.segments[1..]);
             if matches!(part, Expression::Value(_)) {
                 continue;
             }
@@ -325,13 +332,13 @@ impl<'d> Resolver<'d> {
                     place.push_str(name);
                 }
             }
-            self.charged(self.budget.charge_expression(part), span, frame)?;
+            self.report_exceeded(self.budget.charge_expression(part), span, frame)?;
             waiting.insert(Name::new(place), part.clone());
         }
         Some(waiting)
     }
 
-    fn evaluate(
+    fn evaluate_program(
         &self,
         program: &Program,
         (named, waiting): (&Named<'_>, &BTreeMap<Name, Expression>),
@@ -363,28 +370,28 @@ impl<'d> Resolver<'d> {
         scope.roots.insert("module".into(), text(&self.scope.front));
         for place in &named.places {
             if !scope.roots.contains_key(place.as_str()) {
-                bind(&mut scope.roots, place.split('.'), Item::empty_map());
+                bind_path(&mut scope.roots, place.split('.'), Item::empty_map());
             }
         }
         for object in &objects {
-            if let Some(path) = object.address.below(&self.scope.prefix) {
-                bind(&mut scope.roots, path.split('.'), Item::of_object(object));
+            if let Some(path) = object.address.strip_module(&self.scope.prefix) {
+                bind_path(&mut scope.roots, path.split('.'), Item::of_object(object));
             }
         }
         if let Some(each) = frame.each {
-            bind(&mut scope.roots, ["each", "key"].into_iter(), text(&each.key));
+            bind_path(&mut scope.roots, ["each", "key"].into_iter(), text(&each.key));
             let known = match &each.value {
                 EachValue::Known(value) => Some(value),
                 _ => written.as_ref(),
             };
             if let Some(value) = known {
-                bind(&mut scope.roots, ["each", "value"].into_iter(), Item::of(value));
+                bind_path(&mut scope.roots, ["each", "value"].into_iter(), Item::from_borrowed(value));
             }
         }
         // What a local waits for is unknown in `local_values` already.
         let later = |path: &Name| ["each.", "data.", "stacks."].iter().any(|root| path.starts_with(root));
         for (path, value) in values.iter().filter(|(path, _)| later(path)) {
-            bind(&mut scope.roots, path.split('.'), Item::of(value));
+            bind_path(&mut scope.roots, path.split('.'), Item::from_borrowed(value));
         }
         program.evaluate(&scope)
     }
@@ -402,7 +409,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns the known values that an expression names, and no more.
-    fn bindings(
+    fn bind_known_values(
         &self,
         named: &Named<'_>,
         span: Span,
@@ -419,11 +426,33 @@ impl<'d> Resolver<'d> {
                 })
                 .collect();
             match path.root.as_str() {
-                "vars" => graft(&mut bindings, &path.root, &self.scope.var_values, &names, self.budget)?,
-                "locals" => {
-                    graft(&mut bindings, &path.root, &self.scope.local_values, &names, self.budget)?;
+                "vars" => {
+                    copy_known_part(
+                        &mut bindings,
+                        &path.root,
+                        &self.scope.var_values,
+                        &names,
+                        self.budget,
+                    )?;
                 }
-                "use" => graft(&mut bindings, &path.root, &self.scope.use_values, &names, self.budget)?,
+                "locals" => {
+                    copy_known_part(
+                        &mut bindings,
+                        &path.root,
+                        &self.scope.local_values,
+                        &names,
+                        self.budget,
+                    )?;
+                }
+                "use" => {
+                    copy_known_part(
+                        &mut bindings,
+                        &path.root,
+                        &self.scope.use_values,
+                        &names,
+                        self.budget,
+                    )?;
+                }
                 "env" => drop(bindings.insert(path.root.clone(), Value::Text(self.env.clone()))),
                 "stack" => drop(bindings.insert(path.root.clone(), Value::Text(self.stack.clone()))),
                 "module" => {
@@ -435,7 +464,7 @@ impl<'d> Resolver<'d> {
                     if let Some(Expression::Value(value)) = self.each_value(each, span, frame) {
                         values.insert("value".into(), value);
                     }
-                    graft(&mut bindings, &path.root, &values, &names, self.budget)?;
+                    copy_known_part(&mut bindings, &path.root, &values, &names, self.budget)?;
                 }
                 _ => {}
             }
@@ -499,7 +528,7 @@ fn as_cel(path: &[Name]) -> String {
 
 /// Follows a path into a map that waits in parts, so that no more of it is kept than is named.
 /// Returns the part and how many segments were used.
-fn narrowed<'e>(mut base: &'e Expression, path: &[Segment]) -> (&'e Expression, usize) {
+fn narrow_to_part<'e>(mut base: &'e Expression, path: &[Segment]) -> (&'e Expression, usize) {
     let mut used = 0;
     while let (Some(Segment::Name(name)), Expression::Map(map)) = (path.get(used), base) {
         // A dot would be read as another step of the place.
@@ -511,7 +540,7 @@ fn narrowed<'e>(mut base: &'e Expression, path: &[Segment]) -> (&'e Expression, 
 }
 
 /// Copies the part of a map that a path names, as far as it is known.
-fn graft(
+fn copy_known_part(
     into: &mut BTreeMap<Name, Value>,
     root: &Name,
     from: &Attributes,
@@ -526,7 +555,7 @@ fn graft(
         return Ok(());
     };
     match from.get(*first) {
-        Some(Value::Map(inner)) if !rest.is_empty() => graft(place, first, inner, rest, budget)?,
+        Some(Value::Map(inner)) if !rest.is_empty() => copy_known_part(place, first, inner, rest, budget)?,
         Some(value) if !value.is_unknown() => {
             budget.charge_value(value)?;
             place.insert((*first).clone(), value.clone());

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use super::evaluator::Nothing;
 use crate::config::diagnostics::codes;
-use crate::config::diagnostics::messages::{mismatch, too_large};
+use crate::config::diagnostics::messages::{mismatch_diagnostic, too_large};
 use crate::config::stack::model::{DataLookup, OtherStack, Stack};
 use crate::config::syntax::quoting;
-use crate::config::types::conform::conformed;
+use crate::config::types::conform::conform_to_type;
 use crate::model::address::{Address, Name};
 use crate::model::budget::Budget;
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::digest::json_digest;
 use crate::model::expression::{Expression, Reference};
 use crate::model::schema::{Kind, Type};
@@ -40,20 +40,20 @@ pub struct Read<'r> {
 /// # Errors
 /// Every lookup that finds nothing or several objects, or one that this stack manages; every output
 /// that is not there.
-pub fn settle<'s>(stack: &'s Stack, read: &Read<'_>) -> Result<Cow<'s, Stack>, Vec<Diagnostic>> {
+pub fn bind_lookups<'s>(stack: &'s Stack, read: &Read<'_>) -> Result<Cow<'s, Stack>, Vec<Diagnostic>> {
     if stack.data.is_empty() && stack.stacks.is_empty() {
         return Ok(Cow::Borrowed(stack));
     }
     let mut problems = Vec::new();
     let mut found: BTreeMap<Address, &Object> = BTreeMap::new();
     for (address, lookup) in &stack.data {
-        match find(address, lookup, read) {
+        match find_object(address, lookup, read) {
             Ok(object) => drop(found.insert(address.clone(), object)),
             Err(problem) => problems.push(*problem),
         }
     }
     for (name, other) in &stack.stacks {
-        outputs(name, other, read.outputs.get(name), &mut problems);
+        check_outputs(name, other, read.outputs.get(name), &mut problems);
     }
     if !problems.is_empty() {
         return Err(problems);
@@ -62,33 +62,34 @@ pub fn settle<'s>(stack: &'s Stack, read: &Read<'_>) -> Result<Cow<'s, Stack>, V
     let budget = Budget::default();
     let is_over = Cell::new(false);
     let value = |reference: &Reference| {
-        let value = value(reference, &found, read)?;
+        let value = referenced_value(reference, &found, read)?;
         is_over.set(is_over.get() || budget.charge_value(&value).is_err());
         (!is_over.get()).then_some(value)
     };
     let mut settled = stack.clone();
     for resource in settled.resources.values_mut() {
         for (name, setting) in &mut resource.attributes {
-            if put(&mut setting.expression, &value)
+            if substitute_references(&mut setting.expression, &value)
                 && let Some(attribute) = resource.kind.attribute(name)
-                && let Err(problem) = fits(&attribute.ty, &mut setting.expression, setting.span)
+                && let Err(problem) =
+                    check_known_value(&attribute.ty, &mut setting.expression, setting.span)
             {
                 problems.push(*problem);
             }
         }
         if let Some(project) = &mut resource.project {
-            put(project, &value);
+            substitute_references(project, &value);
         }
     }
     for output in settled.outputs.values_mut() {
-        put(&mut output.expression, &value);
+        substitute_references(&mut output.expression, &value);
     }
     if is_over.get() {
         let lookups = stack.data.values().map(|lookup| lookup.span);
         let span = stack.stacks.values().map(|other| other.span).chain(lookups).next();
         problems.extend(span.map(too_large));
     }
-    match digest(stack, &found, read) {
+    match reads_digest(stack, &found, read) {
         Ok(reads) => settled.reads = reads,
         Err(error) => problems.push(
             Diagnostic::error(codes::DIGEST, "what is read elsewhere has no digest")
@@ -99,7 +100,7 @@ pub fn settle<'s>(stack: &'s Stack, read: &Read<'_>) -> Result<Cow<'s, Stack>, V
 }
 
 /// Returns the one object that a lookup means.
-fn find<'r>(
+fn find_object<'r>(
     address: &Address,
     lookup: &DataLookup,
     read: &Read<'r>,
@@ -111,11 +112,11 @@ fn find<'r>(
         .fields
         .iter()
         .map(|(name, field)| {
-            format!("{name} `{}`", field.known().map(ToString::to_string).unwrap_or_default())
+            format!("{name} `{}`", field.known_value().map(ToString::to_string).unwrap_or_default())
         })
         .collect();
     let wanted = wanted.join(" and ");
-    let problem = |summary: &str| Diagnostic::error(codes::LOOKED_UP, summary).at(lookup.span, "");
+    let problem = |summary: &str| Diagnostic::error(codes::LOOKED_UP, summary).with_label(lookup.span, "");
     match hits.as_slice() {
         [object] => match read.owned.get(&object.key()) {
             None => Ok(object),
@@ -126,7 +127,7 @@ fn find<'r>(
             )),
         },
         [] => {
-            let seen = named(all(), kind);
+            let seen = describe_objects(all(), kind);
             Err(Box::new(
                 problem("a lookup finds nothing")
                     .detail(format!("{address}: there is no {} with {wanted}. {seen}", kind.name))
@@ -139,7 +140,7 @@ fn find<'r>(
                     "{address}: {} objects of kind {} have {wanted}. {}",
                     several.len(),
                     kind.name,
-                    named(several.iter().copied(), kind)
+                    describe_objects(several.iter().copied(), kind)
                 ))
                 .help("say which by more of its attributes, or by `id`"),
         )),
@@ -148,7 +149,7 @@ fn find<'r>(
 
 fn fits_all(object: &Object, lookup: &DataLookup) -> bool {
     lookup.fields.iter().all(|(name, field)| {
-        let Some(wanted) = field.known() else { return false };
+        let Some(wanted) = field.known_value() else { return false };
         match name.as_str() {
             "id" => wanted.to_string() == object.id,
             "project" => object.project.as_ref().is_some_and(|project| wanted.to_string() == *project),
@@ -161,7 +162,7 @@ fn fits_all(object: &Object, lookup: &DataLookup) -> bool {
 }
 
 /// Says what was seen.
-fn named<'o>(objects: impl Iterator<Item = &'o Object>, kind: &Kind) -> String {
+fn describe_objects<'o>(objects: impl Iterator<Item = &'o Object>, kind: &Kind) -> String {
     let mut count = 0;
     let mut names = Vec::new();
     for object in objects {
@@ -169,7 +170,7 @@ fn named<'o>(objects: impl Iterator<Item = &'o Object>, kind: &Kind) -> String {
         if names.len() < MOST_NAMED {
             let name = object.attributes.get("name").and_then(Value::as_text);
             names.push(match name {
-                Some(name) => format!("{} ({})", quoting::shown(name), object.id),
+                Some(name) => format!("{} ({})", quoting::shorten_for_message(name), object.id),
                 None => object.id.to_string(),
             });
         }
@@ -182,13 +183,19 @@ fn named<'o>(objects: impl Iterator<Item = &'o Object>, kind: &Kind) -> String {
 }
 
 /// Checks that every output that is read is there.
-fn outputs(name: &Name, other: &OtherStack, given: Option<&Attributes>, problems: &mut Vec<Diagnostic>) {
-    let problem = |span: Span, summary: &str| Diagnostic::error(codes::LOOKED_UP, summary).at(span, "");
+fn check_outputs(
+    name: &Name,
+    other: &OtherStack,
+    given: Option<&Attributes>,
+    problems: &mut Vec<Diagnostic>,
+) {
+    let problem =
+        |span: Span, summary: &str| Diagnostic::error(codes::LOOKED_UP, summary).with_label(span, "");
     let Some(given) = given else {
         let nowhere = other.reads.values().next().copied().unwrap_or(other.span);
         problems.push(
             problem(nowhere, "another stack was not applied yet")
-                .at(other.span, "named here")
+                .with_label(other.span, "named here")
                 .detail(format!("The stack in `{}` has no outputs in its ledger.", other.shown))
                 .help("apply that stack first, in its directory"),
         );
@@ -207,7 +214,7 @@ fn outputs(name: &Name, other: &OtherStack, given: Option<&Attributes>, problems
                     "The stack in `{}` gave no `{output}` when it was last applied.",
                     other.shown
                 ));
-                problems.push(match nearest(output, given.keys().map(Name::as_str)) {
+                problems.push(match nearest_name(output, given.keys().map(Name::as_str)) {
                     Some(near) => problem.help(format!("did you mean `$stacks.{name}.{near}`?")),
                     None => problem.help(format!(
                         "add it to that stack's `outputs`, and apply it: stead -C {} apply",
@@ -219,7 +226,11 @@ fn outputs(name: &Name, other: &OtherStack, given: Option<&Attributes>, problems
     }
 }
 
-fn value(reference: &Reference, found: &BTreeMap<Address, &Object>, read: &Read<'_>) -> Option<Value> {
+fn referenced_value(
+    reference: &Reference,
+    found: &BTreeMap<Address, &Object>,
+    read: &Read<'_>,
+) -> Option<Value> {
     if reference.address.root() == "stacks" {
         let given = read.outputs.get(reference.address.last())?;
         return given.get(reference.attribute.as_ref()?).cloned();
@@ -232,8 +243,8 @@ fn value(reference: &Reference, found: &BTreeMap<Address, &Object>, read: &Read<
 }
 
 /// Puts values in an expression. Tells whether there was one to put.
-fn put(expression: &mut Expression, value: &dyn Fn(&Reference) -> Option<Value>) -> bool {
-    let any = fill(expression, value);
+fn substitute_references(expression: &mut Expression, value: &dyn Fn(&Reference) -> Option<Value>) -> bool {
+    let any = fill_references(expression, value);
     if any
         && expression.addresses().is_empty()
         && let Ok(known) = expression.evaluate(&Nothing)
@@ -243,7 +254,7 @@ fn put(expression: &mut Expression, value: &dyn Fn(&Reference) -> Option<Value>)
     any
 }
 
-fn fill(expression: &mut Expression, value: &dyn Fn(&Reference) -> Option<Value>) -> bool {
+fn fill_references(expression: &mut Expression, value: &dyn Fn(&Reference) -> Option<Value>) -> bool {
     match expression {
         Expression::Value(_) => false,
         Expression::Reference(reference) => match value(reference) {
@@ -279,28 +290,28 @@ fn fill_all<'e>(
 ) -> bool {
     let mut any = false;
     for part in parts {
-        any |= fill(part, value);
+        any |= fill_references(part, value);
     }
     any
 }
 
 /// Checks a value that is known now against its attribute's type.
-fn fits(ty: &Type, expression: &mut Expression, span: Span) -> Result<(), Box<Diagnostic>> {
+fn check_known_value(ty: &Type, expression: &mut Expression, span: Span) -> Result<(), Box<Diagnostic>> {
     if matches!(ty, Type::Reference(_) | Type::Catalog(_)) {
         return Ok(());
     }
     let Expression::Value(value) = expression else { return Ok(()) };
-    match conformed(ty, std::mem::take(value)) {
+    match conform_to_type(ty, std::mem::take(value)) {
         Ok(good) => {
             *value = good;
             Ok(())
         }
-        Err(slip) => Err(Box::new(mismatch(&slip, span))),
+        Err(slip) => Err(Box::new(mismatch_diagnostic(&slip, span))),
     }
 }
 
 /// Returns a digest of everything that was read from elsewhere: part of a plan's fingerprint.
-fn digest(
+fn reads_digest(
     stack: &Stack,
     found: &BTreeMap<Address, &Object>,
     read: &Read<'_>,

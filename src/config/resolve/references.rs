@@ -6,7 +6,7 @@ use super::scope::{Frame, LocalValue, Resolved};
 use crate::config::diagnostics::codes;
 use crate::config::types::scalar;
 use crate::model::address::{Address, Name};
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::{Expression, Reference};
 use crate::model::schema::Kind;
 use crate::model::source::Span;
@@ -14,7 +14,7 @@ use crate::model::value::Value;
 
 impl<'d> Resolver<'d> {
     /// Resolves `$a.b.c`.
-    pub(in crate::config) fn path(
+    pub(in crate::config) fn resolve_path(
         &self,
         path: &[Name],
         span: Span,
@@ -24,35 +24,37 @@ impl<'d> Resolver<'d> {
         match (root.as_str(), steps) {
             ("env", []) => Some(Value::Text(self.env.clone()).into()),
             ("stack", []) => Some(Value::Text(self.stack.clone()).into()),
-            ("module", []) => Some(Value::Text(self.front(span, frame)?.clone()).into()),
+            ("module", []) => Some(Value::Text(self.module_name_prefix(span, frame)?.clone()).into()),
             ("vars", [name, rest @ ..]) => {
-                let resolved = self.inside(self.variable(name, span, frame)?, path, rest, span, frame)?;
-                Some(Resolved { origin: self.origin("vars", name), ..resolved })
+                let resolved =
+                    self.resolve_inside(self.variable_value(name, span, frame)?, path, rest, span, frame)?;
+                Some(Resolved { origin: self.value_origin("vars", name), ..resolved })
             }
             ("use", [name, rest @ ..]) => {
                 let steps: Vec<Option<&Name>> = rest.iter().map(Some).collect();
-                self.inside(self.used(name, &steps, span, frame)?, path, rest, span, frame)
+                self.resolve_inside(self.module_output(name, &steps, span, frame)?, path, rest, span, frame)
             }
             ("data" | "stacks", steps) => self.external_path(root, steps, path, span, frame),
             ("locals", [name, rest @ ..]) => {
-                let resolved = self.inside(self.local(name, span, frame)?, path, rest, span, frame)?;
-                Some(Resolved { origin: self.origin("locals", name), ..resolved })
+                let resolved =
+                    self.resolve_inside(self.local_value(name, span, frame)?, path, rest, span, frame)?;
+                Some(Resolved { origin: self.value_origin("locals", name), ..resolved })
             }
             ("each", [name, rest @ ..]) => {
-                self.inside(&self.each(name, span, frame)?, path, rest, span, frame)
+                self.resolve_inside(&self.resolve_each(name, span, frame)?, path, rest, span, frame)
             }
             ("vars" | "locals" | "each" | "env" | "stack" | "use", _) => {
-                self.problem(
+                self.report_problem(
                     frame,
                     Diagnostic::error(codes::UNKNOWN_ROOT, "a reference is incomplete or goes too far")
-                        .at(span, "")
+                        .with_label(span, "")
                         .help("write `$vars.NAME`, `$locals.NAME`, `$use.MODULE.OUTPUT`, `$each.key`, `$each.value`, `$env`, `$module` or `$stack`"),
                 );
                 None
             }
             (root, _) => {
                 let Some(kind) = self.registry.top_level().find(|kind| kind.name == root) else {
-                    self.problem(frame, self.unknown_root(root, &path.join("."), span));
+                    self.report_problem(frame, self.unknown_root(root, &path.join("."), span));
                     return None;
                 };
                 self.live_path(kind, path, span, frame)
@@ -61,14 +63,14 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns what the names of a module's resources begin with; a stack has none, and says so.
-    pub(in crate::config) fn front(&self, span: Span, frame: Frame<'_, 'd>) -> Option<&Name> {
+    pub(in crate::config) fn module_name_prefix(&self, span: Span, frame: Frame<'_, 'd>) -> Option<&Name> {
         if self.scope.depth > 0 {
             return Some(&self.scope.front);
         }
-        self.problem(
+        self.report_problem(
             frame,
             Diagnostic::error(codes::UNKNOWN_ROOT, "this name means nothing here")
-                .at(span, "")
+                .with_label(span, "")
                 .detail(
                     "`module` is what the names of a module's resources begin with, and this is no module.",
                 )
@@ -78,7 +80,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Follows the rest of a path inside of a local or of `each.value`.
-    fn inside(
+    fn resolve_inside(
         &self,
         base: &Expression,
         path: &[Name],
@@ -93,13 +95,13 @@ impl<'d> Resolver<'d> {
             let known = self.has_attribute(kind, name, span, frame);
             return known.then(|| Expression::Reference(reference).into());
         }
-        match drill(base, rest) {
+        match follow_expression(base, rest) {
             Some(Part::Expression(part)) => {
-                self.charged(self.budget.charge_expression(part), span, frame)?;
+                self.report_exceeded(self.budget.charge_expression(part), span, frame)?;
                 Some(part.clone().into())
             }
             Some(Part::Value(part)) => {
-                self.charged(self.budget.charge_value(part), span, frame)?;
+                self.report_exceeded(self.budget.charge_value(part), span, frame)?;
                 Some(part.clone().into())
             }
             None => self.deep_path(path, span, frame),
@@ -117,13 +119,13 @@ impl<'d> Resolver<'d> {
         if !self.is_late(frame, kind.name, span) {
             return None;
         }
-        let (addresses, all, kind, rest) = match self.index.find(&self.registry, kind, &steps) {
+        let (addresses, all, kind, rest) = match self.index.follow_path(&self.registry, kind, &steps) {
             Found::Objects { addresses, all, kind, rest } => {
                 (addresses, all, kind, &path[1 + rest.min(steps.len())..])
             }
             Found::Broken => return None,
             Found::Absent(address) => {
-                self.problem(frame, self.absent(&address, span));
+                self.report_problem(frame, self.absent_resource(&address, span));
                 return None;
             }
             Found::Nowhere(problem) => {
@@ -151,10 +153,10 @@ impl<'d> Resolver<'d> {
     /// Tells whether live objects can be named here; else says so.
     pub(in crate::config) fn is_late(&self, frame: Frame<'_, 'd>, kind: &str, span: Span) -> bool {
         let Some(place) = frame.early else { return true };
-        self.problem(
+        self.report_problem(
             frame,
             Diagnostic::error(codes::NOT_KNOWN_YET, "this must be known before any resource exists")
-                .at(span, "")
+                .with_label(span, "")
                 .detail(format!(
                     "{place} is decided while loading, and attributes of a {kind} are known later."
                 ))
@@ -184,20 +186,22 @@ impl<'d> Resolver<'d> {
                 problem = problem.clone().fix(place, near);
             }
         }
-        self.problem(frame, problem);
+        self.report_problem(frame, problem);
     }
 
     /// Returns the problem of a resource that this environment leaves out.
-    pub(in crate::config) fn absent(&self, address: &Address, span: Span) -> Diagnostic {
+    pub(in crate::config) fn absent_resource(&self, address: &Address, span: Span) -> Diagnostic {
         let problem = Diagnostic::error(codes::ABSENT_RESOURCE, "this environment leaves the resource out")
-            .at(span, "")
+            .with_label(span, "")
             .detail(format!("The `when` of {address} is false in the environment {}.", self.env))
             .help(format!(
                 "guard it: `${{has({}) ? … : …}}`, or give this block the same `when`",
                 address.as_str()
             ));
         match self.index.of_instance(address) {
-            Some(block) => problem.at(block.entry.key_span, format!("{} is declared here", block.address)),
+            Some(block) => {
+                problem.with_label(block.entry.key_span, format!("{} is declared here", block.address))
+            }
             None => problem,
         }
     }
@@ -217,12 +221,12 @@ impl<'d> Resolver<'d> {
         let place = self.part_within(span, name);
         let problem =
             Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "there is no attribute of this name")
-                .at(place, "")
-                .detail(format!("{} has no `{name}`.", scalar::one(kind.name)));
+                .with_label(place, "")
+                .detail(format!("{} has no `{name}`.", scalar::with_article(kind.name)));
         let known = kind.attributes.iter().map(|attribute| attribute.name).chain(["id"]);
-        self.problem(
+        self.report_problem(
             frame,
-            match nearest(name, known) {
+            match nearest_name(name, known) {
                 Some(near) if place != span => {
                     problem.help(format!("did you mean `{near}`?")).fix(place, near)
                 }
@@ -234,7 +238,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns a variable's value; one that is not declared becomes a problem.
-    pub(in crate::config) fn variable(
+    pub(in crate::config) fn variable_value(
         &self,
         name: &Name,
         span: Span,
@@ -242,14 +246,17 @@ impl<'d> Resolver<'d> {
     ) -> Option<&Expression> {
         let Some(value) = self.scope.vars.get(name) else {
             let known = self.scope.vars.keys().map(Name::as_str);
-            self.problem(frame, self.undeclared(codes::UNKNOWN_VARIABLE, "variable", name, known, span));
+            self.report_problem(
+                frame,
+                self.undeclared_name(codes::UNKNOWN_VARIABLE, "variable", name, known, span),
+            );
             return None;
         };
         value.as_ref()
     }
 
     /// Returns a local's value; one that is not declared becomes a problem.
-    pub(in crate::config) fn local(
+    pub(in crate::config) fn local_value(
         &self,
         name: &Name,
         span: Span,
@@ -257,14 +264,17 @@ impl<'d> Resolver<'d> {
     ) -> Option<&Expression> {
         let Some(local) = self.scope.locals.get(name) else {
             let known = self.scope.locals.keys().map(Name::as_str);
-            self.problem(frame, self.undeclared(codes::UNKNOWN_LOCAL, "local", name, known, span));
+            self.report_problem(
+                frame,
+                self.undeclared_name(codes::UNKNOWN_LOCAL, "local", name, known, span),
+            );
             return None;
         };
-        self.ready(&local.value, "resource that the local names", span, frame)
+        self.ready_value(&local.value, "resource that the local names", span, frame)
     }
 
     /// Returns a value that is there; one that comes later becomes a problem.
-    pub(in crate::config) fn ready<'v>(
+    pub(in crate::config) fn ready_value<'v>(
         &self,
         value: &'v LocalValue,
         what: &str,
@@ -282,7 +292,7 @@ impl<'d> Resolver<'d> {
         }
     }
 
-    fn undeclared<'n>(
+    fn undeclared_name<'n>(
         &self,
         code: &'static str,
         what: &str,
@@ -292,9 +302,9 @@ impl<'d> Resolver<'d> {
     ) -> Diagnostic {
         let place = self.part_within(span, name);
         let problem = Diagnostic::error(code, format!("this {what} is not declared"))
-            .at(place, "")
+            .with_label(place, "")
             .detail(format!("There is no {what} `{name}`."));
-        match nearest(name, known) {
+        match nearest_name(name, known) {
             Some(near) if place != span => problem.help(format!("did you mean `{near}`?")).fix(place, near),
             Some(near) => problem.help(format!("did you mean `{near}`?")),
             None => problem.help(format!("declare it under `{what}s`").replace("variables", "vars")),
@@ -302,17 +312,17 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns `each.key` or `each.value`.
-    pub(in crate::config) fn each(
+    pub(in crate::config) fn resolve_each(
         &self,
         name: &str,
         span: Span,
         frame: Frame<'_, 'd>,
     ) -> Option<Expression> {
         let Some(each) = frame.each else {
-            self.problem(
+            self.report_problem(
                 frame,
                 Diagnostic::error(codes::NO_EACH, "`each` is used outside of `for_each`")
-                    .at(span, "")
+                    .with_label(span, "")
                     .help("give the block a `for_each`"),
             );
             return None;
@@ -321,10 +331,10 @@ impl<'d> Resolver<'d> {
             "key" => Some(Value::Text(each.key.clone()).into()),
             "value" => self.each_value(each, span, frame),
             _ => {
-                self.problem(
+                self.report_problem(
                     frame,
                     Diagnostic::error(codes::NO_EACH, "`each` has `key` and `value` only")
-                        .at(span, "")
+                        .with_label(span, "")
                         .help("write `$each.key` for the instance's key, `$each.value` for what stands behind it"),
                 );
                 None
@@ -341,15 +351,15 @@ impl<'d> Resolver<'d> {
     ) -> Option<Expression> {
         match &each.value {
             EachValue::Known(value) => {
-                self.charged(self.budget.charge_value(value), span, frame)?;
+                self.report_exceeded(self.budget.charge_value(value), span, frame)?;
                 Some(Expression::Value(value.clone()))
             }
             EachValue::Instance(address) => {
                 Some(Expression::Reference(Reference { address: address.clone(), attribute: None }))
             }
-            EachValue::Written(node) => {
-                self.untyped(node, Frame { each: None, ..frame }).map(|resolved| resolved.expression)
-            }
+            EachValue::Written(node) => self
+                .resolve_untyped(node, Frame { each: None, ..frame })
+                .map(|resolved| resolved.expression),
         }
     }
 
@@ -360,7 +370,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns what decided a variable or local, where that was not its declaration.
-    pub(in crate::config) fn origin(&self, root: &str, name: &Name) -> Option<Name> {
+    pub(in crate::config) fn value_origin(&self, root: &str, name: &Name) -> Option<Name> {
         match root {
             "vars" => self.scope.var_origins.get(name).cloned(),
             "locals" => self.scope.locals.get(name)?.origin.clone(),
@@ -376,11 +386,11 @@ enum Part<'e> {
 }
 
 /// Opens an expression along a path; `None` where only CEL can.
-fn drill<'e>(base: &'e Expression, path: &[Name]) -> Option<Part<'e>> {
+fn follow_expression<'e>(base: &'e Expression, path: &[Name]) -> Option<Part<'e>> {
     match (base, path.split_first()) {
         (base, None) => Some(Part::Expression(base)),
         (Expression::Value(value), Some(_)) => drill_value(value, path).map(Part::Value),
-        (Expression::Map(map), Some((first, rest))) => drill(map.get(first)?, rest),
+        (Expression::Map(map), Some((first, rest))) => follow_expression(map.get(first)?, rest),
         _ => None,
     }
 }

@@ -86,7 +86,7 @@ pub(in crate::config) struct Frame<'f, 'd> {
 
 impl Frame<'_, '_> {
     /// Returns a frame outside of any block.
-    pub(in crate::config) const fn top(early: Option<&'static str>) -> Self {
+    pub(in crate::config) const fn top_level(early: Option<&'static str>) -> Self {
         Self { each: None, instance: None, early }
     }
 }

@@ -33,7 +33,7 @@ pub(in crate::config) enum TemplateError {
 
 /// Writes a text so that it means itself: every `$` is doubled, and what would be taken for an expression that lost
 /// its marks begins with a text of one.
-pub(in crate::config) fn literal(text: &str) -> String {
+pub(in crate::config) fn escape_literal(text: &str) -> String {
     let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let root = text.split_once('.').filter(|_| text.chars().all(is_path)).map(|(root, _)| root);
     let call = text.strip_prefix("file(").filter(|rest| rest.ends_with(')'));
@@ -41,8 +41,8 @@ pub(in crate::config) fn literal(text: &str) -> String {
         Some("vars" | "var" | "locals" | "local" | "each") => format!("${{'{text}'}}"),
         _ => match call {
             Some(_) if is_simple(text) => format!("${{'{text}'}}"),
-            Some(rest) => format!("${{'file('}}{}", doubled(rest)),
-            None => doubled(text),
+            Some(rest) => format!("${{'file('}}{}", double_dollars(rest)),
+            None => double_dollars(text),
         },
     }
 }
@@ -59,7 +59,7 @@ fn is_simple(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '(' | ')' | '.' | '/' | '_' | '-' | ' '))
 }
 
-fn doubled(text: &str) -> String {
+fn double_dollars(text: &str) -> String {
     text.replace('$', "$$")
 }
 
@@ -93,14 +93,14 @@ impl Template {
                 plain.push('$');
                 rest = after;
             } else if let Some(body) = after.strip_prefix('{') {
-                let end = closing(body).ok_or(TemplateError::Unclosed)?;
+                let end = find_expression_close(body).ok_or(TemplateError::Unclosed)?;
                 if !plain.is_empty() {
                     parts.push(Part::Text(std::mem::take(&mut plain)));
                 }
                 parts.push(Part::Cel(body[..end].trim().to_owned()));
                 rest = &body[end + 1..];
             } else {
-                let word = word(after);
+                let word = leading_word(after);
                 if is_root(word) {
                     return Err(TemplateError::Ambiguous(word.to_owned()));
                 }
@@ -123,7 +123,7 @@ impl Template {
     }
 }
 
-fn word(text: &str) -> &str {
+fn leading_word(text: &str) -> &str {
     let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
     &text[..end]
 }
@@ -135,7 +135,7 @@ pub(in crate::config) fn is_path(text: &str) -> bool {
 }
 
 /// Returns where the `}` stands that closes the expression, outside of quotes and inner braces.
-pub(in crate::config) fn closing(body: &str) -> Option<usize> {
+pub(in crate::config) fn find_expression_close(body: &str) -> Option<usize> {
     let mut depth = 0usize;
     let mut quote = None;
     let mut chars = body.char_indices();
@@ -192,7 +192,7 @@ mod tests {
             ("vars. Size", "vars. Size"),
             ("www.example.com", "www.example.com"),
         ] {
-            assert_eq!(literal(meant), written);
+            assert_eq!(escape_literal(meant), written);
         }
         assert_eq!(parse("${a"), Err(TemplateError::Unclosed));
         assert_eq!(parse("x $env"), Err(TemplateError::Ambiguous("env".into())));

@@ -18,7 +18,7 @@ use crate::config::stack::module_path::is_taken;
 use crate::config::syntax::document::{Entry, Node, named_entries};
 use crate::model::address::Name;
 use crate::model::budget::Cost;
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::Expression;
 use crate::model::source::Span;
 use crate::model::value::Value;
@@ -51,7 +51,7 @@ impl<'d> Resolver<'d> {
         }
         self.scope.first_block = self.index.blocks().len();
         self.declare_data(&merged.data);
-        let waiting = self.declare(merged);
+        let waiting = self.declare_blocks(merged);
         let own = self.scope.first_block..self.index.blocks().len();
         for step in ordered.late {
             self.resolve_step(step);
@@ -60,7 +60,7 @@ impl<'d> Resolver<'d> {
         let first = self.index.blocks().len();
         self.declare_waiting(waiting);
         for blocks in [own, first..self.index.blocks().len()] {
-            let resources = self.resources(blocks);
+            let resources = self.resolve_blocks(blocks);
             self.made.extend(resources);
         }
         self.resolve_data(&merged.data);
@@ -70,12 +70,12 @@ impl<'d> Resolver<'d> {
     fn resolve_step(&mut self, step: Step<'d>) {
         match step {
             Step::Local(entry) => self.resolve_local(entry),
-            Step::Call(entry) => self.call(entry),
+            Step::Call(entry) => self.resolve_use(entry),
         }
     }
 
-    fn call(&mut self, entry: &'d Entry) {
-        let value = if let Some(outputs) = self.called(entry) {
+    fn resolve_use(&mut self, entry: &'d Entry) {
+        let value = if let Some(outputs) = self.resolve_call(entry) {
             let known = self.known_now(&outputs, entry.key_span).unwrap_or_default();
             self.scope.use_values.insert(entry.key.clone(), known);
             LocalValue::Ready(outputs)
@@ -86,15 +86,15 @@ impl<'d> Resolver<'d> {
         self.scope.uses.insert(entry.key.clone(), Local { value, origin: None });
     }
 
-    fn called(&mut self, entry: &'d Entry) -> Option<Expression> {
+    fn resolve_call(&mut self, entry: &'d Entry) -> Option<Expression> {
         let Some(body) = named_entries(&entry.value) else {
             self.problems.push(not_a_block(&entry.key, &entry.value));
             return None;
         };
         let (module, with) = self.read_call(entry, body)?;
-        let address = self.address("use", &entry.key);
-        let state = self.expand(&address, None, body);
-        self.used.insert(self.prefix_of(&entry.key, None), Used::of(state.as_ref()));
+        let address = self.scoped_address("use", &entry.key);
+        let state = self.expand_block(&address, None, body);
+        self.used.insert(self.prefix_of(&entry.key, None), Used::from_state(state.as_ref()));
         let state = state?;
         let instances: Vec<(Option<Name>, Option<Each<'d>>)> = match state {
             State::Broken => return None,
@@ -112,20 +112,20 @@ impl<'d> Resolver<'d> {
         let mut found = BTreeMap::new();
         for (key, each) in instances {
             if let Some(key) = key.as_ref().filter(|key| is_taken(&self.registry, key)) {
-                self.problems.push(taken(key, entry.key_span));
+                self.problems.push(reserved_module_name(key, entry.key_span));
                 return None;
             }
             let place = key.as_ref().map_or_else(|| address.clone(), |key| address.join(key));
             let instance = Instance { address: &place, key: key.as_ref() };
             let frame = Frame { each: each.as_ref(), instance: Some(instance), early: None };
             let before = self.budget.mark();
-            let inputs = self.inputs(module, with, &entry.key, frame);
-            let cost = self.budget.since(before);
+            let inputs = self.resolve_inputs(module, with, &entry.key, frame);
+            let cost = self.budget.cost_since(before);
             let front = self.front_of(entry, body, key.as_ref(), frame)?;
             let prefix = self.prefix_of(&entry.key, key.as_ref());
-            let spoken = self.overrides.spoken(&self.scope.spoken, &entry.key, key.as_ref());
+            let spoken = self.overrides.instance_names(&self.scope.spoken, &entry.key, key.as_ref());
             let instance = Instantiated { module, prefix, front, spoken, inputs, cost, call: entry };
-            let outputs = self.instantiate(instance)?;
+            let outputs = self.resolve_instance(instance)?;
             match key {
                 Some(key) => drop(found.insert(key, outputs)),
                 None => return Some(outputs),
@@ -160,14 +160,14 @@ impl<'d> Resolver<'d> {
     }
 
     fn said_name(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<Name> {
-        match self.known(node, frame)? {
+        match self.resolve_known(node, frame)? {
             Value::Text(name) => Some(name),
             Value::Integer(name) => Some(Name::new(name.to_string())),
             other => {
-                self.problem(
+                self.report_problem(
                     frame,
                     Diagnostic::error(codes::MODULE, "the `name` of a module is one text")
-                        .at(node.span, "")
+                        .with_label(node.span, "")
                         .detail(format!("This is {}.", other.type_name()))
                         .help("write what the names of its resources begin with: `name: shop`"),
                 );
@@ -178,17 +178,17 @@ impl<'d> Resolver<'d> {
 
     /// Returns the module of a call and what it is given.
     fn read_call(&self, entry: &'d Entry, body: &'d [Entry]) -> Option<(usize, &'d [Entry])> {
-        for key in body.iter().filter(|key| keywords::find(keywords::USE, &key.key).is_none()) {
+        for key in body.iter().filter(|key| keywords::find_word(keywords::USE, &key.key).is_none()) {
             self.problems.push(unknown_word(key, keywords::USE));
         }
         if is_taken(&self.registry, &entry.key) {
-            self.problems.push(taken(&entry.key, entry.key_span));
+            self.problems.push(reserved_module_name(&entry.key, entry.key_span));
             return None;
         }
         let Some(source) = source_of(entry) else {
             self.problems.push(
                 Diagnostic::error(codes::MODULE, "a `use` does not say its module")
-                    .at(entry.key_span, "")
+                    .with_label(entry.key_span, "")
                     .help("add `source: ../modules/NAME`, a directory"),
             );
             return None;
@@ -212,11 +212,11 @@ impl<'d> Resolver<'d> {
         let Some(merged) = self.modules.get(module) else { return };
         for entry in with.iter().filter(|entry| !merged.vars.contains_key(&entry.key)) {
             let problem = Diagnostic::error(codes::UNDECLARED_VARIABLE, "this variable is not declared")
-                .at(entry.key_span, "")
-                .at(source.span, "by this module")
+                .with_label(entry.key_span, "")
+                .with_label(source.span, "by this module")
                 .detail(format!("The module declares no variable `{}`.", entry.key));
             let known = merged.vars.keys().map(Name::as_str);
-            self.problems.push(match nearest(&entry.key, known.clone()) {
+            self.problems.push(match nearest_name(&entry.key, known.clone()) {
                 Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
                 None => problem.help(match known.collect::<Vec<_>>().as_slice() {
                     [] => "it takes none: remove the line".to_owned(),
@@ -227,7 +227,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Resolves one instance. Returns its outputs.
-    fn instantiate(&mut self, instance: Instantiated<'d>) -> Option<Expression> {
+    fn resolve_instance(&mut self, instance: Instantiated<'d>) -> Option<Expression> {
         let Instantiated { module, prefix, front, spoken, inputs, cost, call } = instance;
         let depth = self.scope.depth + 1;
         if self.exhausted || self.problems.are_closed() {
@@ -243,30 +243,30 @@ impl<'d> Resolver<'d> {
         }
         let merged = self.modules.get(module)?;
         let place = self.places.get(module).cloned().unwrap_or_default();
-        let files = self.read.below(&place.path());
+        let files = self.read.in_dir(&place.path());
         let scope =
             Scope { prefix: prefix.clone(), front, spoken, files, place, depth, cost, ..Scope::default() };
         let caller = std::mem::replace(&mut self.scope, scope);
-        let names = self.index.enter(prefix.clone());
-        self.problems.enter(prefix, call.key_span);
+        let names = self.index.enter_module(prefix.clone());
+        self.problems.enter_instance(prefix, call.key_span);
         self.module_variables(&merged.vars, inputs, call);
         self.resolve_unit(merged);
         let mut outputs = BTreeMap::new();
         for (name, entry) in &merged.outputs {
-            let resolved = self.untyped(&entry.value, Frame::top(None));
+            let resolved = self.resolve_untyped(&entry.value, Frame::top_level(None));
             // What is wrong with it was said: nothing more follows from it.
             let broken = || Expression::Value(Value::Unknown(Vec::new()));
             outputs.insert(name.clone(), resolved.map_or_else(broken, |resolved| resolved.expression));
         }
-        self.problems.leave();
-        self.index.leave(names);
+        self.problems.leave_instance();
+        self.index.leave_module(names);
         self.budget.refund(self.scope.cost);
         self.scope = caller;
         Some(Expression::Map(outputs))
     }
 
     /// Returns what a module gave; an output or instance that is not there becomes a problem.
-    pub(in crate::config) fn used(
+    pub(in crate::config) fn module_output(
         &self,
         name: &Name,
         steps: &[Option<&Name>],
@@ -276,10 +276,10 @@ impl<'d> Resolver<'d> {
         let Some(call) = self.scope.uses.get(name) else {
             let known = self.scope.uses.keys();
             let detail = format!("No `use` block declares `{name}`.");
-            self.problem(frame, self.not_given(name, "module", detail, known, span));
+            self.report_problem(frame, self.not_given(name, "module", detail, known, span));
             return None;
         };
-        let outputs = self.ready(&call.value, "resource of a module", span, frame)?;
+        let outputs = self.ready_value(&call.value, "resource of a module", span, frame)?;
         let keyed = self.scope.keyed.contains(name);
         let mut here = outputs;
         let levels: &[&str] = if keyed { &["instance", "output"] } else { &["output"] };
@@ -293,7 +293,7 @@ impl<'d> Resolver<'d> {
                 } else {
                     format!("The module `{name}` has no {what} `{step}`.")
                 };
-                self.problem(frame, self.not_given(step, what, detail, map.keys(), span));
+                self.report_problem(frame, self.not_given(step, what, detail, map.keys(), span));
                 return None;
             };
             here = next;
@@ -312,9 +312,9 @@ impl<'d> Resolver<'d> {
         let place = self.part_within(span, name);
         let known: Vec<&str> = known.map(Name::as_str).take(1000).collect();
         let problem = Diagnostic::error(codes::UNKNOWN_OUTPUT, format!("there is no {what} of this name"))
-            .at(place, "")
+            .with_label(place, "")
             .detail(detail);
-        match (nearest(name, known.iter().copied()), known.len()) {
+        match (nearest_name(name, known.iter().copied()), known.len()) {
             (Some(near), _) if place != span => {
                 problem.help(format!("did you mean `{near}`?")).fix(place, near)
             }
@@ -326,9 +326,9 @@ impl<'d> Resolver<'d> {
     }
 }
 
-fn taken(name: &str, span: Span) -> Diagnostic {
+fn reserved_module_name(name: &str, span: Span) -> Diagnostic {
     Diagnostic::error(codes::MODULE, "a module cannot have this name")
-        .at(span, "")
+        .with_label(span, "")
         .detail(format!("`{name}` means something else at the beginning of an address."))
         .help(format!("write `{name}_module`, for example"))
 }
@@ -342,7 +342,7 @@ fn too_much(depth: usize, instances: usize, span: Span) -> Diagnostic {
         format!("A stack has at most {MOST_BLOCKS} blocks with those of its modules.")
     };
     Diagnostic::error(codes::MODULE_LIMIT, "there are too many modules")
-        .at(span, "")
+        .with_label(span, "")
         .detail(why)
         .help("use `for_each` on blocks, or several stacks")
 }

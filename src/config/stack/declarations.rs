@@ -35,7 +35,7 @@ pub struct Moved {
 impl Moved {
     /// Tells whether what stands at an address is not there yet: `shop` to `shop.a` leaves `shop.a.vm.web` alone.
     #[must_use]
-    pub fn takes(&self, at: &Address) -> bool {
+    pub fn applies_to(&self, at: &Address) -> bool {
         !(self.to.is_within(&self.from) && at.is_within(&self.to))
     }
 }

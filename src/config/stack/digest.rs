@@ -60,7 +60,7 @@ pub(in crate::config) struct Parts<'s> {
 ///
 /// # Errors
 /// When a part cannot be written as JSON.
-pub(in crate::config) fn digest<'r>(
+pub(in crate::config) fn stack_digest<'r>(
     parts: &Parts<'_>,
     resources: impl Iterator<Item = &'r Resource>,
 ) -> Result<String, serde_json::Error> {
@@ -68,10 +68,10 @@ pub(in crate::config) fn digest<'r>(
     let mut digest = JsonDigest::new("stead configuration 2");
     digest.add(&(name, &environment.name, environment.confirm == Confirm::Typed))?;
     for resource in resources {
-        digest.add(&seen(resource))?;
+        digest.add(&resource_digest_input(resource))?;
     }
     for (name, output) in *outputs {
-        digest.add(&("output", name, output.expression.bound()))?;
+        digest.add(&("output", name, output.expression.to_digest_form()))?;
     }
     for policy in *policies {
         let on: Vec<&str> = policy.on.iter().map(|kind| kind.name).collect();
@@ -105,7 +105,7 @@ fn seen_sink(sink: &SecretSink) -> (&str, Option<&Name>) {
     }
 }
 
-fn seen(resource: &Resource) -> Seen<'_> {
+fn resource_digest_input(resource: &Resource) -> Seen<'_> {
     let Lifecycle { protect, on_remove, ignore_drift, replace, timeouts, final_snapshot, protect_span: _ } =
         &resource.lifecycle;
     Seen {
@@ -114,7 +114,7 @@ fn seen(resource: &Resource) -> Seen<'_> {
         attributes: resource
             .attributes
             .iter()
-            .map(|(name, setting)| (name, setting.expression.bound()))
+            .map(|(name, setting)| (name, setting.expression.to_digest_form()))
             .collect(),
         protect: *protect,
         final_snapshot: *final_snapshot,
@@ -128,7 +128,7 @@ fn seen(resource: &Resource) -> Seen<'_> {
         timeouts: [timeouts.create, timeouts.update, timeouts.delete]
             .map(|time| time.map(|time| time.as_secs())),
         depends_on: &resource.depends_on,
-        project: resource.project.as_ref().map(Expression::bound),
+        project: resource.project.as_ref().map(Expression::to_digest_form),
         deliver_secret: resource.deliver_secret.as_ref().map(seen_sink),
         exclusive: resource
             .attributes

@@ -17,9 +17,9 @@ const MOST_VALUES: usize = 10_000;
 
 /// Returns an expression with everything in its place that blocks say; what only live objects tell stays.
 #[must_use]
-pub fn configured(stack: &Stack, expression: &Expression) -> Expression {
+pub fn substitute_known_values(stack: &Stack, expression: &Expression) -> Expression {
     Written { stack, steps: Cell::new(0), values: Cell::new(0), budget: Budget::default() }
-        .settled(expression)
+        .substitute_known(expression)
 }
 
 /// The blocks, as expressions see them.
@@ -31,20 +31,20 @@ struct Written<'s> {
 }
 
 impl Written<'_> {
-    fn settled(&self, expression: &Expression) -> Expression {
+    fn substitute_known(&self, expression: &Expression) -> Expression {
         match expression {
             Expression::List(parts) => {
-                Expression::List(parts.iter().map(|part| self.settled(part)).collect())
+                Expression::List(parts.iter().map(|part| self.substitute_known(part)).collect())
             }
-            Expression::Map(map) => {
-                Expression::Map(map.iter().map(|(key, part)| (key.clone(), self.settled(part))).collect())
-            }
+            Expression::Map(map) => Expression::Map(
+                map.iter().map(|(key, part)| (key.clone(), self.substitute_known(part))).collect(),
+            ),
             Expression::Value(_) => expression.clone(),
             other => match other.evaluate(self) {
                 Ok(value) if is_known(&value) => Expression::Value(value),
                 _ => match other {
                     Expression::Text(parts) => {
-                        Expression::Text(parts.iter().map(|part| self.settled(part)).collect())
+                        Expression::Text(parts.iter().map(|part| self.substitute_known(part)).collect())
                     }
                     other => other.clone(),
                 },
@@ -53,7 +53,7 @@ impl Written<'_> {
     }
 
     /// Returns what a block says of an attribute; `None` where it says nothing, or nothing known.
-    fn written(&self, address: &Address, name: &str) -> Option<Value> {
+    fn written_value(&self, address: &Address, name: &str) -> Option<Value> {
         let resource = self.stack.resources.get(address)?;
         let setting = resource.attributes.get(name)?;
         let steps = self.steps.get();
@@ -74,14 +74,14 @@ impl Written<'_> {
 
 impl Lookup for Written<'_> {
     fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
-        let known = attribute.and_then(|name| self.written(address, name));
+        let known = attribute.and_then(|name| self.written_value(address, name));
         known.unwrap_or_else(|| Value::Unknown(vec![address.clone()]))
     }
 
     fn object(&self, address: &Address) -> (Attributes, bool) {
         let Some(resource) = self.stack.resources.get(address) else { return (Attributes::new(), false) };
         let names = resource.attributes.keys();
-        let known = names.filter_map(|name| Some((name.clone(), self.written(address, name)?)));
+        let known = names.filter_map(|name| Some((name.clone(), self.written_value(address, name)?)));
         (known.filter(|(_, value)| is_known(value)).collect(), false)
     }
 

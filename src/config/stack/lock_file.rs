@@ -30,7 +30,7 @@ pub struct Lock {
 /// Returns the lock of a stack: the records of the names that it uses, and the prices that hang on no
 /// name, in a stable order.
 #[must_use]
-pub fn pinned(registry: Registry, stack: &Stack, catalog: &Catalog) -> Lock {
+pub fn build_lock(registry: Registry, stack: &Stack, catalog: &Catalog) -> Lock {
     let mut used: BTreeSet<(&str, Name)> = BTreeSet::new();
     let mut unnamed: BTreeSet<&str> = BTreeSet::new();
     for resource in stack.resources.values() {
@@ -41,7 +41,7 @@ pub fn pinned(registry: Registry, stack: &Stack, catalog: &Catalog) -> Lock {
                 continue;
             }
             if let Some(Value::Text(name)) =
-                resource.attributes.get(attribute.name).and_then(|setting| setting.expression.known())
+                resource.attributes.get(attribute.name).and_then(|setting| setting.expression.known_value())
             {
                 used.insert((table, name.clone()));
             }
@@ -60,7 +60,7 @@ pub fn pinned(registry: Registry, stack: &Stack, catalog: &Catalog) -> Lock {
         }
     }
     for table in unnamed {
-        if let Some(record) = catalog.single(table) {
+        if let Some(record) = catalog.single_record(table) {
             pinned.tables.entry(Name::new(table)).or_insert_with(|| vec![record.clone()]);
         }
     }
@@ -77,7 +77,7 @@ pub fn pinned(registry: Registry, stack: &Stack, catalog: &Catalog) -> Lock {
 pub fn parse(id: SourceId, text: &str) -> Result<Lock, Box<Diagnostic>> {
     let problem = |detail: String, span| {
         Box::new(
-            Diagnostic::error(codes::LOCK, "`stead.lock` cannot be read").at(span, "").detail(detail).help(
+            Diagnostic::error(codes::LOCK, "`stead.lock` cannot be read").with_label(span, "").detail(detail).help(
                 "restore the file from version control, or remove it: the next apply pins today's names",
             ),
         )
@@ -100,7 +100,7 @@ pub fn parse(id: SourceId, text: &str) -> Result<Lock, Box<Diagnostic>> {
 ///
 /// # Errors
 /// One problem, when a value has no YAML form.
-pub fn write(lock: &Lock) -> Result<String, Box<Diagnostic>> {
+pub fn render_lock(lock: &Lock) -> Result<String, Box<Diagnostic>> {
     serde_yaml::to_string(lock)
         .map(|text| {
             format!("# Catalog names and prices of this stack. Written by stead; commit it.\n{text}")

@@ -174,13 +174,13 @@ impl Setting {
     /// Returns where a value was written and what decided it: of the attribute `name`, or of `name.key`.
     #[must_use]
     pub fn origin(&self, path: &str) -> (Span, Option<&Name>) {
-        self.part(path.split_once('.').map_or("", |(_, within)| within))
+        self.part_origin(path.split_once('.').map_or("", |(_, within)| within))
     }
 
     /// Returns where a part of the value was written and what decided it, by its dotted path in it; for one
     /// that is not written by itself, what holds for the whole.
     #[must_use]
-    pub fn part(&self, path: &str) -> (Span, Option<&Name>) {
+    pub fn part_origin(&self, path: &str) -> (Span, Option<&Name>) {
         let mut way = path;
         while let Some(parts) = &self.parts {
             if let Some(part) = parts.get(way) {

@@ -22,7 +22,8 @@ pub fn module_of<'a>(registry: &Registry, address: &'a str) -> (&'a str, &'a str
 /// and no key of one has it.
 #[must_use]
 pub fn is_taken(registry: &Registry, name: &str) -> bool {
-    keywords::find(keywords::ROOTS, name).is_some() || registry.kinds.iter().any(|kind| kind.name == name)
+    keywords::find_word(keywords::ROOTS, name).is_some()
+        || registry.kinds.iter().any(|kind| kind.name == name)
 }
 
 /// Returns the kind of what stands at an address: a resource, an instance or a whole block.

@@ -26,17 +26,18 @@ pub struct Policy {
 impl Policy {
     /// Returns the problem of what the policy says no to: a resource, or the plan as a whole.
     #[must_use]
-    pub fn denied(&self, resource: Option<&Resource>) -> Diagnostic {
+    pub fn denial_problem(&self, resource: Option<&Resource>) -> Diagnostic {
         let problem = Diagnostic::error(codes::DENIED, "a policy says no");
         let problem = match resource {
-            Some(resource) => problem.at(resource.span, format!("{} is denied", resource.address)),
+            Some(resource) => problem.with_label(resource.span, format!("{} is denied", resource.address)),
             None => problem,
         };
-        problem.at(self.span, "by this policy").detail(format!("{}: {}", self.name, self.message)).help(
-            format!(
+        problem
+            .with_label(self.span, "by this policy")
+            .detail(format!("{}: {}", self.name, self.message))
+            .help(format!(
                 "change what it is about, or: stead apply --override {} --reason \"...\" (recorded)",
                 self.name
-            ),
-        )
+            ))
     }
 }

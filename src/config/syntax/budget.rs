@@ -31,7 +31,7 @@ impl Values {
     }
 
     /// Spends some of it; false when it does not suffice.
-    pub(in crate::config) fn spend(&mut self, values: usize) -> bool {
+    pub(in crate::config) fn try_spend(&mut self, values: usize) -> bool {
         let left = self.left.checked_sub(values);
         self.left = left.unwrap_or(self.left);
         left.is_some()
@@ -81,11 +81,11 @@ mod tests {
     #[test]
     fn it_grows_with_the_text_and_ends() {
         let mut small = Values::new(10);
-        assert!(small.spend(BASE + 100));
-        assert!(!small.spend(1));
+        assert!(small.try_spend(BASE + 100));
+        assert!(!small.try_spend(1));
         let mut large = Values::new(usize::MAX);
-        assert!(!large.spend(MAX_NODES + 1));
-        assert!(large.spend(MAX_NODES));
-        assert!(!large.spend(1));
+        assert!(!large.try_spend(MAX_NODES + 1));
+        assert!(large.try_spend(MAX_NODES));
+        assert!(!large.try_spend(1));
     }
 }

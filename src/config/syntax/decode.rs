@@ -1,6 +1,6 @@
 //! Bytes → text, before any syntax: size, encoding, control characters.
 
-use super::limits::{CONTROL_CHARACTER, NOT_UTF8, TOO_LARGE, span};
+use super::limits::{CONTROL_CHARACTER, NOT_UTF8, TOO_LARGE, byte_span};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::SourceId;
 
@@ -29,7 +29,7 @@ pub fn check_size(id: SourceId, bytes: u64) -> Result<(), Box<Diagnostic>> {
         return Ok(());
     }
     let problem = Diagnostic::error(TOO_LARGE, "File too large")
-        .at(span(id, 0, 0), "")
+        .with_label(byte_span(id, 0, 0), "")
         .detail(format!("The file has {bytes} bytes; stead reads files of up to {MAX_BYTES} bytes."))
         .help("Split it into several files of one directory: they are read together.");
     Err(Box::new(problem))
@@ -40,12 +40,12 @@ pub fn check_size(id: SourceId, bytes: u64) -> Result<(), Box<Diagnostic>> {
 /// # Errors
 /// Too large, not UTF-8, a control character, or a line that ends with a carriage return alone; the first of
 /// these, with its place.
-pub fn decode(id: SourceId, bytes: Vec<u8>) -> Result<String, Box<Unreadable>> {
+pub fn decode_utf8(id: SourceId, bytes: Vec<u8>) -> Result<String, Box<Unreadable>> {
     if let Err(diagnostic) = check_size(id, bytes.len() as u64) {
         return Err(Box::new(Unreadable { shown: String::new(), diagnostic: *diagnostic }));
     }
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
-        return Err(utf16(id));
+        return Err(utf16_problem(id));
     }
     let mut text = match String::from_utf8(bytes) {
         Ok(text) => text,
@@ -55,7 +55,7 @@ pub fn decode(id: SourceId, bytes: Vec<u8>) -> Result<String, Box<Unreadable>> {
         text.drain(..'\u{FEFF}'.len_utf8());
     }
     match text.bytes().position(is_control) {
-        Some(at) => return Err(control(id, &text, at)),
+        Some(at) => return Err(control_character_problem(id, &text, at)),
         None if text.contains('\r') => {}
         None => return Ok(text),
     }
@@ -76,9 +76,9 @@ fn is_control(byte: u8) -> bool {
     matches!(byte, 0x00..=0x08 | 0x0B | 0x0C | 0x0E..=0x1F | 0x7F)
 }
 
-fn utf16(id: SourceId) -> Box<Unreadable> {
+fn utf16_problem(id: SourceId) -> Box<Unreadable> {
     let diagnostic = Diagnostic::error(NOT_UTF8, "Not UTF-8 text")
-        .at(span(id, 0, 0), "a UTF-16 byte order mark")
+        .with_label(byte_span(id, 0, 0), "a UTF-16 byte order mark")
         .detail("The file is UTF-16.")
         .help("Save it as UTF-8.");
     Box::new(Unreadable { shown: String::new(), diagnostic })
@@ -89,38 +89,38 @@ fn not_utf8(id: SourceId, error: &std::string::FromUtf8Error) -> Box<Unreadable>
     let bytes = bytes.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(bytes);
     let dropped = error.as_bytes().len() - bytes.len();
     let at = error.utf8_error().valid_up_to().saturating_sub(dropped);
-    let (line, column) = place(bytes, at);
+    let (line, column) = line_and_column(bytes, at);
     let byte = bytes.get(at).copied().unwrap_or_default();
     let diagnostic = Diagnostic::error(NOT_UTF8, "Not UTF-8 text")
-        .at(span(id, at, at + '\u{FFFD}'.len_utf8()), format!("byte 0x{byte:02X}"))
+        .with_label(byte_span(id, at, at + '\u{FFFD}'.len_utf8()), format!("byte 0x{byte:02X}"))
         .detail(format!("Byte 0x{byte:02X} at line {line}, column {column} is not UTF-8."))
         .help("Save the file as UTF-8.");
-    Box::new(Unreadable { shown: shown(bytes, at), diagnostic })
+    Box::new(Unreadable { shown: text_through_line(bytes, at), diagnostic })
 }
 
-fn control(id: SourceId, text: &str, at: usize) -> Box<Unreadable> {
+fn control_character_problem(id: SourceId, text: &str, at: usize) -> Box<Unreadable> {
     let byte = text.as_bytes()[at];
-    let (line, column) = place(text.as_bytes(), at);
+    let (line, column) = line_and_column(text.as_bytes(), at);
     let name = if byte == 0 { "a NUL byte".to_owned() } else { format!("the character U+{byte:04X}") };
     let diagnostic = Diagnostic::error(CONTROL_CHARACTER, "Control character")
-        .at(span(id, at, at + 1), name.clone())
+        .with_label(byte_span(id, at, at + 1), name.clone())
         .detail(format!("Line {line}, column {column} holds {name}; a configuration is plain text."))
         .help("Remove it, or check that this is the right file.");
-    Box::new(Unreadable { shown: shown(text.as_bytes(), at), diagnostic })
+    Box::new(Unreadable { shown: text_through_line(text.as_bytes(), at), diagnostic })
 }
 
 /// To YAML and KDL it ends a line, to editors, diffs and every count of lines it does not.
 fn carriage_return(id: SourceId, text: &str, at: usize) -> Box<Unreadable> {
-    let (line, column) = place(text.as_bytes(), at);
+    let (line, column) = line_and_column(text.as_bytes(), at);
     let diagnostic = Diagnostic::error(CONTROL_CHARACTER, "Carriage return without a line feed")
-        .at(span(id, at, at + 1), "here")
+        .with_label(byte_span(id, at, at + 1), "here")
         .detail(format!("Line {line}, column {column} holds a carriage return that no line feed follows."))
         .help("Save the file with LF (or CR LF) at the ends of its lines.");
-    Box::new(Unreadable { shown: shown(text.as_bytes(), at), diagnostic })
+    Box::new(Unreadable { shown: text_through_line(text.as_bytes(), at), diagnostic })
 }
 
 /// Line and column (from 1, in characters) of an offset before which all is UTF-8.
-fn place(bytes: &[u8], at: usize) -> (usize, usize) {
+fn line_and_column(bytes: &[u8], at: usize) -> (usize, usize) {
     let before = bytes.get(..at).unwrap_or_default();
     let line = before.split(|byte| *byte == b'\n').count();
     let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |n| n + 1);
@@ -129,7 +129,7 @@ fn place(bytes: &[u8], at: usize) -> (usize, usize) {
 }
 
 /// The text up to the end of the line of an offset.
-fn shown(bytes: &[u8], at: usize) -> String {
+fn text_through_line(bytes: &[u8], at: usize) -> String {
     let rest = bytes.get(at..).unwrap_or_default();
     let line = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len()).min(SHOWN);
     String::from_utf8_lossy(&bytes[..at + line]).into_owned()
@@ -143,7 +143,7 @@ mod tests {
     const ID: SourceId = SourceId(0);
 
     fn problem(bytes: &[u8]) -> (&'static str, (u32, u32), String) {
-        let unreadable = decode(ID, bytes.to_vec()).unwrap_err();
+        let unreadable = decode_utf8(ID, bytes.to_vec()).unwrap_err();
         let at = unreadable.diagnostic.span().unwrap();
         let source = Source::new("a.yaml", unreadable.shown);
         (unreadable.diagnostic.code, source.line_column(at.start), unreadable.diagnostic.detail.unwrap())
@@ -151,9 +151,9 @@ mod tests {
 
     #[test]
     fn text_stays_as_it_is() {
-        assert_eq!(decode(ID, b"a: 1\r\n\tb".to_vec()).unwrap(), "a: 1\r\n\tb");
-        assert_eq!(decode(ID, Vec::new()).unwrap(), "");
-        assert_eq!(decode(ID, b"\xEF\xBB\xBFa: 1".to_vec()).unwrap(), "a: 1");
+        assert_eq!(decode_utf8(ID, b"a: 1\r\n\tb".to_vec()).unwrap(), "a: 1\r\n\tb");
+        assert_eq!(decode_utf8(ID, Vec::new()).unwrap(), "");
+        assert_eq!(decode_utf8(ID, b"\xEF\xBB\xBFa: 1".to_vec()).unwrap(), "a: 1");
     }
 
     #[test]

@@ -110,21 +110,21 @@ impl Node {
 }
 
 /// Moves a span that begins at or behind an offset.
-pub(in crate::config) fn shift(span: &mut Span, from: u32, delta: i64) {
+pub(in crate::config) fn shift_span(span: &mut Span, from: u32, delta: i64) {
     if span.start >= from {
-        (span.start, span.end) = (moved(span.start, delta), moved(span.end, delta));
+        (span.start, span.end) = (shift_offset(span.start, delta), shift_offset(span.end, delta));
     }
 }
 
 /// Returns an offset that has moved.
-pub(in crate::config) fn moved(at: u32, delta: i64) -> u32 {
+pub(in crate::config) fn shift_offset(at: u32, delta: i64) -> u32 {
     u32::try_from(i64::from(at) + delta).unwrap_or(u32::MAX)
 }
 
 impl Entry {
     /// Moves what stands at or behind an offset.
     pub(in crate::config) fn shift(&mut self, from: u32, delta: i64) {
-        shift(&mut self.key_span, from, delta);
+        shift_span(&mut self.key_span, from, delta);
         self.value.shift(from, delta);
     }
 }
@@ -132,9 +132,9 @@ impl Entry {
 impl Node {
     /// Moves what stands at or behind an offset. The recursion is as deep as the tree, which is bounded.
     pub(in crate::config) fn shift(&mut self, from: u32, delta: i64) {
-        shift(&mut self.span, from, delta);
+        shift_span(&mut self.span, from, delta);
         if let Some(through) = &mut self.through {
-            shift(through, from, delta);
+            shift_span(through, from, delta);
         }
         match &mut self.value {
             NodeValue::Sequence(items) => items.iter_mut().for_each(|item| item.shift(from, delta)),

@@ -165,16 +165,16 @@ pub fn syntax_of(path: &str) -> Option<Syntax> {
 }
 
 /// Returns a span of byte offsets; a source never reaches 4 GiB.
-pub(in crate::config) fn span(source: SourceId, start: usize, end: usize) -> Span {
+pub(in crate::config) fn byte_span(source: SourceId, start: usize, end: usize) -> Span {
     let clamp = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     Span { source, start: clamp(start), end: clamp(end.max(start)) }
 }
 
 /// Says that a key was written before.
-pub(in crate::config) fn duplicate(key: &str, first: Span, again: Span) -> Diagnostic {
+pub(in crate::config) fn duplicate_key(key: &str, first: Span, again: Span) -> Diagnostic {
     Diagnostic::error(DUPLICATE_KEY, "Duplicate key")
-        .at(again, "written again")
-        .at(first, "first written here")
+        .with_label(again, "written again")
+        .with_label(first, "first written here")
         .detail(format!("`{key}` is written twice in one block; only one of the two could count."))
         .help("Remove one of the two, or rename it.")
 }
@@ -190,7 +190,7 @@ pub(in crate::config) fn says_again(last: Option<&Diagnostic>, problem: &Diagnos
 /// Says that blocks are nested too deeply.
 pub(in crate::config) fn too_deep(at: Span) -> Diagnostic {
     Diagnostic::error(TOO_DEEP, "Nested too deeply")
-        .at(at, format!("level {} begins here", MAX_DEPTH + 1))
+        .with_label(at, format!("level {} begins here", MAX_DEPTH + 1))
         .detail(format!("A file may nest {MAX_DEPTH} levels."))
         .help("Look for a bracket or brace that is not closed.")
 }
@@ -198,7 +198,7 @@ pub(in crate::config) fn too_deep(at: Span) -> Diagnostic {
 /// Says that a file holds too much.
 pub(in crate::config) fn too_many_values(at: Span) -> Diagnostic {
     Diagnostic::error(TOO_MANY_VALUES, "Too many values")
-        .at(at, "reading stopped here")
+        .with_label(at, "reading stopped here")
         .detail(format!("A file may hold {MAX_NODES} values."))
         .help("Split the file: all files of a stack's directory are read together.")
 }

@@ -17,7 +17,7 @@ pub struct Trees(RefCell<BTreeMap<String, (Arc<str>, Document)>>);
 impl Trees {
     /// Returns what a file is read as: by `parse`, unless what is known of it is enough. `is_kind` is what
     /// reading KDL asks.
-    pub(in crate::config) fn document(
+    pub(in crate::config) fn cached_document(
         &self,
         id: SourceId,
         source: &Source,
@@ -31,8 +31,8 @@ impl Trees {
                 return Ok(document.clone());
             }
             let again = match document.syntax {
-                Syntax::Yaml => yaml::again(document, text, &source.text),
-                Syntax::Kdl => kdl::again(document, text, &source.text, is_kind),
+                Syntax::Yaml => yaml::reparse_yaml(document, text, &source.text),
+                Syntax::Kdl => kdl::reparse_kdl(document, text, &source.text, is_kind),
             };
             if again.is_some() {
                 *text = source.text.clone();
@@ -61,7 +61,7 @@ mod tests {
             let (id, source) = (SourceId(*id), Source::new(path, *text));
             let whole = || limits::parse(id, &source, &is_kind).unwrap();
             let mut parsed = false;
-            let document = trees.document(id, &source, &is_kind, || {
+            let document = trees.cached_document(id, &source, &is_kind, || {
                 parsed = true;
                 whole()
             });

@@ -7,7 +7,7 @@ const YAML_WORDS: &[&str] = &["null", "true", "false", "yes", "no", "on", "off",
 const KDL_WORDS: &[&str] = &["true", "false", "null", "inf", "nan"];
 
 /// Returns a text as YAML writes it, inside brackets when `flow`.
-pub(in crate::config) fn yaml(text: &str, flow: bool) -> String {
+pub(in crate::config) fn quote_yaml(text: &str, flow: bool) -> String {
     if is_yaml_plain(text, flow) { text.to_owned() } else { yaml_quoted(text) }
 }
 
@@ -53,11 +53,11 @@ pub(in crate::config) fn yaml_single(text: &str) -> String {
 
 /// Returns a text in YAML's double quotes.
 pub(in crate::config) fn yaml_double(text: &str) -> String {
-    escaped(text, |c| format!("\\U{:08X}", u32::from(c)))
+    escape_text(text, |c| format!("\\U{:08X}", u32::from(c)))
 }
 
 /// Returns a text in double quotes; `code` writes a character that neither language shows.
-fn escaped(text: &str, code: impl Fn(char) -> String) -> String {
+fn escape_text(text: &str, code: impl Fn(char) -> String) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {
@@ -82,7 +82,7 @@ pub(in crate::config) fn needs_escape(c: char) -> bool {
 }
 
 /// Returns a text as KDL writes it.
-pub(in crate::config) fn kdl(text: &str) -> String {
+pub(in crate::config) fn quote_kdl(text: &str) -> String {
     let plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '$'))
         && text.bytes().all(|b| {
             b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'.' | b'@' | b'+' | b'*' | b'-')
@@ -100,11 +100,11 @@ pub(in crate::config) fn kdl_quoted(text: &str) -> String {
     {
         return format!("#\"{text}\"#");
     }
-    escaped(text, |c| format!("\\u{{{:x}}}", u32::from(c)))
+    escape_text(text, |c| format!("\\u{{{:x}}}", u32::from(c)))
 }
 
 /// Returns a number as both syntaxes write it, where that can be done.
-pub(in crate::config) fn number(text: &str) -> String {
+pub(in crate::config) fn normalize_number(text: &str) -> String {
     if !text.contains(|c: char| c.is_ascii_digit()) {
         return text.to_owned();
     }
@@ -135,7 +135,7 @@ pub(in crate::config) fn is_number(text: &str) -> bool {
 }
 
 /// Returns a text short enough for a message.
-pub(in crate::config) fn shown(text: &str) -> String {
+pub(in crate::config) fn shorten_for_message(text: &str) -> String {
     let mut short: String = text.chars().take(60).collect();
     if short.len() < text.len() {
         short.push('…');
@@ -160,7 +160,7 @@ mod tests {
             ("x", "x"),
             (".", "."),
         ] {
-            assert_eq!(number(text), wanted);
+            assert_eq!(normalize_number(text), wanted);
         }
     }
 
@@ -182,10 +182,10 @@ mod tests {
             ("", "\"\"", "\"\""),
             ("a: b", "\"a: b\"", "\"a: b\""),
         ] {
-            assert_eq!(yaml(text, false), in_yaml);
-            assert_eq!(kdl(text), in_kdl);
+            assert_eq!(quote_yaml(text, false), in_yaml);
+            assert_eq!(quote_kdl(text), in_kdl);
         }
-        assert_eq!(yaml("a, b", true), "\"a, b\"");
+        assert_eq!(quote_yaml("a, b", true), "\"a, b\"");
     }
 
     /// The text of the value of `k` in a file.
@@ -201,9 +201,9 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(text in prop_oneof!["[ -~é\n\t😀\u{2028}]{0,12}", "[a-z0-9.:/$#'\"{}, -]{0,10}"]) {
-            prop_assert_eq!(said("a.yaml", &format!("k: {}\n", yaml(&text, false))), Some(text.clone()));
-            prop_assert_eq!(said("a.yaml", &format!("k: [{}, b]\n", yaml(&text, true))), Some(text.clone()));
-            prop_assert_eq!(said("a.kdl", &format!("k {}\n", kdl(&text))), Some(text));
+            prop_assert_eq!(said("a.yaml", &format!("k: {}\n", quote_yaml(&text, false))), Some(text.clone()));
+            prop_assert_eq!(said("a.yaml", &format!("k: [{}, b]\n", quote_yaml(&text, true))), Some(text.clone()));
+            prop_assert_eq!(said("a.kdl", &format!("k {}\n", quote_kdl(&text))), Some(text));
         }
     }
 }

@@ -15,17 +15,17 @@ pub(in crate::config) enum Class {
 }
 
 /// Returns what a scalar may be read as.
-pub(in crate::config) fn class(scalar: &Scalar) -> Class {
+pub(in crate::config) fn scalar_class(scalar: &Scalar) -> Class {
     match scalar.form {
         Form::Text => Class::Text,
         Form::Number => Class::Number,
         Form::Boolean => Class::Boolean,
-        Form::Plain => plain(&scalar.text),
+        Form::Plain => plain_class(&scalar.text),
     }
 }
 
 /// Returns what a plain scalar of YAML may be read as.
-pub(in crate::config) fn plain(text: &str) -> Class {
+pub(in crate::config) fn plain_class(text: &str) -> Class {
     match text {
         "true" | "false" => Class::Boolean,
         _ if quoting::is_number(text) || text.parse::<rust_decimal::Decimal>().is_ok() => Class::Number,

@@ -55,14 +55,14 @@ impl Unique {
 #[cfg(test)]
 mod tests {
     use super::super::document::{Node, NodeValue};
-    use super::super::limits::span;
+    use super::super::limits::byte_span;
     use super::*;
     use crate::model::source::SourceId;
 
     #[test]
     fn finds_keys_among_few_and_among_many() {
         let mut unique = Unique::default();
-        let at = span(SourceId(0), 0, 0);
+        let at = byte_span(SourceId(0), 0, 0);
         for n in 0..100 {
             let key: Name = format!("k{n}").into();
             assert!(unique.get(&key).is_none());

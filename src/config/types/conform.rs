@@ -6,15 +6,17 @@ use crate::model::secret::Secret;
 use crate::model::value::Value;
 
 /// Checks a computed value against a type, and gives it the type's form.
-pub(in crate::config) fn conformed(ty: &Type, value: Value) -> Result<Value, Mismatch> {
+pub(in crate::config) fn conform_to_type(ty: &Type, value: Value) -> Result<Value, Mismatch> {
     match (ty, value) {
         (_, Value::Null) => Ok(Value::Null),
-        (Type::List(of) | Type::Set { of, .. }, Value::List(items)) => {
-            items.into_iter().map(|item| conformed(of, item)).collect::<Result<_, _>>().map(Value::List)
-        }
+        (Type::List(of) | Type::Set { of, .. }, Value::List(items)) => items
+            .into_iter()
+            .map(|item| conform_to_type(of, item))
+            .collect::<Result<_, _>>()
+            .map(Value::List),
         (Type::Map(of), Value::Map(map)) => map
             .into_iter()
-            .map(|(key, value)| Ok((key, conformed(of, value)?)))
+            .map(|(key, value)| Ok((key, conform_to_type(of, value)?)))
             .collect::<Result<_, _>>()
             .map(Value::Map),
         (Type::Record(fields), Value::Map(map)) => {
@@ -23,7 +25,7 @@ pub(in crate::config) fn conformed(ty: &Type, value: Value) -> Result<Value, Mis
                     let (_, of) = fields.iter().find(|(name, _)| *name == key).ok_or_else(|| {
                         Mismatch::wrong_type(&type_name(ty), &format!("a map with `{key}`"))
                     })?;
-                    let value = conformed(of, value)?;
+                    let value = conform_to_type(of, value)?;
                     Ok((key, value))
                 })
                 .collect::<Result<_, _>>()
@@ -42,8 +44,8 @@ pub(in crate::config) fn conformed(ty: &Type, value: Value) -> Result<Value, Mis
             Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_) | Type::Text { .. },
             Value::Secret(Secret::Derived(derived)),
         ) => {
-            let derived =
-                derived.try_map(|value| scalar::shaped(ty, value).ok_or_else(Mismatch::sensitive))?;
+            let derived = derived
+                .try_map(|value| scalar::coerce_shape(ty, value).ok_or_else(Mismatch::from_sensitive))?;
             Ok(Value::Secret(Secret::Derived(Box::new(derived))))
         }
         (Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_), value) => {
@@ -51,7 +53,7 @@ pub(in crate::config) fn conformed(ty: &Type, value: Value) -> Result<Value, Mis
         }
         (ty, value) => {
             let was_text = matches!(value, Value::Text(_));
-            scalar::checked(value, ty).map_err(|slip| match ty {
+            scalar::check_value(value, ty).map_err(|slip| match ty {
                 Type::Integer { .. } if was_text => slip.help("write `${int(…)}` around the expression"),
                 _ => slip,
             })

@@ -1,6 +1,6 @@
 //! Cron schedules: five fields, as the service takes them. Only their form is checked here.
 
-use crate::config::syntax::quoting::shown;
+use crate::config::syntax::quoting::shorten_for_message;
 
 /// The fields in order: what they are called, their bounds, and names that stand for numbers.
 const FIELDS: [(&str, u8, u8, &[&str]); 5] = [
@@ -18,7 +18,7 @@ pub(in crate::config) fn check(text: &str) -> Result<(), String> {
         return Err(format!(
             "A schedule has five fields (minute, hour, day of the month, month, day of the week), and `{}` \
              has {}.",
-            shown(text),
+            shorten_for_message(text),
             fields.len()
         ));
     }
@@ -26,12 +26,12 @@ pub(in crate::config) fn check(text: &str) -> Result<(), String> {
         field
             .split(',')
             .try_for_each(|part| check_part(part, (*low, *high), words))
-            .map_err(|why| format!("The {name} `{}` of the schedule {why}.", shown(field)))
+            .map_err(|why| format!("The {name} `{}` of the schedule {why}.", shorten_for_message(field)))
     })
 }
 
 /// Returns the schedule that some programs call by a word: the service knows fields only.
-pub(in crate::config) fn nickname(text: &str) -> Option<&'static str> {
+pub(in crate::config) fn expand_nickname(text: &str) -> Option<&'static str> {
     Some(match text {
         "@hourly" => "0 * * * *",
         "@daily" | "@midnight" => "0 0 * * *",
@@ -55,14 +55,14 @@ fn check_part(part: &str, bounds: (u8, u8), words: &[&str]) -> Result<(), String
         return Ok(());
     }
     let (low, high) = range.split_once('-').unwrap_or((range, range));
-    let (low, high) = (number(low, bounds, words)?, number(high, bounds, words)?);
+    let (low, high) = (parse_field_number(low, bounds, words)?, parse_field_number(high, bounds, words)?);
     if low > high {
         return Err("has a range that runs backwards".to_owned());
     }
     Ok(())
 }
 
-fn number(text: &str, (low, high): (u8, u8), words: &[&str]) -> Result<u8, String> {
+fn parse_field_number(text: &str, (low, high): (u8, u8), words: &[&str]) -> Result<u8, String> {
     let named = words.iter().position(|word| word.eq_ignore_ascii_case(text));
     let named = named.and_then(|at| u8::try_from(at).ok()).map(|at| at + low);
     let plain = || text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));

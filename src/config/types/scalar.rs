@@ -5,9 +5,9 @@ use rust_decimal::Decimal;
 use super::text_format;
 use crate::config::diagnostics::codes;
 use crate::config::syntax::document::{Form, Scalar};
-use crate::config::syntax::quoting::shown;
+use crate::config::syntax::quoting::shorten_for_message;
 use crate::model::address::Name;
-use crate::model::diagnostic::nearest;
+use crate::model::diagnostic::nearest_name;
 use crate::model::schema::Type;
 use crate::model::value::Value;
 
@@ -37,7 +37,7 @@ impl Mismatch {
     }
 
     /// Returns the mismatch of what was computed from a secret: it says nothing of it.
-    pub(in crate::config) fn sensitive() -> Self {
+    pub(in crate::config) fn from_sensitive() -> Self {
         Self::new(codes::SENSITIVE, "an expression over a secret fails", String::new())
     }
 
@@ -60,7 +60,7 @@ impl Mismatch {
 }
 
 /// Returns the name of a kind with its article, as a sentence begins with it.
-pub(in crate::config) fn one(kind: &str) -> String {
+pub(in crate::config) fn with_article(kind: &str) -> String {
     let article = if kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "An" } else { "A" };
     format!("{article} {kind}")
 }
@@ -77,7 +77,7 @@ pub(in crate::config) fn type_name(ty: &Type) -> String {
         Type::Labelled(words) => {
             format!("one of {}", words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "))
         }
-        Type::Reference(kind) => format!("a reference to {}", one(kind).to_lowercase()),
+        Type::Reference(kind) => format!("a reference to {}", with_article(kind).to_lowercase()),
         Type::Catalog(table) => format!("a name or id of the {table} catalog"),
         Type::List(of) => format!("a list, each entry {}", type_name(of)),
         Type::Set { of, .. } => format!("a set, each entry {}", type_name(of)),
@@ -91,7 +91,7 @@ pub(in crate::config) fn type_name(ty: &Type) -> String {
 
 /// Returns the value of a scalar where no schema says its type: numbers and booleans as YAML's core
 /// schema has them, but a number keeps the digits that it was written with.
-pub(in crate::config) fn untyped(scalar: &Scalar) -> Value {
+pub(in crate::config) fn infer_value(scalar: &Scalar) -> Value {
     let text = scalar.text.as_str();
     match scalar.form {
         Form::Text => Value::Text(scalar.text.clone()),
@@ -99,13 +99,13 @@ pub(in crate::config) fn untyped(scalar: &Scalar) -> Value {
         Form::Plain | Form::Number => match text {
             "true" => Value::Bool(true),
             "false" => Value::Bool(false),
-            _ => number(text).unwrap_or_else(|| Value::Text(scalar.text.clone())),
+            _ => parse_number(text).unwrap_or_else(|| Value::Text(scalar.text.clone())),
         },
     }
 }
 
 /// Reads a number as it is written; `016`, `1e3`, `0x10` and `1_000` are texts.
-fn number(text: &str) -> Option<Value> {
+fn parse_number(text: &str) -> Option<Value> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').map_or((digits, None), |(a, b)| (a, Some(b)));
     let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -120,7 +120,7 @@ fn number(text: &str) -> Option<Value> {
 }
 
 /// Reads a scalar as a type that is no collection and no reference.
-pub(in crate::config) fn typed(scalar: &Scalar, ty: &Type) -> Result<Value, Mismatch> {
+pub(in crate::config) fn parse_typed(scalar: &Scalar, ty: &Type) -> Result<Value, Mismatch> {
     let text = scalar.text.as_str();
     let is_text = scalar.form == Form::Text;
     match ty {
@@ -130,7 +130,7 @@ pub(in crate::config) fn typed(scalar: &Scalar, ty: &Type) -> Result<Value, Mism
             let slip = Mismatch::wrong_type(&type_name(ty), "a quoted text");
             Err(match text.parse::<i64>() {
                 Ok(n) => slip.help(format!("write {n} without quotes")).fix(n.to_string()),
-                Err(_) => match united(text, ty) {
+                Err(_) => match split_unit(text, ty) {
                     Some((digits, unit)) => {
                         slip.help(format!("the unit is {unit} already: write {digits}")).fix(digits)
                     }
@@ -138,27 +138,27 @@ pub(in crate::config) fn typed(scalar: &Scalar, ty: &Type) -> Result<Value, Mism
                 },
             })
         }
-        Type::Integer { .. } => match whole(text) {
-            Some(n) => checked(Value::Integer(n), ty),
+        Type::Integer { .. } => match parse_integer(text) {
+            Some(n) => check_value(Value::Integer(n), ty),
             None => Err(integer_slip(text, ty)),
         },
         Type::Decimal if is_text => Err(Mismatch::wrong_type("a number", "a quoted text")),
         Type::Decimal => text
             .parse()
             .map(Value::Decimal)
-            .map_err(|_| Mismatch::wrong_type("a number", &format!("`{}`", shown(text)))),
-        _ => checked(Value::Text(scalar.text.clone()), ty),
+            .map_err(|_| Mismatch::wrong_type("a number", &format!("`{}`", shorten_for_message(text)))),
+        _ => check_value(Value::Text(scalar.text.clone()), ty),
     }
 }
 
 /// Reads decimal digits; a leading zero means nothing.
-fn whole(text: &str) -> Option<i64> {
+fn parse_integer(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok())?
 }
 
 fn boolean_slip(text: &str, is_text: bool) -> Mismatch {
-    let slip = Mismatch::wrong_type("true or false", &format!("`{}`", shown(text)));
+    let slip = Mismatch::wrong_type("true or false", &format!("`{}`", shorten_for_message(text)));
     let meant = match text.to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" | "y" | "1" => "true",
         "false" | "no" | "off" | "n" | "0" => "false",
@@ -169,16 +169,16 @@ fn boolean_slip(text: &str, is_text: bool) -> Mismatch {
 }
 
 fn integer_slip(text: &str, ty: &Type) -> Mismatch {
-    let slip = Mismatch::wrong_type(&type_name(ty), &format!("`{}`", shown(text)));
+    let slip = Mismatch::wrong_type(&type_name(ty), &format!("`{}`", shorten_for_message(text)));
     let plain = text.replace('_', "");
     if plain != text && plain.parse::<i64>().is_ok() {
         return slip.help(format!("write {plain}")).fix(plain);
     }
-    match united(text, ty) {
+    match split_unit(text, ty) {
         Some((digits, unit)) => {
             slip.help(format!("the unit is {unit} already: write {digits}")).fix(digits)
         }
-        None => match thousand(text, ty) {
+        None => match terabytes_as_gigabytes(text, ty) {
             Some((right, unit)) => {
                 slip.help(format!("the unit is {unit}: write {right}")).fix(right.to_string())
             }
@@ -188,7 +188,7 @@ fn integer_slip(text: &str, ty: &Type) -> Mismatch {
 }
 
 /// Takes a number apart that says its type's unit, too.
-fn united<'t>(text: &'t str, ty: &Type) -> Option<(&'t str, &'static str)> {
+fn split_unit<'t>(text: &'t str, ty: &Type) -> Option<(&'t str, &'static str)> {
     let Type::Integer { unit, .. } = ty else { return None };
     let (digits, rest) = text.split_at(text.bytes().take_while(u8::is_ascii_digit).count());
     let rest = rest.trim();
@@ -199,7 +199,7 @@ fn united<'t>(text: &'t str, ty: &Type) -> Option<(&'t str, &'static str)> {
 }
 
 /// Returns the GB of a number that is written in TB.
-fn thousand(text: &str, ty: &Type) -> Option<(i64, &'static str)> {
+fn terabytes_as_gigabytes(text: &str, ty: &Type) -> Option<(i64, &'static str)> {
     let Type::Integer { unit: unit @ "GB", .. } = ty else { return None };
     let (digits, rest) = text.split_at(text.bytes().take_while(u8::is_ascii_digit).count());
     let is_more = ["T", "TB", "Ti", "TiB"].iter().any(|more| rest.trim().eq_ignore_ascii_case(more));
@@ -209,20 +209,20 @@ fn thousand(text: &str, ty: &Type) -> Option<(i64, &'static str)> {
 
 /// Gives what was computed from a secret the shape of a type; `None` where it has another. Bounds and forms are left
 /// to the service: which one is broken would tell something of the secret.
-pub(in crate::config) fn shaped(ty: &Type, value: Value) -> Option<Value> {
+pub(in crate::config) fn coerce_shape(ty: &Type, value: Value) -> Option<Value> {
     Some(match (ty, value) {
         (_, Value::Null) => Value::Null,
         (Type::List(of) | Type::Set { of, .. }, Value::List(items)) => {
-            Value::List(items.into_iter().map(|item| shaped(of, item)).collect::<Option<_>>()?)
+            Value::List(items.into_iter().map(|item| coerce_shape(of, item)).collect::<Option<_>>()?)
         }
         (Type::Map(of), Value::Map(map)) => {
-            let part = |(key, part)| Some((key, shaped(of, part)?));
+            let part = |(key, part)| Some((key, coerce_shape(of, part)?));
             Value::Map(map.into_iter().map(part).collect::<Option<_>>()?)
         }
         (Type::Record(fields), Value::Map(map)) => {
             let part = |(key, part): (Name, Value)| {
                 let (_, of) = fields.iter().find(|(name, _)| *name == key)?;
-                Some((key, shaped(of, part)?))
+                Some((key, coerce_shape(of, part)?))
             };
             Value::Map(map.into_iter().map(part).collect::<Option<_>>()?)
         }
@@ -231,30 +231,30 @@ pub(in crate::config) fn shaped(ty: &Type, value: Value) -> Option<Value> {
             value @ (Value::Text(_) | Value::Integer(_) | Value::Decimal(_) | Value::Bool(_)),
         ) => Value::text(value.to_string()),
         (ty, value @ (Value::Integer(_) | Value::Decimal(_) | Value::Bool(_))) => {
-            checked(value, ty).ok()?
+            check_value(value, ty).ok()?
         }
         _ => return None,
     })
 }
 
 /// Checks a value against a type that is no collection and no reference, and gives it the type's form.
-pub(in crate::config) fn checked(value: Value, ty: &Type) -> Result<Value, Mismatch> {
+pub(in crate::config) fn check_value(value: Value, ty: &Type) -> Result<Value, Mismatch> {
     match (ty, value) {
         (_, value @ Value::Unknown(_))
         | (Type::Boolean, value @ Value::Bool(_))
         | (Type::Decimal, value @ (Value::Integer(_) | Value::Decimal(_)))
         | (Type::Text { .. } | Type::Catalog(_), value @ Value::Secret(_)) => Ok(value),
-        (Type::Integer { min, max, unit }, Value::Integer(n)) => bounded(n, *min, *max, unit),
+        (Type::Integer { min, max, unit }, Value::Integer(n)) => check_bounds(n, *min, *max, unit),
         (Type::Text { min, max, format }, value) => {
             let text = as_text(value, ty)?;
             // A form says more than a length does.
-            text_format::check(&text, *format)?;
-            length(&text, *min, *max)?;
+            text_format::check_format(&text, *format)?;
+            check_length(&text, *min, *max)?;
             Ok(Value::Text(text))
         }
         (Type::Enum(words), value) => {
             let text = as_text(value, ty)?;
-            word(&text, words.iter().copied())?;
+            check_word(&text, words.iter().copied())?;
             Ok(Value::Text(text))
         }
         (Type::Labelled(words), Value::Integer(n)) => words
@@ -267,12 +267,12 @@ pub(in crate::config) fn checked(value: Value, ty: &Type) -> Result<Value, Misma
             if let Some((label, _)) = words.iter().find(|(_, number)| number.to_string() == text) {
                 return Ok(Value::text(label));
             }
-            word(&text, words.iter().map(|(word, _)| *word))?;
+            check_word(&text, words.iter().map(|(word, _)| *word))?;
             Ok(Value::Text(text))
         }
         (Type::Catalog(_), value) => {
             let text = as_text(value, ty)?;
-            length(&text, 1, 128)?;
+            check_length(&text, 1, 128)?;
             Ok(Value::Text(text))
         }
         (Type::Reference(kind), Value::Text(text)) => {
@@ -294,7 +294,7 @@ fn as_text(value: Value, ty: &Type) -> Result<Name, Mismatch> {
     }
 }
 
-fn bounded(n: i64, min: i64, max: i64, unit: &str) -> Result<Value, Mismatch> {
+fn check_bounds(n: i64, min: i64, max: i64, unit: &str) -> Result<Value, Mismatch> {
     if (min..=max).contains(&n) {
         return Ok(Value::Integer(n));
     }
@@ -310,7 +310,7 @@ fn bounded(n: i64, min: i64, max: i64, unit: &str) -> Result<Value, Mismatch> {
     ))
 }
 
-fn length(text: &str, min: u16, max: u16) -> Result<(), Mismatch> {
+fn check_length(text: &str, min: u16, max: u16) -> Result<(), Mismatch> {
     let length = text.chars().count();
     if (usize::from(min)..=usize::from(max)).contains(&length) {
         return Ok(());
@@ -323,7 +323,7 @@ fn length(text: &str, min: u16, max: u16) -> Result<(), Mismatch> {
     Err(Mismatch::new(codes::OUT_OF_BOUNDS, "this value is out of bounds", detail))
 }
 
-fn word<'w>(text: &str, words: impl Iterator<Item = &'w str> + Clone) -> Result<(), Mismatch> {
+fn check_word<'w>(text: &str, words: impl Iterator<Item = &'w str> + Clone) -> Result<(), Mismatch> {
     if words.clone().any(|word| word == text) { Ok(()) } else { Err(unknown_word(text, words)) }
 }
 
@@ -332,7 +332,7 @@ fn unknown_word<'w>(text: &str, words: impl Iterator<Item = &'w str> + Clone) ->
     let slip = Mismatch::new(
         codes::UNKNOWN_WORD,
         "this is none of the words it takes",
-        format!("It takes one of {}, and this is `{}`.", known.join(", "), shown(text)),
+        format!("It takes one of {}, and this is `{}`.", known.join(", "), shorten_for_message(text)),
     );
     // YAML 1.1 had other words for true and false.
     let meant = match text.to_ascii_lowercase().as_str() {
@@ -343,7 +343,7 @@ fn unknown_word<'w>(text: &str, words: impl Iterator<Item = &'w str> + Clone) ->
     if let Some(word) = meant.filter(|word| known.contains(word)) {
         return slip.help(format!("write `{word}`")).fix(word);
     }
-    match nearest(&text.to_ascii_lowercase(), words) {
+    match nearest_name(&text.to_ascii_lowercase(), words) {
         Some(near) => slip.help(format!("did you mean `{near}`?")).fix(near),
         None => slip,
     }
@@ -359,7 +359,7 @@ mod tests {
     }
 
     fn read(text: &str, form: Form, ty: &Type) -> String {
-        match typed(&scalar(text, form), ty) {
+        match parse_typed(&scalar(text, form), ty) {
             Ok(value) => format!("{value} ({})", value.type_name()),
             Err(slip) => {
                 let help = slip.help.map(|help| format!(" | {help}")).unwrap_or_default();
@@ -445,9 +445,9 @@ mod tests {
             ("1.", Value::text("1.")),
             ("-5", Value::Integer(-5)),
         ] {
-            assert_eq!(untyped(&scalar(text, Form::Plain)), expected);
+            assert_eq!(infer_value(&scalar(text, Form::Plain)), expected);
         }
-        assert_eq!(untyped(&scalar("16", Form::Text)), Value::text("16"));
+        assert_eq!(infer_value(&scalar("16", Form::Text)), Value::text("16"));
         assert_eq!(Value::Decimal("9.10".parse().unwrap()).to_string(), "9.10");
     }
 }

@@ -6,8 +6,8 @@ use super::cron;
 use super::scalar::Mismatch;
 use crate::config::diagnostics::codes;
 use crate::config::input::files;
-use crate::config::syntax::quoting::shown;
-use crate::model::diagnostic::nearest;
+use crate::config::syntax::quoting::shorten_for_message;
+use crate::model::diagnostic::nearest_name;
 use crate::model::schema::Format;
 
 /// Beginnings of login names that the service keeps for itself.
@@ -18,42 +18,46 @@ const TAINT_EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
 const KEY_TYPES: &[&str] = &["ssh-", "ecdsa-sha2-", "sk-ssh-", "sk-ecdsa-"];
 
 /// Checks that a text has a form.
-pub(in crate::config) fn check(text: &str, format: Format) -> Result<(), Mismatch> {
+pub(in crate::config) fn check_format(text: &str, format: Format) -> Result<(), Mismatch> {
     match format {
         Format::Any => Ok(()),
-        Format::Cidr4 => network(text).map(|_| ()),
+        Format::Cidr4 => parse_network(text).map(|_| ()),
         Format::AllowedCidr4 => {
-            if network(text)?.prefix_len() == 0 {
-                return Err(wrong("0.0.0.0/0 lets everyone in, and the service refuses it.".into())
-                    .help("name the networks, or leave the list empty"));
+            if parse_network(text)?.prefix_len() == 0 {
+                return Err(format_mismatch(
+                    "0.0.0.0/0 lets everyone in, and the service refuses it.".into(),
+                )
+                .help("name the networks, or leave the list empty"));
             }
             Ok(())
         }
         Format::SshPublicKey => ssh_key(text),
-        Format::DatabaseUser => login(text),
+        Format::DatabaseUser => check_database_user(text),
         Format::Timestamp => text
             .parse::<jiff::Timestamp>()
             .map(|_| ())
-            .map_err(|_| wrong(format!("`{}` is no RFC 3339 time.", shown(text)))),
+            .map_err(|_| format_mismatch(format!("`{}` is no RFC 3339 time.", shorten_for_message(text)))),
         Format::HttpPath if text.starts_with('/') => Ok(()),
-        Format::HttpPath => {
-            Err(wrong(format!("A path begins with a slash, and this is `{}`.", shown(text)))
-                .help(format!("write /{}", shown(text)))
-                .fix(format!("/{text}")))
-        }
-        Format::Cron => cron::check(text).map_err(|why| match cron::nickname(text) {
-            Some(right) => wrong(why).help(format!("write \"{right}\"")).fix(format!("\"{right}\"")),
-            None => {
-                wrong(why).help("write, for example, \"0 6 * * 1-5\": at six o'clock from Monday to Friday")
+        Format::HttpPath => Err(format_mismatch(format!(
+            "A path begins with a slash, and this is `{}`.",
+            shorten_for_message(text)
+        ))
+        .help(format!("write /{}", shorten_for_message(text)))
+        .fix(format!("/{text}"))),
+        Format::Cron => cron::check(text).map_err(|why| match cron::expand_nickname(text) {
+            Some(right) => {
+                format_mismatch(why).help(format!("write \"{right}\"")).fix(format!("\"{right}\""))
             }
+            None => format_mismatch(why)
+                .help("write, for example, \"0 6 * * 1-5\": at six o'clock from Monday to Friday"),
         }),
         Format::TimeZone => time_zone(text),
         Format::ClockTime => clock_time(text),
-        Format::Domain => domain(text),
-        Format::Email => email(text),
-        Format::Taint => taint(text),
+        Format::Domain => check_domain(text),
+        Format::Email => check_email(text),
+        Format::Taint => check_taint(text),
         Format::PathName => path_name(text),
-        Format::Directory => match files::refused(text) {
+        Format::Directory => match files::path_refusal(text) {
             None => Ok(()),
             Some(why) => {
                 Err(Mismatch::new(codes::CONFINED_PATH, "this path cannot be used", format!("{why}.")))
@@ -67,7 +71,8 @@ fn time_zone(text: &str) -> Result<(), Mismatch> {
     if jiff::tz::db().get(text).is_ok() {
         return Ok(());
     }
-    let slip = wrong(format!("`{}` is no time zone of the IANA database.", shown(text)));
+    let slip =
+        format_mismatch(format!("`{}` is no time zone of the IANA database.", shorten_for_message(text)));
     let offset = ["UTC", "GMT"].iter().find_map(|name| text.strip_prefix(name)).unwrap_or(text);
     if let Some((sign, hours)) = offset.split_at_checked(1).filter(|(sign, _)| matches!(*sign, "+" | "-"))
         && let Ok(hours @ 1..=12) = hours.split(':').next().unwrap_or_default().parse::<u8>()
@@ -78,7 +83,7 @@ fn time_zone(text: &str) -> Result<(), Mismatch> {
         )));
     }
     let known: Vec<String> = jiff::tz::db().available().map(|name| name.to_string()).collect();
-    Err(match nearest(text, known.iter().map(String::as_str)) {
+    Err(match nearest_name(text, known.iter().map(String::as_str)) {
         Some(near) => slip.help(format!("did you mean {near}?")).fix(near),
         None => slip.help("write a name such as Europe/Paris or UTC"),
     })
@@ -92,14 +97,14 @@ fn clock_time(text: &str) -> Result<(), Mismatch> {
     };
     match text.split_once(':') {
         Some((hour, minute)) if number(hour, 23) && number(minute, 59) => Ok(()),
-        _ => Err(wrong(format!(
+        _ => Err(format_mismatch(format!(
             "A time of the day such as 02:00 was expected, and this is `{}`.",
-            shown(text)
+            shorten_for_message(text)
         ))),
     }
 }
 
-fn domain(text: &str) -> Result<(), Mismatch> {
+fn check_domain(text: &str) -> Result<(), Mismatch> {
     let label = |label: &str| {
         (1..=63).contains(&label.len())
             && label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
@@ -109,30 +114,35 @@ fn domain(text: &str) -> Result<(), Mismatch> {
     if text.contains('.') && text.len() <= 253 && text.split('.').all(label) {
         return Ok(());
     }
-    let slip =
-        wrong(format!("A domain such as shop.example.com was expected, and this is `{}`.", shown(text)));
+    let slip = format_mismatch(format!(
+        "A domain such as shop.example.com was expected, and this is `{}`.",
+        shorten_for_message(text)
+    ));
     let bare = text.trim_start_matches("https://").trim_start_matches("http://").trim_end_matches('/');
     let bare = bare.to_ascii_lowercase();
     let mended = bare != text && bare.contains('.') && bare.split('.').all(label);
     Err(if mended { slip.help(format!("write {bare}")).fix(bare) } else { slip })
 }
 
-fn email(text: &str) -> Result<(), Mismatch> {
+fn check_email(text: &str) -> Result<(), Mismatch> {
     let good = text.split_once('@').is_some_and(|(user, host)| {
         !user.is_empty() && host.contains('.') && !host.contains('@') && !text.contains(char::is_whitespace)
     });
     if good {
         return Ok(());
     }
-    Err(wrong(format!("A mail address was expected, and this is `{}`.", shown(text))))
+    Err(format_mismatch(format!(
+        "A mail address was expected, and this is `{}`.",
+        shorten_for_message(text)
+    )))
 }
 
 /// Checks a taint as `kubectl` writes it.
-fn taint(text: &str) -> Result<(), Mismatch> {
+fn check_taint(text: &str) -> Result<(), Mismatch> {
     let expected = || {
-        wrong(format!(
+        format_mismatch(format!(
             "A taint such as dedicated=batch:NoSchedule was expected, and this is `{}`.",
-            shown(text)
+            shorten_for_message(text)
         ))
     };
     let Some((rest, effect)) = text.rsplit_once(':') else {
@@ -148,8 +158,8 @@ fn taint(text: &str) -> Result<(), Mismatch> {
     if TAINT_EFFECTS.contains(&effect) {
         return Ok(());
     }
-    let slip = wrong(format!("`{}` is no effect of a taint.", shown(effect)));
-    Err(match nearest(effect, TAINT_EFFECTS.iter().copied()) {
+    let slip = format_mismatch(format!("`{}` is no effect of a taint.", shorten_for_message(effect)));
+    Err(match nearest_name(effect, TAINT_EFFECTS.iter().copied()) {
         Some(near) => slip.help(format!("did you mean {near}?")).fix(format!("{rest}:{near}")),
         None => slip.help(format!("write one of {}", TAINT_EFFECTS.join(", "))),
     })
@@ -159,30 +169,40 @@ fn taint(text: &str) -> Result<(), Mismatch> {
 fn path_name(text: &str) -> Result<(), Mismatch> {
     let hostile = |c: char| c.is_control() || matches!(c, '/' | '\\' | '%');
     if matches!(text, "." | "..") || text.chars().any(hostile) {
-        let slip = wrong(format!("`{}` stands in the path of requests, and cannot.", shown(text)));
+        let slip = format_mismatch(format!(
+            "`{}` stands in the path of requests, and cannot.",
+            shorten_for_message(text)
+        ));
         return Err(slip.help("write it without slashes, backslashes and percent signs"));
     }
     Ok(())
 }
 
-fn wrong(detail: String) -> Mismatch {
+fn format_mismatch(detail: String) -> Mismatch {
     Mismatch::new(codes::WRONG_FORM, "this text does not have the form it needs", detail)
 }
 
 /// Reads an IPv4 network without host bits.
-pub(in crate::config) fn network(text: &str) -> Result<Ipv4Net, Mismatch> {
-    let expected =
-        || format!("An IPv4 network such as 10.0.0.0/16 was expected, and this is `{}`.", shown(text));
+pub(in crate::config) fn parse_network(text: &str) -> Result<Ipv4Net, Mismatch> {
+    let expected = || {
+        format!(
+            "An IPv4 network such as 10.0.0.0/16 was expected, and this is `{}`.",
+            shorten_for_message(text)
+        )
+    };
     match text.parse::<IpNet>() {
         Ok(IpNet::V4(network)) if network.trunc() == network => Ok(network),
         Ok(IpNet::V4(network)) => {
             let network = network.trunc();
-            Err(wrong(format!("`{}` is an address inside the network {network}.", shown(text)))
-                .help(format!("write {network}"))
-                .fix(network.to_string()))
+            Err(format_mismatch(format!(
+                "`{}` is an address inside the network {network}.",
+                shorten_for_message(text)
+            ))
+            .help(format!("write {network}"))
+            .fix(network.to_string()))
         }
-        Ok(IpNet::V6(_)) => Err(wrong(expected()).help("the service takes IPv4 networks only")),
-        Err(_) if text.parse::<core::net::Ipv4Addr>().is_ok() => Err(wrong(expected())
+        Ok(IpNet::V6(_)) => Err(format_mismatch(expected()).help("the service takes IPv4 networks only")),
+        Err(_) if text.parse::<core::net::Ipv4Addr>().is_ok() => Err(format_mismatch(expected())
             .help(format!("write {text}/32 for this one address"))
             .fix(format!("{text}/32"))),
         Err(_) => {
@@ -190,16 +210,15 @@ pub(in crate::config) fn network(text: &str) -> Result<Ipv4Net, Mismatch> {
             let is_address = address.parse::<core::net::Ipv4Addr>().is_ok();
             let help =
                 is_address.then(|| "what follows the slash is the network's length, 0 to 32".to_owned());
-            Err(Mismatch { help, ..wrong(expected()) })
+            Err(Mismatch { help, ..format_mismatch(expected()) })
         }
     }
 }
 
 fn ssh_key(text: &str) -> Result<(), Mismatch> {
     if text.contains("PRIVATE KEY") {
-        return Err(
-            wrong("This is a private key.".into()).help("give the public one, the file ending in .pub")
-        );
+        return Err(format_mismatch("This is a private key.".into())
+            .help("give the public one, the file ending in .pub"));
     }
     let line = text.trim_end_matches(['\n', '\r']);
     let mut parts = line.split(' ');
@@ -210,7 +229,8 @@ fn ssh_key(text: &str) -> Result<(), Mismatch> {
     if known && base64 && !line.contains('\n') {
         return Ok(());
     }
-    let slip = wrong("One line of an OpenSSH public key was expected: type, key, comment.".into());
+    let slip =
+        format_mismatch("One line of an OpenSSH public key was expected: type, key, comment.".into());
     let name = line.rsplit('/').next().unwrap_or_default();
     Err(match name.strip_suffix(".pub") {
         Some(stem) if !stem.contains(' ') => {
@@ -220,15 +240,18 @@ fn ssh_key(text: &str) -> Result<(), Mismatch> {
     })
 }
 
-fn login(text: &str) -> Result<(), Mismatch> {
+fn check_database_user(text: &str) -> Result<(), Mismatch> {
     let legal = text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
         && !text.starts_with(|c: char| c.is_ascii_digit());
     if !legal {
-        return Err(wrong(format!("`{}` is no login: a-z, 0-9 and _, not a digit first.", shown(text))));
+        return Err(format_mismatch(format!(
+            "`{}` is no login: a-z, 0-9 and _, not a digit first.",
+            shorten_for_message(text)
+        )));
     }
     match RESERVED_LOGINS.iter().find(|reserved| text.starts_with(**reserved)) {
         Some(reserved) => {
-            Err(wrong(format!("The service keeps logins that begin with {reserved} for itself.")))
+            Err(format_mismatch(format!("The service keeps logins that begin with {reserved} for itself.")))
         }
         None => Ok(()),
     }
@@ -251,7 +274,7 @@ mod tests {
             ("example.com/gpu:NoExecute", Format::Taint),
             ("orders of today?", Format::PathName),
         ] {
-            assert_eq!(check(text, format), Ok(()), "{text}");
+            assert_eq!(check_format(text, format), Ok(()), "{text}");
         }
         for (text, format, detail) in [
             (
@@ -281,7 +304,7 @@ mod tests {
             ),
             ("a/b", Format::PathName, "`a/b` stands in the path of requests, and cannot."),
         ] {
-            assert_eq!(check(text, format).unwrap_err().detail, detail, "{text}");
+            assert_eq!(check_format(text, format).unwrap_err().detail, detail, "{text}");
         }
     }
 }

@@ -28,12 +28,12 @@ pub struct CodePage {
 
 /// Returns every code, sorted.
 #[must_use]
-pub fn codes(registry: &Registry) -> Vec<&'static str> {
-    all(registry).into_iter().map(|(code, _)| code).collect()
+pub fn all_codes(registry: &Registry) -> Vec<&'static str> {
+    codes_with_summaries(registry).into_iter().map(|(code, _)| code).collect()
 }
 
 /// Returns every code with its sentence, sorted.
-pub(super) fn all(registry: &Registry) -> Vec<(&'static str, &'static str)> {
+pub(super) fn codes_with_summaries(registry: &Registry) -> Vec<(&'static str, &'static str)> {
     let rules = registry.kinds.iter().flat_map(|kind| kind.rules).map(|rule| (rule.code, rule.says));
     let of_config = config_codes::CODES.iter().map(|code| (code.code, code.meaning));
     let mut all: Vec<_> = rules.chain(of_config).chain(limits::CODES.iter().copied()).collect();
@@ -42,7 +42,7 @@ pub(super) fn all(registry: &Registry) -> Vec<(&'static str, &'static str)> {
 }
 
 /// Returns what is known of a code.
-pub(super) fn page(registry: &Registry, code: &str) -> Option<CodePage> {
+pub(super) fn code_page(registry: &Registry, code: &str) -> Option<CodePage> {
     for kind in registry.kinds {
         if let Some(rule) = kind.rules.iter().find(|rule| rule.code == code) {
             return Some(CodePage {
@@ -52,7 +52,7 @@ pub(super) fn page(registry: &Registry, code: &str) -> Option<CodePage> {
                         knows what is live. Nothing was sent.",
                 kind: Some(kind.name),
                 place: Some(rule.place),
-                examples: examples::of(code),
+                examples: examples::examples_of(code),
             });
         }
     }
@@ -63,5 +63,5 @@ pub(super) fn page(registry: &Registry, code: &str) -> Option<CodePage> {
         let (code, meaning) = limits::CODES.iter().find(|(known, _)| *known == code)?;
         (*code, *meaning, "Found while a file is parsed, before anything else.")
     };
-    Some(CodePage { code, meaning, found, kind: None, place: None, examples: examples::of(code) })
+    Some(CodePage { code, meaning, found, kind: None, place: None, examples: examples::examples_of(code) })
 }

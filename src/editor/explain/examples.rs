@@ -28,18 +28,18 @@ pub struct Example {
 }
 
 /// Returns the examples of a code, shortest first.
-pub(super) fn of(code: &str) -> Vec<Example> {
+pub(super) fn examples_of(code: &str) -> Vec<Example> {
     let of_code = |case: &&'static str| {
         case.strip_prefix(code).is_some_and(|rest| rest.starts_with(['.', '-', '\n']))
     };
     let cases = TEXT.split("=== ").chain(LANGUAGE.split("=== "));
-    let mut found: Vec<Example> = cases.filter(of_code).filter_map(example).collect();
+    let mut found: Vec<Example> = cases.filter(of_code).filter_map(parse_example).collect();
     found.sort_by_key(|example| example.wrong.len());
     found.truncate(MOST);
     found
 }
 
-fn example(case: &'static str) -> Option<Example> {
+fn parse_example(case: &'static str) -> Option<Example> {
     let (mut before, mut wrong, mut right) = (None, None, None);
     for section in case.split(SECTION).skip(1) {
         let (title, text) = section.split_once('\n')?;
@@ -128,7 +128,7 @@ mod tests {
             let (code, _) = case.split_once('\n').unwrap();
             let form = case.split_once("# refused").unwrap().1.lines().next().unwrap();
             let form = form.trim_start_matches(", ");
-            let example = example(case).unwrap();
+            let example = parse_example(case).unwrap();
             // Few examples are whole enough to use what they declare.
             let besides_unused = |text: &str| {
                 let mut codes = codes_of(text, form)?;
@@ -145,10 +145,10 @@ mod tests {
 
     #[test]
     fn sections_are_told_apart() {
-        let [example] = of("R0301").try_into().unwrap();
+        let [example] = examples_of("R0301").try_into().unwrap();
         assert!(example.wrong.contains("engine: mysql, plan: pg-1c-2g"));
         assert!(example.right.contains("engine: mysql, plan: mysql-1c-2g"));
-        assert!(of("R0101").iter().any(|example| example.before.is_some()));
-        assert_eq!(of("R9999"), Vec::new());
+        assert!(examples_of("R0101").iter().any(|example| example.before.is_some()));
+        assert_eq!(examples_of("R9999"), Vec::new());
     }
 }

@@ -20,7 +20,7 @@ pub struct FunctionPage {
 }
 
 /// Returns what is known of a function.
-pub(super) fn page(name: &str) -> Option<FunctionPage> {
+pub(super) fn function_page(name: &str) -> Option<FunctionPage> {
     let name = name.strip_suffix("()").unwrap_or(name);
     let Function { name, usage, summary, example, gives } =
         FUNCTIONS.iter().find(|known| known.name == name)?;
@@ -28,6 +28,6 @@ pub(super) fn page(name: &str) -> Option<FunctionPage> {
 }
 
 /// Returns every function with its sentence.
-pub(super) fn all() -> Vec<(&'static str, &'static str)> {
+pub(super) fn all_functions() -> Vec<(&'static str, &'static str)> {
     FUNCTIONS.iter().map(|function| (function.name, function.summary)).collect()
 }

@@ -123,32 +123,32 @@ pub struct AttributePage {
 }
 
 /// Returns the page of a kind.
-pub(super) fn page(registry: &Registry, kind: &'static Kind) -> KindPage {
+pub(super) fn kind_page(registry: &Registry, kind: &'static Kind) -> KindPage {
     let (attributes, computed): (Vec<_>, Vec<_>) =
         kind.attributes.iter().partition(|attribute| attribute.is_writable());
     KindPage {
         kind: kind.name,
         summary: kind.summary,
-        written: written(kind),
+        written: usage_syntax(kind),
         belongs_to: match kind.scope {
             Scope::Account => "the account".to_owned(),
             Scope::Project => "a project".to_owned(),
             Scope::Child { of, .. } => format!("its {of}"),
         },
-        attributes: attributes.into_iter().map(row).collect(),
-        computed: computed.into_iter().map(row).collect(),
-        children: children(registry, kind),
-        price: price(kind),
-        replacement: replacement(kind),
+        attributes: attributes.into_iter().map(attribute_row).collect(),
+        computed: computed.into_iter().map(attribute_row).collect(),
+        children: child_rows(registry, kind),
+        price: price_lines(kind),
+        replacement: replacement_sentence(kind),
         deletion: kind.on_delete.iter().map(|effect| effect.text()).collect(),
         seconds: [kind.estimate.create, kind.estimate.update, kind.estimate.delete],
-        requests: requests(kind),
-        actions: kind.actions.iter().map(action).collect(),
+        requests: kind_operations(kind),
+        actions: kind.actions.iter().map(action_operation).collect(),
         rules: kind.rules.iter().map(|rule| (rule.code, rule.says)).collect(),
     }
 }
 
-fn written(kind: &Kind) -> String {
+fn usage_syntax(kind: &Kind) -> String {
     match kind.child_of() {
         Some((of, collection)) => {
             let also = kind
@@ -160,51 +160,51 @@ fn written(kind: &Kind) -> String {
     }
 }
 
-fn row(attribute: &Attribute) -> AttributeRow {
+fn attribute_row(attribute: &Attribute) -> AttributeRow {
     AttributeRow {
         name: attribute.name,
         ty: facts::type_name(&attribute.ty),
         required: attribute.presence == Presence::Required && attribute.name != "name",
-        default: facts::default(attribute),
+        default: facts::default_text(attribute),
         replaces: attribute.change == OnChange::Replace,
         summary: attribute.summary,
     }
 }
 
 /// Returns the children that may stand in a kind's block: its own, and those of others.
-fn children(registry: &Registry, kind: &Kind) -> Vec<ChildRow> {
+fn child_rows(registry: &Registry, kind: &Kind) -> Vec<ChildRow> {
     let also = registry.kinds.iter().filter_map(|child| {
         let also = child.also_in.filter(|also| also.kind == kind.name)?;
         Some(ChildRow { collection: also.key, kind: child.name, summary: child.summary })
     });
-    registry.children(kind.name).filter_map(child).chain(also).collect()
+    registry.children(kind.name).filter_map(child_row).chain(also).collect()
 }
 
-fn child(kind: &'static Kind) -> Option<ChildRow> {
+fn child_row(kind: &'static Kind) -> Option<ChildRow> {
     let (_, collection) = kind.child_of()?;
     Some(ChildRow { collection, kind: kind.name, summary: kind.summary })
 }
 
-fn replacement(kind: &Kind) -> String {
+fn replacement_sentence(kind: &Kind) -> String {
     let effects = kind.on_replace.iter().map(|effect| format!("; {}", effect.text()));
-    format!("{}{}.", facts::replacement(kind), effects.collect::<String>())
+    format!("{}{}.", facts::describe_replacement(kind), effects.collect::<String>())
 }
 
-fn requests(kind: &'static Kind) -> Vec<Operation> {
+fn kind_operations(kind: &'static Kind) -> Vec<Operation> {
     let api = kind.api;
-    let mut found = vec![request("create", api.create)];
-    found.extend(api.read.map(|read| request("read", read)));
-    found.extend([request("list", api.list), request("delete", api.delete)]);
-    found.extend(kind.calls().map(|call| request(call.name, call.endpoint)));
+    let mut found = vec![endpoint_operation("create", api.create)];
+    found.extend(api.read.map(|read| endpoint_operation("read", read)));
+    found.extend([endpoint_operation("list", api.list), endpoint_operation("delete", api.delete)]);
+    found.extend(kind.calls().map(|call| endpoint_operation(call.name, call.endpoint)));
     found
 }
 
-fn request(name: &'static str, endpoint: Endpoint) -> Operation {
+fn endpoint_operation(name: &'static str, endpoint: Endpoint) -> Operation {
     let assumed = endpoint.provenance == Provenance::Assumed;
     Operation { name, request: format!("{} {}", endpoint.method, endpoint.path), assumed, summary: "" }
 }
 
-fn action(action: &Action) -> Operation {
+fn action_operation(action: &Action) -> Operation {
     let request = match action.request {
         Request::Send(endpoint) => format!("{} {}", endpoint.method, endpoint.path),
         Request::Call(call) => format!("the call {call}"),
@@ -216,23 +216,23 @@ fn action(action: &Action) -> Operation {
 }
 
 /// Returns what a kind costs a month, a term a line.
-fn price(kind: &Kind) -> Vec<String> {
+fn price_lines(kind: &Kind) -> Vec<String> {
     match kind.price {
         Price::Free => vec!["nothing of its own".to_owned()],
-        Price::Sum(terms) => terms.iter().map(term).collect(),
+        Price::Sum(terms) => terms.iter().map(describe_term).collect(),
     }
 }
 
-fn term(term: &PriceTerm) -> String {
+fn describe_term(term: &PriceTerm) -> String {
     let record = match term.chosen_by {
         Some(attribute) => format!("{} of its {attribute} ({})", term.field, term.table),
         None => format!("{} ({})", term.field, term.table),
     };
-    let factors = term.factors.iter().map(|one| format!(" × {}", factor(one)));
+    let factors = term.factors.iter().map(|one| format!(" × {}", describe_factor(one)));
     std::iter::once(record).chain(factors).collect()
 }
 
-fn factor(factor: &Factor) -> String {
+fn describe_factor(factor: &Factor) -> String {
     match factor {
         Factor::Count(attribute) => (*attribute).to_owned(),
         Factor::Over { attribute, field } => format!("{attribute} over the {field} of the plan"),
@@ -246,7 +246,7 @@ fn factor(factor: &Factor) -> String {
     }
 }
 
-fn names(factor: &Factor, name: &str) -> bool {
+fn uses_attribute(factor: &Factor, name: &str) -> bool {
     match factor {
         Factor::Count(attribute)
         | Factor::Over { attribute, .. }
@@ -258,7 +258,7 @@ fn names(factor: &Factor, name: &str) -> bool {
 }
 
 /// Returns the keys of an attribute that has parts.
-pub(super) fn parts(attribute: &Attribute) -> Vec<&'static str> {
+pub(super) fn part_keys(attribute: &Attribute) -> Vec<&'static str> {
     match attribute.ty {
         Type::Record(fields) => fields.iter().map(|(name, _)| *name).collect(),
         _ => Vec::new(),
@@ -266,7 +266,7 @@ pub(super) fn parts(attribute: &Attribute) -> Vec<&'static str> {
 }
 
 /// Returns the page of an attribute, or of a part of one; `None` where it has no such part.
-pub(super) fn attribute(
+pub(super) fn attribute_page(
     kind: &'static Kind,
     attribute: &'static Attribute,
     rest: &[&str],
@@ -281,32 +281,32 @@ pub(super) fn attribute(
         };
         path = format!("{path}.{step}");
     }
-    let about = kind
-        .rules
-        .iter()
-        .filter(|rule| rule.says.contains(attribute.name) || concerns(&rule.check, attribute.name));
+    let about = kind.rules.iter().filter(|rule| {
+        rule.says.contains(attribute.name) || check_names_attribute(&rule.check, attribute.name)
+    });
     let terms = match kind.price {
         Price::Free => &[],
         Price::Sum(terms) => terms,
     };
     let priced = terms.iter().filter(|term| {
-        term.chosen_by == Some(attribute.name) || term.factors.iter().any(|one| names(one, attribute.name))
+        term.chosen_by == Some(attribute.name)
+            || term.factors.iter().any(|one| uses_attribute(one, attribute.name))
     });
     Some(AttributePage {
         path,
         summary: attribute.summary,
         ty: facts::type_name(ty),
-        limits: facts::limits(ty),
+        limits: facts::describe_limits(ty),
         presence: match attribute.name {
             "name" if attribute.is_writable() => "may be written; otherwise it is the block's own name",
-            _ => facts::presence(attribute.presence),
+            _ => facts::describe_presence(attribute.presence),
         },
-        default: facts::default(attribute).filter(|_| rest.is_empty()),
-        change: facts::change(attribute),
-        calls: facts::calls(attribute),
+        default: facts::default_text(attribute).filter(|_| rest.is_empty()),
+        change: facts::describe_change(attribute),
+        calls: facts::wire_calls(attribute),
         wire: attribute.wire,
         secret: attribute.secret,
-        price: priced.map(term).collect(),
+        price: priced.map(describe_term).collect(),
         listed_by: match attribute.ty {
             Type::Catalog(table) => Some(format!("stead catalog {table}")),
             _ => None,
@@ -317,7 +317,7 @@ pub(super) fn attribute(
 }
 
 /// Tells whether a check names an attribute.
-fn concerns(check: &Check, name: &str) -> bool {
+fn check_names_attribute(check: &Check, name: &str) -> bool {
     match check {
         Check::OnlyWith { attribute, other, .. }
         | Check::NeverWith { attribute, other, .. }

@@ -174,12 +174,12 @@ const BLOCKS: &[(&str, &str, &str)] = &[
 ];
 
 /// Returns the code of an effect, as JSON has it.
-fn code(effect: Effect) -> Option<String> {
+fn effect_code(effect: Effect) -> Option<String> {
     serde_json::to_value(effect).ok()?.as_str().map(str::to_owned)
 }
 
 /// Returns what is known of a code.
-pub(super) fn page(name: &str) -> Option<PlanCodePage> {
+pub(super) fn plan_code_page(name: &str) -> Option<PlanCodePage> {
     if let Some((code, meaning, remedy)) = BLOCKS.iter().find(|(code, ..)| *code == name) {
         let (code, meaning) = ((*code).to_owned(), (*meaning).to_owned());
         return Some(PlanCodePage {
@@ -189,7 +189,7 @@ pub(super) fn page(name: &str) -> Option<PlanCodePage> {
             remedy,
         });
     }
-    let effect = Effect::ALL.into_iter().find(|effect| code(*effect).as_deref() == Some(name))?;
+    let effect = Effect::ALL.into_iter().find(|effect| effect_code(*effect).as_deref() == Some(name))?;
     Some(PlanCodePage {
         code: name.to_owned(),
         stands: "changes[].effects: what a change does besides, after `!` in the text",
@@ -203,9 +203,9 @@ pub(super) fn page(name: &str) -> Option<PlanCodePage> {
 }
 
 /// Returns every code.
-pub(super) fn names() -> Vec<String> {
+pub(super) fn plan_code_names() -> Vec<String> {
     let blocks = BLOCKS.iter().map(|(code, ..)| (*code).to_owned());
-    let mut names: Vec<String> = blocks.chain(Effect::ALL.into_iter().filter_map(code)).collect();
+    let mut names: Vec<String> = blocks.chain(Effect::ALL.into_iter().filter_map(effect_code)).collect();
     names.sort_unstable();
     names
 }
@@ -216,13 +216,13 @@ mod tests {
 
     #[test]
     fn every_code_stands_once_and_can_be_asked_for() {
-        let names = names();
+        let names = plan_code_names();
         assert!(names.is_sorted_by(|a, b| a < b), "{names:?}");
         assert!(BLOCKS.is_sorted_by(|a, b| a.0 < b.0));
         for name in names {
-            let page = page(&name).unwrap();
+            let page = plan_code_page(&name).unwrap();
             assert!(page.meaning.ends_with('.') && page.remedy.ends_with('.'), "{page:?}");
         }
-        assert!(page("data_loss").is_some_and(|page| page.meaning.contains("lost for good")));
+        assert!(plan_code_page("data_loss").is_some_and(|page| page.meaning.contains("lost for good")));
     }
 }

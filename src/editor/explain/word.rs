@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::config::keywords::{
-    BODY, EACH, LIFECYCLE, MAP, ROOTS, TEST_FILE, TOP, Takes, Word, Words, find,
+    BODY, EACH, LIFECYCLE, MAP, ROOTS, TEST_FILE, TOP, Takes, Word, Words, find_word,
 };
 use crate::editor::facts;
 
@@ -31,7 +31,7 @@ const ROOT_EXAMPLES: &[(&str, &str)] = &[
 ];
 
 /// Returns the words that stand for themselves, sorted. One that is also a kind is explained as that.
-fn words() -> Vec<&'static Word> {
+fn top_level_words() -> Vec<&'static Word> {
     let all = TOP.iter().chain(BODY).chain(LIFECYCLE).chain(MAP).chain(TEST_FILE);
     let mut words: Vec<&Word> = all.filter(|word| !word.example.is_empty()).collect();
     words.extend(ROOTS.iter().filter(|root| root_example(root.name).is_some()));
@@ -44,7 +44,7 @@ fn root_example(name: &str) -> Option<&'static str> {
 }
 
 /// Returns the words that may stand in one.
-const fn inside(word: &Word) -> Words {
+const fn words_inside(word: &Word) -> Words {
     match word.takes {
         Takes::OneOf(words) | Takes::Block(words) | Takes::Named(words) => words,
         Takes::Value | Takes::Flag | Takes::Address | Takes::Place | Takes::Kinds | Takes::Variables => &[],
@@ -53,16 +53,16 @@ const fn inside(word: &Word) -> Words {
 
 /// Returns what is known of a word, or of one in it: `environments.confirm`, or `environments.prod.confirm`,
 /// as it is written below a name of one's own.
-pub(super) fn page(path: &str) -> Option<WordPage> {
+pub(super) fn word_page(path: &str) -> Option<WordPage> {
     let mut steps = path.split('.');
     let first = steps.next()?;
-    let mut word = words().into_iter().find(|word| word.name == first)?;
+    let mut word = top_level_words().into_iter().find(|word| word.name == first)?;
     let mut example = if word.example.is_empty() { root_example(word.name)? } else { word.example };
     let mut named = matches!(word.takes, Takes::Named(_));
     let mut full = first.to_owned();
     for step in steps {
-        let words = if word.name == "each" { EACH } else { inside(word) };
-        match (find(words, step), named) {
+        let words = if word.name == "each" { EACH } else { words_inside(word) };
+        match (find_word(words, step), named) {
             (Some(next), _) => {
                 (word, named) = (next, matches!(next.takes, Takes::Named(_)));
                 example = if word.example.is_empty() { example } else { word.example };
@@ -73,10 +73,10 @@ pub(super) fn page(path: &str) -> Option<WordPage> {
         }
         full = format!("{full}.{step}");
     }
-    let words = if word.name == "each" { EACH } else { inside(word) };
+    let words = if word.name == "each" { EACH } else { words_inside(word) };
     Some(WordPage {
         word: full,
-        summary: facts::word(word),
+        summary: facts::describe_word(word),
         example: example.to_owned(),
         words: words.iter().map(|word| (word.name, word.summary)).collect(),
         places: Vec::new(),
@@ -84,29 +84,29 @@ pub(super) fn page(path: &str) -> Option<WordPage> {
 }
 
 /// Returns every word that stands in another one, with its way: `environments.set`, `lifecycle.timeouts.create`.
-pub(super) fn inner() -> Vec<(String, &'static str)> {
+pub(super) fn nested_word_paths() -> Vec<(String, &'static str)> {
     let mut found = Vec::new();
     for word in TOP.iter().chain(BODY).chain(MAP).chain(TEST_FILE) {
-        below(word.name, inside(word), &mut found);
+        collect_nested(word.name, words_inside(word), &mut found);
     }
-    below("each", EACH, &mut found);
+    collect_nested("each", EACH, &mut found);
     found
 }
 
-fn below(way: &str, words: Words, found: &mut Vec<(String, &'static str)>) {
+fn collect_nested(way: &str, words: Words, found: &mut Vec<(String, &'static str)>) {
     for word in words {
         let way = format!("{way}.{}", word.name);
         found.push((way.clone(), word.summary));
-        below(&way, inside(word), found);
+        collect_nested(&way, words_inside(word), found);
     }
 }
 
 /// Returns what is known of a word by itself that stands in others only: `set`, `create_first`.
 pub(super) fn inner_page(name: &str) -> Option<WordPage> {
-    let mut places = inner();
+    let mut places = nested_word_paths();
     places.retain(|(way, _)| way.rsplit('.').next() == Some(name));
     let (first, _) = places.first()?;
-    let page = page(first)?;
+    let page = word_page(first)?;
     if places.len() == 1 {
         return Some(page);
     }
@@ -115,13 +115,13 @@ pub(super) fn inner_page(name: &str) -> Option<WordPage> {
 }
 
 /// Returns every word.
-pub(super) fn names() -> impl Iterator<Item = &'static str> + Clone {
-    words().into_iter().map(|word| word.name)
+pub(super) fn word_names() -> impl Iterator<Item = &'static str> + Clone {
+    top_level_words().into_iter().map(|word| word.name)
 }
 
 /// Returns every word with its sentence.
-pub(super) fn all() -> Vec<(&'static str, &'static str)> {
-    words().into_iter().map(|word| (word.name, word.summary)).collect()
+pub(super) fn all_words() -> Vec<(&'static str, &'static str)> {
+    top_level_words().into_iter().map(|word| (word.name, word.summary)).collect()
 }
 
 #[cfg(test)]
@@ -130,10 +130,10 @@ mod tests {
 
     #[test]
     fn every_word_stands_once_and_can_be_asked_for() {
-        let names: Vec<_> = names().collect();
+        let names: Vec<_> = word_names().collect();
         assert!(names.len() > 20 && names.is_sorted_by(|a, b| a < b), "{names:?}");
         for name in names {
-            assert!(page(name).is_some_and(|page| page.summary.ends_with('.')), "{name}");
+            assert!(word_page(name).is_some_and(|page| page.summary.ends_with('.')), "{name}");
         }
     }
 
@@ -158,20 +158,20 @@ mod tests {
             "test.given.world",
             "test.a.plan.monthly.max",
         ] {
-            let page = page(path).unwrap_or_else(|| panic!("{path}"));
+            let page = word_page(path).unwrap_or_else(|| panic!("{path}"));
             assert!(page.word == path && !page.example.is_empty(), "{page:?}");
         }
         for path in ["lifecycle.protekt", "environments.prod.x", "moved.a.from", "each.x", "nothing"] {
-            assert!(page(path).is_none(), "{path}");
+            assert!(word_page(path).is_none(), "{path}");
         }
-        for (path, summary) in inner() {
-            let page = page(&path).unwrap_or_else(|| panic!("{path}"));
+        for (path, summary) in nested_word_paths() {
+            let page = word_page(&path).unwrap_or_else(|| panic!("{path}"));
             assert!(page.word == path && page.summary.starts_with(summary), "{page:?}");
             assert!(inner_page(path.rsplit('.').next().unwrap()).is_some(), "{path}");
         }
         assert_eq!(inner_page("set").unwrap().word, "environments.set");
         let places = inner_page("source").unwrap().places;
         assert!(places.iter().any(|(way, _)| way == "use.source") && places.len() > 2, "{places:?}");
-        assert!(page("lifecycle").unwrap().words.iter().any(|(word, _)| *word == "protect"));
+        assert!(word_page("lifecycle").unwrap().words.iter().any(|(word, _)| *word == "protect"));
     }
 }

@@ -45,9 +45,9 @@ impl Points {
 }
 
 /// Lays out a graph without cycles.
-pub(super) fn layout(graph: &Graph) -> Layout {
+pub(super) fn lay_out(graph: &Graph) -> Layout {
     let edges = needed_edges(graph);
-    let columns = columns(graph);
+    let columns = assign_columns(graph);
     let mut points = Points { columns: Vec::new(), left: Vec::new(), right: Vec::new() };
     for column in &columns {
         points.add(*column);
@@ -68,7 +68,7 @@ pub(super) fn layout(graph: &Graph) -> Layout {
         way.push(edge.from);
         ways.push(way);
     }
-    let rows = rows(&points, graph.nodes.len());
+    let rows = assign_rows(&points, graph.nodes.len());
     let height = rows.iter().copied().fold(0.0, f64::max) + 1.0;
     let line = |way: Vec<usize>| way.into_iter().map(|n| (points.columns[n], rows[n])).collect();
     let lines = ways.into_iter().map(line).collect();
@@ -76,9 +76,9 @@ pub(super) fn layout(graph: &Graph) -> Layout {
 }
 
 /// Returns each node's column: one more than the highest of those it waits for.
-fn columns(graph: &Graph) -> Vec<usize> {
-    let needs = graph.neighbours(Way::Needs);
-    let needed_by = graph.neighbours(Way::NeededBy);
+fn assign_columns(graph: &Graph) -> Vec<usize> {
+    let needs = graph.adjacent_nodes(Way::Needs);
+    let needed_by = graph.adjacent_nodes(Way::NeededBy);
     let mut columns = vec![0; graph.nodes.len()];
     let mut open: Vec<usize> = needs.iter().map(Vec::len).collect();
     let mut ready: Vec<usize> = (0..open.len()).filter(|n| open[*n] == 0).collect();
@@ -95,7 +95,7 @@ fn columns(graph: &Graph) -> Vec<usize> {
 }
 
 /// Returns the row of each point; the first ones are nodes, all others bends.
-fn rows(points: &Points, nodes: usize) -> Vec<f64> {
+fn assign_rows(points: &Points, nodes: usize) -> Vec<f64> {
     let last = points.columns.iter().copied().max().unwrap_or(0);
     let mut order: Vec<Vec<usize>> = vec![Vec::new(); last + 1];
     for (n, column) in points.columns.iter().enumerate() {
@@ -112,11 +112,11 @@ fn rows(points: &Points, nodes: usize) -> Vec<f64> {
         let side = if forward { &points.left } else { &points.right };
         for step in 0..=last {
             let column = &mut order[if forward { step } else { last - step }];
-            let wanted = |n: usize, rows: &[f64]| middle(&side[n], rows).unwrap_or(rows[n]);
+            let wanted = |n: usize, rows: &[f64]| mean_row(&side[n], rows).unwrap_or(rows[n]);
             column.sort_by(|a, b| wanted(*a, &rows).total_cmp(&wanted(*b, &rows)));
             let size = |n: usize| if n < nodes { 1.0 } else { BEND };
             let places: Vec<(f64, f64)> = column.iter().map(|n| (wanted(*n, &rows), size(*n))).collect();
-            for (n, row) in column.iter().zip(apart(&places)) {
+            for (n, row) in column.iter().zip(spread_apart(&places)) {
                 rows[*n] = row;
             }
         }
@@ -126,7 +126,7 @@ fn rows(points: &Points, nodes: usize) -> Vec<f64> {
 }
 
 /// Returns the mean row of some points.
-fn middle(points: &[usize], rows: &[f64]) -> Option<f64> {
+fn mean_row(points: &[usize], rows: &[f64]) -> Option<f64> {
     (!points.is_empty()).then(|| points.iter().map(|n| rows[*n]).sum::<f64>() / as_row(points.len()))
 }
 
@@ -137,7 +137,7 @@ fn as_row(count: usize) -> f64 {
 
 /// Returns the places nearest to the wanted ones, in their order, that leave room for the size of each:
 /// neighbours that want to be closer are moved together, as one block around the mean of what they want.
-fn apart(wanted: &[(f64, f64)]) -> Vec<f64> {
+fn spread_apart(wanted: &[(f64, f64)]) -> Vec<f64> {
     // Without the room of those before it, each place may be that of its neighbour, and not before it.
     let mut room = 0.0;
     let mut last = None;
@@ -171,16 +171,16 @@ mod tests {
 
     #[test]
     fn what_wants_the_same_place_stands_around_it() {
-        assert_eq!(apart(&[(1.0, 1.0), (1.0, 1.0), (1.0, 1.0)]), [0.0, 1.0, 2.0]);
-        assert_eq!(apart(&[(0.0, 1.0), (5.0, 1.0)]), [0.0, 5.0]);
-        assert_eq!(apart(&[]), Vec::<f64>::new());
+        assert_eq!(spread_apart(&[(1.0, 1.0), (1.0, 1.0), (1.0, 1.0)]), [0.0, 1.0, 2.0]);
+        assert_eq!(spread_apart(&[(0.0, 1.0), (5.0, 1.0)]), [0.0, 5.0]);
+        assert_eq!(spread_apart(&[]), Vec::<f64>::new());
     }
 
     proptest! {
         #[test]
         fn places_are_apart(mut wanted in prop::collection::vec((0.0..50.0f64, 0.1..1.0f64), 0..40)) {
             wanted.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let places = apart(&wanted);
+            let places = spread_apart(&wanted);
             prop_assert_eq!(places.len(), wanted.len());
             for (pair, sizes) in places.windows(2).zip(wanted.windows(2)) {
                 let room = f64::midpoint(sizes[0].1, sizes[1].1);

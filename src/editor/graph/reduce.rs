@@ -11,7 +11,7 @@ pub(super) fn needed_edges(graph: &Graph) -> Vec<usize> {
     if graph.nodes.len().saturating_mul(graph.edges.len()) > MOST_STEPS {
         return all();
     }
-    let below = graph.neighbours(Way::Needs);
+    let below = graph.adjacent_nodes(Way::Needs);
     let mut seen = vec![usize::MAX; graph.nodes.len()];
     let mut kept = Vec::new();
     let mut edges = graph.edges.iter().enumerate().peekable();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::layout::layout;
+use super::layout::lay_out;
 use super::{Graph, Node};
 
 /// The height of a row, of a box in it, and the gap between columns.
@@ -29,12 +29,12 @@ svg{background:#fff}";
 
 /// Returns the graph as an SVG document. Edges that a longer way says already are left out.
 #[must_use]
-pub fn svg(graph: &Graph) -> String {
-    let layout = layout(graph);
+pub fn render_svg(graph: &Graph) -> String {
+    let layout = lay_out(graph);
     let count = layout.columns.iter().copied().max().map_or(0, |last| last + 1);
     let mut widths = vec![0.0_f64; count];
     for (node, column) in graph.nodes.iter().zip(&layout.columns) {
-        widths[*column] = widths[*column].max(width(node));
+        widths[*column] = widths[*column].max(node_width(node));
     }
     let mut lefts = Vec::with_capacity(count);
     let mut right = MARGIN;
@@ -52,23 +52,23 @@ pub fn svg(graph: &Graph) -> String {
     _ = writeln!(out, "<title>Dependencies</title><style>{STYLE}</style>");
     let middle = |row: f64| MARGIN + row * ROW + ROW / 2.0;
     let places = layout.columns.iter().zip(&layout.rows).map(|(column, row)| (*column, row.to_bits()));
-    let boxes: BTreeMap<(usize, u64), f64> = places.zip(graph.nodes.iter().map(width)).collect();
+    let boxes: BTreeMap<(usize, u64), f64> = places.zip(graph.nodes.iter().map(node_width)).collect();
     for line in &layout.lines {
         let start = line.first().and_then(|(column, row)| boxes.get(&(*column, row.to_bits())));
         let edge = (start.copied().unwrap_or_default(), widths.as_slice());
-        _ = writeln!(out, "<path d=\"{}\"/>", curve(line, &lefts, edge, middle));
+        _ = writeln!(out, "<path d=\"{}\"/>", curve_path(line, &lefts, edge, middle));
     }
-    let hues = hues(graph);
+    let hues = assign_hues(graph);
     for ((node, column), row) in graph.nodes.iter().zip(&layout.columns).zip(&layout.rows) {
         let hue = node.kind.as_deref().and_then(|kind| hues.get(kind)).copied().unwrap_or(0);
-        draw(&mut out, node, (lefts[*column], middle(*row)), hue);
+        draw_node(&mut out, node, (lefts[*column], middle(*row)), hue);
     }
     out.push_str("</svg>\n");
     out
 }
 
 /// Returns a hue for each kind, by its place among those that are there.
-fn hues(graph: &Graph) -> BTreeMap<&str, u16> {
+fn assign_hues(graph: &Graph) -> BTreeMap<&str, u16> {
     let mut hues: BTreeMap<&str, u16> =
         graph.nodes.iter().filter_map(|node| Some((node.kind.as_deref()?, 0))).collect();
     for (hue, next) in hues.values_mut().zip(HUES.iter().cycle()) {
@@ -77,7 +77,7 @@ fn hues(graph: &Graph) -> BTreeMap<&str, u16> {
     hues
 }
 
-fn draw(out: &mut String, node: &Node, (left, middle): (f64, f64), hue: u16) {
+fn draw_node(out: &mut String, node: &Node, (left, middle): (f64, f64), hue: u16) {
     let class = if node.elsewhere { " class=\"elsewhere\"" } else { "" };
     let place = node.source.as_ref().map(|place| format!(" at {}:{}", place.file, place.line));
     let tip = format!("{}{}", node.address, place.unwrap_or_default());
@@ -85,18 +85,18 @@ fn draw(out: &mut String, node: &Node, (left, middle): (f64, f64), hue: u16) {
         out,
         "<g{class}><title>{}</title><rect x=\"{left:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{BOX:.0}\" rx=\"6\" \
          fill=\"hsl({hue} 70% 95%)\" stroke=\"hsl({hue} 45% 50%)\"/><text x=\"{:.1}\" y=\"{:.1}\">{}</text></g>",
-        escaped(&tip),
+        escape_xml(&tip),
         middle - BOX / 2.0,
-        width(node),
+        node_width(node),
         left + PAD,
         middle + 4.0,
-        escaped(&name(node)),
+        escape_xml(&node_label(node)),
     );
 }
 
 /// Returns a line through its points: level from the box that it leaves to the end of its column, where it
 /// reaches a box, and where it passes a column. `start` is the width of the box that it leaves.
-fn curve(
+fn curve_path(
     line: &[(usize, f64)],
     lefts: &[f64],
     (start, widths): (f64, &[f64]),
@@ -118,7 +118,7 @@ fn curve(
 }
 
 /// Returns what stands in the box: a long address keeps its beginning and its end.
-fn name(node: &Node) -> String {
+fn node_label(node: &Node) -> String {
     let address = node.address.as_str();
     if address.len() <= LONGEST {
         return address.to_owned();
@@ -129,11 +129,11 @@ fn name(node: &Node) -> String {
     format!("{}…{}", start.unwrap_or_default(), end.unwrap_or_default())
 }
 
-fn width(node: &Node) -> f64 {
-    let letters = u16::try_from(name(node).chars().count()).unwrap_or(u16::MAX);
+fn node_width(node: &Node) -> f64 {
+    let letters = u16::try_from(node_label(node).chars().count()).unwrap_or(u16::MAX);
     f64::from(letters) * LETTER + 2.0 * PAD
 }
 
-fn escaped(text: &str) -> String {
+fn escape_xml(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -28,7 +28,7 @@ fn graph(text: &str) -> Graph {
     sources.add(Source::new("stead.yaml", format!("stead: 1\nstack: s\n{text}")));
     let (stack, _) =
         load(REGISTRY, sources, &Request::default(), &NoFiles).map_err(|e| e.diagnostics).unwrap();
-    Graph::of(&stack)
+    Graph::from_stack(&stack)
 }
 
 const SHOP: &str = "\
@@ -46,7 +46,7 @@ app:
 #[test]
 fn what_waits_for_what() {
     let graph = graph(SHOP);
-    insta::assert_snapshot!(tree(&graph, None, Way::Needs, true), @r#"
+    insta::assert_snapshot!(render_tree(&graph, None, Way::Needs, true), @r#"
     app.site
     ├─ database.main
     │  └─ vpc.main
@@ -59,7 +59,7 @@ fn what_waits_for_what() {
     └─ vm.web.a
        └─ vpc.main
     "#);
-    insta::assert_snapshot!(dot(&graph), @r#"
+    insta::assert_snapshot!(render_dot(&graph), @r#"
     digraph stack {
       rankdir=LR;
       node [shape=box, style=rounded];
@@ -81,7 +81,7 @@ fn what_waits_for_what() {
       "vm.web.a" -> "volume.media" [label="vm"];
     }
     "#);
-    insta::assert_snapshot!(mermaid(&graph), @r#"
+    insta::assert_snapshot!(render_mermaid(&graph), @r#"
     flowchart LR
       n0["app.site"]
       n1["database.main"]
@@ -108,13 +108,13 @@ fn what_waits_for_what() {
 fn a_focus_keeps_both_ways() {
     let graph = graph(SHOP);
     let around = |address: &str, depth| -> Vec<String> {
-        let part = graph.around(&graph.at(address), depth);
+        let part = graph.subgraph_around(&graph.nodes_at(address), depth);
         part.nodes.iter().map(|node| node.address.to_string()).collect()
     };
     assert_eq!(around("vm.web.a", usize::MAX), ["vm.web.a", "volume.media", "vpc.main"]);
     assert_eq!(around("vpc.main", 1), ["database.main", "vm.web.a", "vm.web.b", "vpc.main"]);
     assert_eq!(around("vm.web", 0), ["vm.web.a", "vm.web.b"]);
-    assert!(graph.at("vm.wep").is_empty() && graph.at("no address").is_empty());
+    assert!(graph.nodes_at("vm.wep").is_empty() && graph.nodes_at("no address").is_empty());
 }
 
 fn large(columns: usize, rows: usize) -> Graph {
@@ -152,7 +152,7 @@ fn boxes(svg: &str) -> Vec<(f64, f64, f64)> {
 fn a_picture_of_sixty_is_readable() {
     let graph = large(5, 10);
     assert_eq!(graph.nodes.len(), 61);
-    let picture = svg(&graph);
+    let picture = render_svg(&graph);
     let boxes = boxes(&picture);
     assert_eq!(boxes.len(), 61);
     for (n, a) in boxes.iter().enumerate() {
@@ -175,7 +175,7 @@ fn every_line_leaves_one_box_and_reaches_another() {
         "vpc: { a-network-with-a-long-name: { cidr: 10.0.0.0/16 }, b: { cidr: 10.1.0.0/16 } }\nvm:\n  \
          x: { template: t, plan: p, vpc: $vpc.a-network-with-a-long-name }\n  y: { template: t, plan: p, vpc: $vpc.b }\n",
     );
-    let picture = svg(&graph);
+    let picture = render_svg(&graph);
     let boxes = boxes(&picture);
     let lines: Vec<Vec<f64>> = picture
         .split("<path d=\"M")
@@ -197,7 +197,7 @@ fn every_line_leaves_one_box_and_reaches_another() {
 #[test]
 fn every_arrow_leads_right() {
     let graph = large(3, 4);
-    let layout = layout::layout(&graph);
+    let layout = layout::lay_out(&graph);
     assert!(graph.edges.iter().all(|edge| layout.columns[edge.to] < layout.columns[edge.from]));
     for line in &layout.lines {
         assert!(line.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0), "{line:?}");
@@ -220,12 +220,12 @@ fn names_are_escaped() {
         elsewhere: true,
     };
     let graph = Graph { nodes: vec![node("stacks.net")], edges: Vec::new() };
-    let picture = svg(&graph);
+    let picture = render_svg(&graph);
     assert!(
         picture.contains("a&quot;&lt;b&gt;&amp;.yaml:1") && picture.contains("class=\"elsewhere\""),
         "{picture}"
     );
-    assert!(svg(&Graph::default()).contains("</svg>"));
+    assert!(render_svg(&Graph::default()).contains("</svg>"));
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn a_long_chain_is_drawn() {
     };
     let edges = (1..5_000).map(|n| Edge { from: n, to: n - 1, ties: Vec::new() }).collect();
     let graph = Graph { nodes: (0..5_000).map(node).collect(), edges };
-    assert_eq!(tree(&graph, Some(&[3]), Way::Needs, false).lines().count(), 4);
-    assert_eq!(svg(&graph).matches("<rect").count(), 5_000);
-    assert_eq!(graph.reached(&[10], Way::Needs, usize::MAX).len(), 10);
+    assert_eq!(render_tree(&graph, Some(&[3]), Way::Needs, false).lines().count(), 4);
+    assert_eq!(render_svg(&graph).matches("<rect").count(), 5_000);
+    assert_eq!(graph.reachable_from(&[10], Way::Needs, usize::MAX).len(), 10);
 }

@@ -10,9 +10,9 @@ const DEEPEST: usize = 60;
 /// Returns the graph as trees: each resource that nothing waits for, and below each what it waits for. What
 /// was told before is marked and not told again.
 #[must_use]
-pub fn tree(graph: &Graph, roots: Option<&[usize]>, way: Way, unicode: bool) -> String {
-    let below = graph.neighbours(way);
-    let above = graph.neighbours(match way {
+pub fn render_tree(graph: &Graph, roots: Option<&[usize]>, way: Way, unicode: bool) -> String {
+    let below = graph.adjacent_nodes(way);
+    let above = graph.adjacent_nodes(match way {
         Way::Needs => Way::NeededBy,
         Way::NeededBy => Way::Needs,
     });
@@ -44,11 +44,11 @@ pub fn tree(graph: &Graph, roots: Option<&[usize]>, way: Way, unicode: bool) -> 
 
 /// Returns the graph as a Mermaid flowchart. An arrow leads from what comes first to what waits for it.
 #[must_use]
-pub fn mermaid(graph: &Graph) -> String {
+pub fn render_mermaid(graph: &Graph) -> String {
     let mut text = String::from("flowchart LR\n");
     for (n, node) in graph.nodes.iter().enumerate() {
         let (open, close) = if node.elsewhere { ("([", "])") } else { ("[", "]") };
-        _ = writeln!(text, "  n{n}{open}\"{}\"{close}", entities(node.address.as_str()));
+        _ = writeln!(text, "  n{n}{open}\"{}\"{close}", escape_mermaid(node.address.as_str()));
     }
     for edge in &graph.edges {
         _ = writeln!(text, "  n{} --> n{}", edge.to, edge.from);
@@ -58,31 +58,31 @@ pub fn mermaid(graph: &Graph) -> String {
 
 /// Returns the graph in Graphviz's language. An arrow leads from what comes first to what waits for it.
 #[must_use]
-pub fn dot(graph: &Graph) -> String {
+pub fn render_dot(graph: &Graph) -> String {
     let mut text = String::from("digraph stack {\n  rankdir=LR;\n  node [shape=box, style=rounded];\n");
     for node in &graph.nodes {
         let style = if node.elsewhere { " [style=dashed]" } else { "" };
-        _ = writeln!(text, "  {}{style};", quoted(node.address.as_str()));
+        _ = writeln!(text, "  {}{style};", quote_dot(node.address.as_str()));
     }
     for edge in &graph.edges {
-        let name = |n: usize| quoted(graph.nodes[n].address.as_str());
+        let name = |n: usize| quote_dot(graph.nodes[n].address.as_str());
         let ties: Vec<&str> = edge.ties.iter().map(|tie| tie.by.as_str()).collect();
         _ = writeln!(
             text,
             "  {} -> {} [label={}];",
             name(edge.to),
             name(edge.from),
-            quoted(&ties.join(", "))
+            quote_dot(&ties.join(", "))
         );
     }
     text.push_str("}\n");
     text
 }
 
-fn quoted(text: &str) -> String {
+fn quote_dot(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-fn entities(text: &str) -> String {
+fn escape_mermaid(text: &str) -> String {
     text.replace('#', "#35;").replace('"', "#quot;").replace('<', "#lt;")
 }

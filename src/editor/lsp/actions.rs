@@ -9,7 +9,12 @@ use super::protocol::Range;
 use super::workspace::{Text, Workspace};
 
 /// Returns the edits that mend what a range touches.
-pub(super) fn actions(workspace: &Workspace, text: &Text, range: Range, checked: &Checked) -> Vec<Value> {
+pub(super) fn code_actions(
+    workspace: &Workspace,
+    text: &Text,
+    range: Range,
+    checked: &Checked,
+) -> Vec<Value> {
     let touches = |found: &&Found| {
         let place = found.problem.range;
         place.start <= range.end && range.start <= place.end

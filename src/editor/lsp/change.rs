@@ -6,14 +6,14 @@ use crate::model::source::shared_ends;
 
 /// Returns the changes that make one text of another: by line where the lines pair up, else what lies
 /// between the first and the last line that differ.
-pub(super) fn edits(old: &str, new: &str) -> Vec<TextEdit> {
+pub(super) fn compute_edits(old: &str, new: &str) -> Vec<TextEdit> {
     if old == new {
         return Vec::new();
     }
     let (before, after): (Vec<&str>, Vec<&str>) =
         (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
     let (same, tail) = shared_ends(&before, &after);
-    let lines = Lines::of(old);
+    let lines = Lines::new(old);
     let mut at: usize = before[..same].iter().map(|line| line.len()).sum();
     let (before, after) = (&before[same..before.len() - tail], &after[same..after.len() - tail]);
     if before.len() != after.len() {
@@ -31,8 +31,8 @@ pub(super) fn edits(old: &str, new: &str) -> Vec<TextEdit> {
 }
 
 #[cfg(test)]
-pub(super) fn applied(text: &str, edits: &[TextEdit]) -> String {
-    let lines = Lines::of(text);
+pub(super) fn apply_edits(text: &str, edits: &[TextEdit]) -> String {
+    let lines = Lines::new(text);
     let mut new = text.to_owned();
     for edit in edits.iter().rev() {
         new.replace_range(lines.offset(edit.range.start)..lines.offset(edit.range.end), &edit.new_text);
@@ -49,13 +49,13 @@ mod tests {
     proptest! {
         #[test]
         fn changes_make_the_new_text(old in "[ab\n]{0,12}", new in "[ab\n]{0,12}") {
-            prop_assert_eq!(applied(&old, &edits(&old, &new)), new);
+            prop_assert_eq!(apply_edits(&old, &compute_edits(&old, &new)), new);
         }
     }
 
     #[test]
     fn only_lines_that_differ() {
-        assert_eq!(edits("a\nb\nc\nd\n", "a\nx\nc\ny\n").len(), 2);
-        assert_eq!(edits("a\n", "a\n"), []);
+        assert_eq!(compute_edits("a\nb\nc\nd\n", "a\nx\nc\ny\n").len(), 2);
+        assert_eq!(compute_edits("a\n", "a\n"), []);
     }
 }

@@ -6,7 +6,7 @@ use std::slice;
 
 use super::lines::Lines;
 use super::outlook::Outlook;
-use super::overlay::normal;
+use super::overlay::normalize_path;
 use super::protocol::{Location, Problem, Range, Related, TextEdit};
 use super::workspace::{Disk, Text, Workspace};
 use crate::config::load;
@@ -61,7 +61,7 @@ pub(super) struct Checked {
 const SMALL: usize = 200_000;
 
 /// Checks a directory: all environments of a small stack, else the chosen one.
-pub(super) fn check(
+pub(super) fn check_directory(
     workspace: &Workspace,
     directory: &Path,
     asked: (&Request, &mut Outlook),
@@ -69,18 +69,18 @@ pub(super) fn check(
     trees: &Trees,
 ) -> Checked {
     let (request, outlook) = asked;
-    let texts = workspace.texts(directory, disk);
-    let looked = look(workspace, directory, &texts, request, disk, trees);
+    let texts = workspace.stack_texts(directory, disk);
+    let looked = check_environment(workspace, directory, &texts, request, disk, trees);
     let denied = workspace.judge.zip(looked.stack.as_deref()).map(|(judge, stack)| judge(stack));
-    let read = outlook.begin(looked, denied.unwrap_or_default());
+    let read = outlook.restart_with(looked, denied.unwrap_or_default());
     if read.iter().map(|(_, source)| source.text.len()).sum::<usize>() <= SMALL {
         while let Some(name) = outlook.next() {
             let request = Request { environment: Some(name.clone()), ..request.clone() };
-            let looked = look(workspace, directory, &texts, &request, disk, trees);
-            outlook.add(&name, looked.diagnostics);
+            let looked = check_environment(workspace, directory, &texts, &request, disk, trees);
+            outlook.add_environment(&name, looked.diagnostics);
         }
     }
-    told(workspace, directory, (&texts, &read), outlook.diagnostics())
+    group_by_file(workspace, directory, (&texts, &read), outlook.diagnostics())
 }
 
 /// Checks one more environment of a directory.
@@ -93,15 +93,15 @@ pub(super) fn check_next(
 ) -> Option<Checked> {
     let (request, outlook) = asked;
     let name = outlook.next()?;
-    let texts = workspace.texts(directory, disk);
+    let texts = workspace.stack_texts(directory, disk);
     let request = Request { environment: Some(name.clone()), ..request.clone() };
-    let looked = look(workspace, directory, &texts, &request, disk, trees);
-    outlook.add(&name, looked.diagnostics);
-    Some(told(workspace, directory, (&texts, &looked.sources), outlook.diagnostics()))
+    let looked = check_environment(workspace, directory, &texts, &request, disk, trees);
+    outlook.add_environment(&name, looked.diagnostics);
+    Some(group_by_file(workspace, directory, (&texts, &looked.sources), outlook.diagnostics()))
 }
 
 /// Looks at one environment.
-fn look(
+fn check_environment(
     workspace: &Workspace,
     directory: &Path,
     texts: &[Text],
@@ -110,7 +110,7 @@ fn look(
     trees: &Trees,
 ) -> load::Checked {
     let files = workspace.overlay(directory, disk);
-    let request = Request { pinned: disk.pinned(directory), ..request.clone() };
+    let request = Request { pinned: disk.locked_catalog(directory), ..request.clone() };
     let mut sources = Sources::default();
     for text in texts {
         sources.add(text.source());
@@ -119,7 +119,7 @@ fn look(
 }
 
 /// Lays the problems out by files, as the editor gets them.
-fn told(
+fn group_by_file(
     workspace: &Workspace,
     directory: &Path,
     (texts, read): (&[Text], &Sources),
@@ -131,7 +131,7 @@ fn told(
         directory,
         texts,
         read,
-        lines: texts.iter().map(|text| Lines::of(&text.text)).collect(),
+        lines: texts.iter().map(|text| Lines::new(&text.text)).collect(),
     };
     let mut found: BTreeMap<PathBuf, Vec<Found>> =
         texts.iter().map(|text| (text.path.clone(), Vec::new())).collect();
@@ -142,21 +142,21 @@ fn told(
         let file = diagnostic.span().and_then(|span| places.file(span));
         // What has no place stands at the top of the first file.
         let Some(file) = file.or_else(|| texts.first().map(|text| text.path.clone())) else { continue };
-        found.entry(file).or_default().push(places.found(&diagnostic));
+        found.entry(file).or_default().push(places.locate_problem(&diagnostic));
     }
     for text in workspace.tests(directory) {
         found.insert(text.path.clone(), of_tests(workspace, directory, &text));
     }
-    let read = read.iter().map(|(_, source)| normal(&directory.join(&source.path))).collect();
+    let read = read.iter().map(|(_, source)| normalize_path(&directory.join(&source.path))).collect();
     Checked { found, read }
 }
 
 /// Returns what is wrong with a file of tests.
 fn of_tests(workspace: &Workspace, directory: &Path, text: &Text) -> Vec<Found> {
-    let diagnostics = test_file::tests(SourceId(0), &text.source()).err().unwrap_or_default();
-    let (texts, read, lines) = (slice::from_ref(text), &Sources::default(), vec![Lines::of(&text.text)]);
+    let diagnostics = test_file::read_tests(SourceId(0), &text.source()).err().unwrap_or_default();
+    let (texts, read, lines) = (slice::from_ref(text), &Sources::default(), vec![Lines::new(&text.text)]);
     let places = Places { workspace, directory, texts, read, lines };
-    diagnostics.iter().map(|diagnostic| places.found(diagnostic)).collect()
+    diagnostics.iter().map(|diagnostic| places.locate_problem(diagnostic)).collect()
 }
 
 /// Tells whether a file says that it is a stack's: a module says neither its version nor a name.
@@ -184,19 +184,19 @@ impl Places<'_> {
             return Some(text.path.clone());
         }
         let shown = &self.read.get(span.source)?.path;
-        Some(normal(&self.directory.join(shown)))
+        Some(normalize_path(&self.directory.join(shown)))
     }
 
     fn range(&self, span: Span) -> Range {
         let (start, end) = (span.start as usize, span.end as usize);
         match (self.lines.get(span.source.0 as usize), self.read.get(span.source)) {
             (Some(lines), _) => lines.range(start, end),
-            (None, Some(source)) => Lines::of(&source.text).range(start, end),
-            (None, None) => Lines::of("").range(0, 0),
+            (None, Some(source)) => Lines::new(&source.text).range(start, end),
+            (None, None) => Lines::new("").range(0, 0),
         }
     }
 
-    fn found(&self, diagnostic: &Diagnostic) -> Found {
+    fn locate_problem(&self, diagnostic: &Diagnostic) -> Found {
         let severity = match diagnostic.severity {
             _ if diagnostic.code == GIVEN_LATER => INFORMATION,
             Severity::Error => ERROR,
@@ -207,19 +207,19 @@ impl Places<'_> {
             let message = if label.text.is_empty() { "see here".to_owned() } else { label.text.clone() };
             Some(Related { location: Location { uri, range: self.range(label.span) }, message })
         };
-        let top = Lines::of("").range(0, 0);
+        let top = Lines::new("").range(0, 0);
         let problem = Problem {
             range: diagnostic.span().map_or(top, |span| self.range(span)),
             severity,
             code: diagnostic.code,
             source: "stead",
-            message: message(diagnostic),
+            message: format_message(diagnostic),
             related_information: diagnostic.labels.iter().skip(1).filter_map(related).collect(),
         };
         let fix = diagnostic.fix.as_ref().and_then(|fix| {
             let edit = TextEdit { range: self.range(fix.span), new_text: fix.replacement.clone() };
             Some(Fix {
-                title: title(diagnostic, &fix.replacement),
+                title: action_title(diagnostic, &fix.replacement),
                 file: self.file(fix.span)?,
                 edit,
                 sure: fix.sure,
@@ -229,7 +229,7 @@ impl Places<'_> {
     }
 }
 
-fn message(diagnostic: &Diagnostic) -> String {
+fn format_message(diagnostic: &Diagnostic) -> String {
     let mut text = diagnostic.summary.clone();
     let label = diagnostic.labels.first().map(|label| &label.text).filter(|text| !text.is_empty());
     for more in label.into_iter().chain(&diagnostic.detail) {
@@ -243,7 +243,7 @@ fn message(diagnostic: &Diagnostic) -> String {
     text
 }
 
-fn title(diagnostic: &Diagnostic, replacement: &str) -> String {
+fn action_title(diagnostic: &Diagnostic, replacement: &str) -> String {
     match replacement {
         "" => diagnostic.help.clone().unwrap_or_else(|| "Remove it".to_owned()),
         text if text.len() <= 60 && !text.contains('\n') => format!("Write `{text}`"),

@@ -7,9 +7,9 @@ use std::path::Path;
 use super::cursor::{self, At, Cursor};
 use super::describe;
 use super::lines::Lines;
-use super::place::{Place, innermost};
+use super::place::{Place, innermost_type};
 use super::protocol::{Completion, Markup, TextEdit};
-use super::references::unfinished;
+use super::references::unfinished_reference;
 use super::workspace::{Text, Workspace};
 use crate::config::keywords::{self, Takes, Word};
 use crate::config::syntax::document::Syntax;
@@ -52,7 +52,7 @@ struct Choice {
 }
 
 /// Completes at a place of a text.
-pub(super) fn complete(
+pub(super) fn complete_at(
     workspace: &Workspace,
     text: &Text,
     offset: usize,
@@ -64,17 +64,17 @@ pub(super) fn complete(
     let nothing = (offset..offset, Vec::new());
     let (replaced, choices) = match at.cursor.at {
         At::Text => nothing,
-        _ => match unfinished(&text.text[..offset]) {
+        _ => match unfinished_reference(&text.text[..offset]) {
             Some(path) => at.references(path),
-            None => (at.cursor.word.clone(), at.words()),
+            None => (at.cursor.word.clone(), at.word_choices()),
         },
     };
-    listing(text, replaced, choices)
+    build_listing(text, replaced, choices)
 }
 
 /// Lays out what fits to what is written so far.
-fn listing(text: &Text, replaced: Range<usize>, choices: Vec<Choice>) -> Listing {
-    let lines = Lines::of(&text.text);
+fn build_listing(text: &Text, replaced: Range<usize>, choices: Vec<Choice>) -> Listing {
+    let lines = Lines::new(&text.text);
     let range = lines.range(replaced.start, replaced.end);
     let typed = text.text[replaced].to_ascii_lowercase();
     let fits = |choice: &Choice| {
@@ -107,8 +107,8 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     /// Returns the words that can stand here.
-    fn words(&self) -> Vec<Choice> {
-        let place = self.text.place(&self.workspace.registry, &self.cursor.path);
+    fn word_choices(&self) -> Vec<Choice> {
+        let place = self.text.target_at(&self.workspace.registry, &self.cursor.path);
         let keys = match self.cursor.at {
             At::Key => true,
             At::Argument => place.takes_keys(),
@@ -128,40 +128,40 @@ impl Asked<'_> {
         let registry = &self.workspace.registry;
         match place {
             Place::Top => {
-                let kinds = registry.top_level().map(|kind| self.kind(kind));
-                kinds.chain(keywords::TOP.iter().map(|word| self.word(word, 2))).collect()
+                let kinds = registry.top_level().map(|kind| self.kind_choice(kind));
+                kinds.chain(keywords::TOP.iter().map(|word| self.word_choice(word, 2))).collect()
             }
-            Place::Lookups => registry.top_level().map(|kind| self.kind(kind)).collect(),
+            Place::Lookups => registry.top_level().map(|kind| self.kind_choice(kind)).collect(),
             Place::Body(kind) => {
                 let writable = kind.attributes.iter().filter(|attribute| attribute.is_writable());
-                let attributes = writable.map(|attribute| self.attribute(kind, attribute));
+                let attributes = writable.map(|attribute| self.attribute_choice(kind, attribute));
                 let children = registry.children(kind.name).filter_map(|child| {
                     let (_, key) = child.child_of()?;
                     Some(Choice {
-                        documentation: describe::kind(registry, child),
-                        ..self.key(key, icon::CLASS, child.summary, 1)
+                        documentation: describe::describe_kind(registry, child),
+                        ..self.key_choice(key, icon::CLASS, child.summary, 1)
                     })
                 });
-                let words = keywords::BODY.iter().map(|word| self.word(word, 2));
+                let words = keywords::BODY.iter().map(|word| self.word_choice(word, 2));
                 attributes.chain(children).chain(words).collect()
             }
             Place::Lookup(kind) => {
-                kind.attributes.iter().map(|attribute| self.attribute(kind, attribute)).collect()
+                kind.attributes.iter().map(|attribute| self.attribute_choice(kind, attribute)).collect()
             }
-            Place::Typed { kind, attribute, ty } => match innermost(ty) {
+            Place::Typed { kind, attribute, ty } => match innermost_type(ty) {
                 Type::Record(fields) => fields
                     .iter()
                     .map(|(name, ty)| Choice {
-                        documentation: describe::attribute(kind, attribute),
-                        ..self.key(name, icon::PROPERTY, &facts::type_name(ty), 0)
+                        documentation: describe::describe_attribute(kind, attribute),
+                        ..self.key_choice(name, icon::PROPERTY, &facts::type_name(ty), 0)
                     })
                     .collect(),
                 _ => Vec::new(),
             },
-            Place::Words(words) => words.iter().map(|word| self.word(word, 0)).collect(),
+            Place::Words(words) => words.iter().map(|word| self.word_choice(word, 0)).collect(),
             Place::Variables => {
-                let names = self.below("vars");
-                names.into_iter().map(|(name, _)| self.key(&name, icon::VARIABLE, "", 0)).collect()
+                let names = self.declared_names("vars");
+                names.into_iter().map(|(name, _)| self.key_choice(&name, icon::VARIABLE, "", 0)).collect()
             }
             Place::Names(_) | Place::Value(_) | Place::Addresses | Place::Places | Place::Free => {
                 Vec::new()
@@ -171,7 +171,7 @@ impl Asked<'_> {
 
     fn values(&self, place: Place) -> Vec<Choice> {
         match place {
-            Place::Typed { kind, attribute, ty } => self.typed(kind, attribute, ty),
+            Place::Typed { kind, attribute, ty } => self.typed_choices(kind, attribute, ty),
             Place::Value(word) => self.values_of(word),
             Place::Addresses | Place::Places => {
                 let names = self.workspace.names(self.directory);
@@ -181,18 +181,18 @@ impl Asked<'_> {
                     Some(("data", _)) => false,
                     _ => found.kind.is_some(),
                 });
-                let written = |path: &str| self.value(path.strip_prefix("use.").unwrap_or(path), "");
+                let written = |path: &str| self.value_choice(path.strip_prefix("use.").unwrap_or(path), "");
                 fitting.map(|(path, _)| written(path)).collect()
             }
             _ => Vec::new(),
         }
     }
 
-    fn typed(&self, kind: &Kind, attribute: &'static Attribute, ty: &'static Type) -> Vec<Choice> {
-        match innermost(ty) {
+    fn typed_choices(&self, kind: &Kind, attribute: &'static Attribute, ty: &'static Type) -> Vec<Choice> {
+        match innermost_type(ty) {
             Type::Boolean => self.booleans(),
-            Type::Enum(words) => words.iter().map(|word| self.value(word, "")).collect(),
-            Type::Labelled(words) => words.iter().map(|(word, _)| self.value(word, "")).collect(),
+            Type::Enum(words) => words.iter().map(|word| self.value_choice(word, "")).collect(),
+            Type::Labelled(words) => words.iter().map(|(word, _)| self.value_choice(word, "")).collect(),
             Type::Reference(wanted) => {
                 let names = self.workspace.names(self.directory);
                 let declared = names.flat_map(|(_, names)| &names.declared);
@@ -200,16 +200,17 @@ impl Asked<'_> {
                     declared.filter(|(_, found)| found.kind.is_some_and(|kind| kind.name == *wanted));
                 let choice = |(path, _): (&String, _)| Choice {
                     icon: icon::REFERENCE,
-                    ..self.value(&format!("${path}"), "")
+                    ..self.value_choice(&format!("${path}"), "")
                 };
                 fitting.map(choice).collect()
             }
             Type::Catalog(table) => {
                 let slugs = self.catalog.into_iter().flat_map(|catalog| catalog.slugs(table));
                 let choice = |slug: &str| {
-                    let price =
-                        self.catalog.and_then(|catalog| describe::price(kind, attribute, slug, catalog));
-                    self.value(slug, &price.unwrap_or_default())
+                    let price = self
+                        .catalog
+                        .and_then(|catalog| describe::price_text(kind, attribute, slug, catalog));
+                    self.value_choice(slug, &price.unwrap_or_default())
                 };
                 slugs.map(choice).collect()
             }
@@ -221,10 +222,12 @@ impl Asked<'_> {
         match word.takes {
             Takes::Kinds => {
                 let kinds = self.workspace.registry.kinds.iter();
-                kinds.map(|kind| self.value(kind.name, kind.summary)).collect()
+                kinds.map(|kind| self.value_choice(kind.name, kind.summary)).collect()
             }
             Takes::Flag => self.booleans(),
-            Takes::OneOf(words) => words.iter().map(|word| self.value(word.name, word.summary)).collect(),
+            Takes::OneOf(words) => {
+                words.iter().map(|word| self.value_choice(word.name, word.summary)).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -236,7 +239,7 @@ impl Asked<'_> {
         };
         ["true", "false"]
             .iter()
-            .map(|word| Choice { insert: Some(written(word)), ..self.value(word, "") })
+            .map(|word| Choice { insert: Some(written(word)), ..self.value_choice(word, "") })
             .collect()
     }
 
@@ -256,7 +259,7 @@ impl Asked<'_> {
         if above.is_empty() {
             let roots =
                 keywords::ROOTS.iter().map(|word| choice(word.name, icon::KEYWORD, word.summary, 1));
-            let declared = |kind: &&Kind| !self.below(kind.name).is_empty();
+            let declared = |kind: &&Kind| !self.declared_names(kind.name).is_empty();
             let kinds = self.workspace.registry.top_level().filter(declared);
             let kinds = kinds.map(|kind| choice(kind.name, icon::CLASS, kind.summary, 0));
             return (replaced, kinds.chain(roots).collect());
@@ -266,11 +269,13 @@ impl Asked<'_> {
             return (replaced, each.collect());
         }
         let mut choices: Vec<Choice> = self
-            .below(above)
+            .declared_names(above)
             .into_iter()
             .map(|(name, detail)| choice(&name, icon::REFERENCE, &detail, 0))
             .collect();
-        let Some(found) = self.workspace.find(self.directory, above) else { return (replaced, choices) };
+        let Some(found) = self.workspace.find_declaration(self.directory, above) else {
+            return (replaced, choices);
+        };
         let Some(kind) = found.declared.kind else { return (replaced, choices) };
         let behind = above[found.path.len()..].matches('.').count();
         let instance = usize::from(found.declared.keys.is_some());
@@ -281,7 +286,7 @@ impl Asked<'_> {
         if behind == instance {
             let readable = kind.attributes.iter().filter(|attribute| attribute.is_readable());
             choices.extend(readable.map(|attribute| Choice {
-                documentation: describe::attribute(kind, attribute),
+                documentation: describe::describe_attribute(kind, attribute),
                 ..choice(attribute.name, icon::PROPERTY, &facts::type_name(&attribute.ty), 2)
             }));
             choices.push(choice("id", icon::PROPERTY, "the object's id", 2));
@@ -290,7 +295,7 @@ impl Asked<'_> {
     }
 
     /// Returns the names that are declared right below a path, with how they are written.
-    fn below(&self, path: &str) -> BTreeSet<(String, String)> {
+    fn declared_names(&self, path: &str) -> BTreeSet<(String, String)> {
         let from = format!("{path}.");
         let mut found = BTreeSet::new();
         for (_, names) in self.workspace.names(self.directory) {
@@ -310,27 +315,27 @@ impl Asked<'_> {
         found
     }
 
-    fn kind(&self, kind: &Kind) -> Choice {
-        let documentation = describe::kind(&self.workspace.registry, kind);
-        Choice { documentation, ..self.key(kind.name, icon::CLASS, kind.summary, 0) }
+    fn kind_choice(&self, kind: &Kind) -> Choice {
+        let documentation = describe::describe_kind(&self.workspace.registry, kind);
+        Choice { documentation, ..self.key_choice(kind.name, icon::CLASS, kind.summary, 0) }
     }
 
-    fn attribute(&self, kind: &Kind, attribute: &Attribute) -> Choice {
+    fn attribute_choice(&self, kind: &Kind, attribute: &Attribute) -> Choice {
         let rank = u8::from(attribute.presence != Presence::Required);
         let detail = format!("{} · {}", facts::type_name(&attribute.ty), facts::short_presence(attribute));
-        let documentation = describe::attribute(kind, attribute);
-        Choice { documentation, ..self.key(attribute.name, icon::PROPERTY, &detail, rank) }
+        let documentation = describe::describe_attribute(kind, attribute);
+        Choice { documentation, ..self.key_choice(attribute.name, icon::PROPERTY, &detail, rank) }
     }
 
-    fn word(&self, word: &Word, rank: u8) -> Choice {
+    fn word_choice(&self, word: &Word, rank: u8) -> Choice {
         Choice {
-            documentation: describe::word(word),
-            ..self.key(word.name, icon::KEYWORD, word.summary, rank)
+            documentation: describe::word_markdown(word),
+            ..self.key_choice(word.name, icon::KEYWORD, word.summary, rank)
         }
     }
 
     /// Returns a key with what its syntax puts behind it, unless that stands there.
-    fn key(&self, key: &str, icon: u8, detail: &str, rank: u8) -> Choice {
+    fn key_choice(&self, key: &str, icon: u8, detail: &str, rank: u8) -> Choice {
         let behind = match (self.text.syntax(), self.cursor.at) {
             (Syntax::Yaml, _) => ": ",
             (Syntax::Kdl, At::Argument) => "=",
@@ -350,7 +355,7 @@ impl Asked<'_> {
     }
 
     /// Returns a value, in quotes where its syntax needs them and none are open.
-    fn value(&self, value: &str, detail: &str) -> Choice {
+    fn value_choice(&self, value: &str, detail: &str) -> Choice {
         let open = self.text.text[..self.cursor.word.start].ends_with(['"', '\'']);
         let plain = match self.text.syntax() {
             Syntax::Yaml => !["yes", "no", "on", "off", "null", "true", "false"].contains(&value),

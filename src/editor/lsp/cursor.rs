@@ -31,7 +31,7 @@ pub(super) struct Cursor {
 }
 
 /// Returns what a place lies in. With `whole`, the word reaches to its end, else to the place.
-pub(super) fn cursor(
+pub(super) fn find_cursor(
     syntax: Syntax,
     text: &str,
     offset: usize,
@@ -42,8 +42,8 @@ pub(super) fn cursor(
     let behind = if whole { rest.find(|c| !is_word(c)).unwrap_or(rest.len()) } else { 0 };
     let end = offset + behind;
     let mut cursor = match syntax {
-        Syntax::Yaml => cursor_yaml::cursor(&text[..end]),
-        Syntax::Kdl => cursor_kdl::cursor(&text[..end], is_kind),
+        Syntax::Yaml => cursor_yaml::yaml_cursor(&text[..end]),
+        Syntax::Kdl => cursor_kdl::kdl_cursor(&text[..end], is_kind),
     };
     // `- from: …`: only what follows tells the first key of an item from a value.
     let is_key = whole && syntax == Syntax::Yaml && text[end..].starts_with(": ");
@@ -70,7 +70,7 @@ mod tests {
     fn at(syntax: Syntax, text: &str) -> (String, At, String) {
         let offset = text.find('|').unwrap();
         let text = text.replacen('|', "", 1);
-        let found = cursor(syntax, &text, offset, true, &|word| ["vm", "use"].contains(&word));
+        let found = find_cursor(syntax, &text, offset, true, &|word| ["vm", "use"].contains(&word));
         (found.path.join("/"), found.at, text[found.word].to_owned())
     }
 

@@ -19,7 +19,7 @@ struct Reader<'t> {
 }
 
 /// Returns where a text ends.
-pub(super) fn cursor(text: &str, is_kind: &dyn Fn(&str) -> bool) -> Cursor {
+pub(super) fn kdl_cursor(text: &str, is_kind: &dyn Fn(&str) -> bool) -> Cursor {
     let mut reader = Reader {
         text,
         at: 0,
@@ -30,17 +30,17 @@ pub(super) fn cursor(text: &str, is_kind: &dyn Fn(&str) -> bool) -> Cursor {
         property: None,
     };
     while reader.at < text.len() {
-        if let Some(at) = reader.step(is_kind) {
+        if let Some(at) = reader.next_token(is_kind) {
             return reader.cursor(at);
         }
     }
-    let at = reader.place();
+    let at = reader.end_context();
     reader.cursor(at)
 }
 
 impl<'t> Reader<'t> {
     /// Reads on by one token; says where the text ends, when it does within this one.
-    fn step(&mut self, is_kind: &dyn Fn(&str) -> bool) -> Option<At> {
+    fn next_token(&mut self, is_kind: &dyn Fn(&str) -> bool) -> Option<At> {
         let rest = &self.text[self.at..];
         if rest.starts_with("//") {
             let Some(end) = rest.find('\n') else { return Some(At::Text) };
@@ -75,23 +75,23 @@ impl<'t> Reader<'t> {
                 self.at += 1;
             }
             '"' | '#' if c == '"' || rest.trim_start_matches('#').starts_with('"') => {
-                return self.quoted(rest, is_kind);
+                return self.read_quoted(rest, is_kind);
             }
             c if c.is_whitespace() || matches!(c, '(' | ')' | '=') => self.at += c.len_utf8(),
             _ => {
                 let end = rest.find(ends_word).unwrap_or(rest.len());
                 if self.at + end >= self.text.len() {
-                    return Some(self.place());
+                    return Some(self.end_context());
                 }
                 let word = &rest[..end.max(1)];
                 self.at += word.len();
-                self.word(word, is_kind);
+                self.read_word(word, is_kind);
             }
         }
         None
     }
 
-    fn quoted(&mut self, rest: &'t str, is_kind: &dyn Fn(&str) -> bool) -> Option<At> {
+    fn read_quoted(&mut self, rest: &'t str, is_kind: &dyn Fn(&str) -> bool) -> Option<At> {
         let hashes = rest.len() - rest.trim_start_matches('#').len();
         let body = &rest[hashes..];
         let quote = if body.starts_with("\"\"\"") { 3 } else { 1 };
@@ -99,7 +99,7 @@ impl<'t> Reader<'t> {
         let mut from = quote;
         let end = loop {
             let Some(found) = body.get(from..).and_then(|inner| inner.find(&close)) else {
-                return Some(self.place());
+                return Some(self.end_context());
             };
             let before = &body[quote..from + found];
             let escapes = before.len() - before.trim_end_matches('\\').len();
@@ -109,12 +109,12 @@ impl<'t> Reader<'t> {
             from += found + 1;
         };
         self.at += hashes + end + close.len();
-        self.word(&body[quote..end], is_kind);
+        self.read_word(&body[quote..end], is_kind);
         None
     }
 
     /// Takes a whole word in.
-    fn word(&mut self, word: &'t str, is_kind: &dyn Fn(&str) -> bool) {
+    fn read_word(&mut self, word: &'t str, is_kind: &dyn Fn(&str) -> bool) {
         let is_property = self.text[self.at..].starts_with('=');
         match self.node {
             None => {
@@ -138,7 +138,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Returns what can be written where the text ends.
-    fn place(&self) -> At {
+    fn end_context(&self) -> At {
         match self.node {
             None => At::Key,
             Some(_) if self.wants_name => At::Key,

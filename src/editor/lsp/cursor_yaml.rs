@@ -19,7 +19,7 @@ struct Flow<'t> {
 }
 
 /// Returns where a text ends.
-pub(super) fn cursor(text: &str) -> Cursor {
+pub(super) fn yaml_cursor(text: &str) -> Cursor {
     let mut reader = Reader { text, blocks: Vec::new(), flows: Vec::new() };
     let mut at = At::Key;
     let mut block_text: Option<usize> = None;
@@ -39,7 +39,7 @@ pub(super) fn cursor(text: &str) -> Cursor {
         at = if reader.flows.is_empty() {
             reader.block_line(from, end)
         } else {
-            reader.flow(from, end).unwrap_or(At::Value)
+            reader.read_flow(from, end).unwrap_or(At::Value)
         };
         let content = line.trim_end();
         if reader.flows.is_empty() && (content.ends_with(['|', '>']) || block_header(content)) {
@@ -90,7 +90,7 @@ impl Reader<'_> {
         let begin = from + line.len() - bare.len();
         let Some((key, behind)) = key_of(bare) else {
             if bare.starts_with(['{', '[']) {
-                return self.flow(begin, from + line.len()).unwrap_or(At::Value);
+                return self.read_flow(begin, from + line.len()).unwrap_or(At::Value);
             }
             // A word alone: an item of a list, or a key whose colon is still to come.
             return if item { At::Value } else { At::Key };
@@ -100,7 +100,7 @@ impl Reader<'_> {
         let at = begin + behind + (value.len() - value.trim_start().len());
         let value = value.trim_start();
         if value.starts_with(['{', '[']) {
-            self.flow(at, from + line.len()).unwrap_or(At::Value)
+            self.read_flow(at, from + line.len()).unwrap_or(At::Value)
         } else if value.starts_with('#') || value.contains(" #") {
             At::Text
         } else {
@@ -109,7 +109,7 @@ impl Reader<'_> {
     }
 
     /// Reads characters inside of braces; `None` when they all closed.
-    fn flow(&mut self, from: usize, end: usize) -> Option<At> {
+    fn read_flow(&mut self, from: usize, end: usize) -> Option<At> {
         let bytes = self.text.as_bytes();
         let mut at = from;
         while at < end {
@@ -141,7 +141,7 @@ impl Reader<'_> {
                 b':' if at + 1 >= end || bytes[at + 1].is_ascii_whitespace() => {
                     let text = self.text;
                     if let Some(flow) = self.flows.last_mut().filter(|flow| flow.is_map) {
-                        flow.key = Some(unquoted(text[flow.from..at].trim()));
+                        flow.key = Some(strip_quotes(text[flow.from..at].trim()));
                     }
                 }
                 _ => {}
@@ -179,13 +179,13 @@ fn key_of(line: &str) -> Option<(&str, usize)> {
         let behind = &line[colon + 1..];
         if behind.is_empty() || behind.starts_with([' ', '\t']) {
             let key = line[..colon].trim_end();
-            return (!key.starts_with(['{', '[', '$', '#'])).then(|| (unquoted(key), colon + 1));
+            return (!key.starts_with(['{', '[', '$', '#'])).then(|| (strip_quotes(key), colon + 1));
         }
         search = colon + 1;
     }
 }
 
-fn unquoted(key: &str) -> &str {
+fn strip_quotes(key: &str) -> &str {
     key.trim_matches(['"', '\''])
 }
 

@@ -9,7 +9,7 @@ use crate::model::schema::{Attribute, Kind, OnChange, Presence, Price, Registry,
 use crate::model::value::Value;
 
 /// Returns an attribute for people, as Markdown.
-pub(super) fn attribute(kind: &Kind, attribute: &Attribute) -> String {
+pub(super) fn describe_attribute(kind: &Kind, attribute: &Attribute) -> String {
     let mut text = format!(
         "**{}.{}** · {} · {}\n\n{}",
         kind.name,
@@ -18,14 +18,14 @@ pub(super) fn attribute(kind: &Kind, attribute: &Attribute) -> String {
         facts::short_presence(attribute),
         attribute.summary
     );
-    if let Some(limits) = facts::limits(&attribute.ty) {
+    if let Some(limits) = facts::describe_limits(&attribute.ty) {
         let _ = write!(text, " Takes {limits}.");
     }
-    if let Some(change) = facts::change(attribute) {
+    if let Some(change) = facts::describe_change(attribute) {
         let _ = write!(text, "\n\n{change}");
     }
     if attribute.change == OnChange::Replace {
-        let _ = write!(text, " {}.", facts::replacement(kind));
+        let _ = write!(text, " {}.", facts::describe_replacement(kind));
     }
     if attribute.secret {
         text.push_str("\n\nSecret: only a fingerprint of it is remembered.");
@@ -34,7 +34,7 @@ pub(super) fn attribute(kind: &Kind, attribute: &Attribute) -> String {
 }
 
 /// Returns a kind for people, as Markdown.
-pub(super) fn kind(registry: &Registry, kind: &Kind) -> String {
+pub(super) fn describe_kind(registry: &Registry, kind: &Kind) -> String {
     let mut text = format!("**{}**\n\n{}", kind.name, kind.summary);
     let required: Vec<&str> = kind
         .attributes
@@ -58,8 +58,8 @@ pub(super) fn kind(registry: &Registry, kind: &Kind) -> String {
 }
 
 /// Returns a word of the language for people, as Markdown.
-pub(super) fn word(word: &Word) -> String {
-    let mut text = format!("**{}**\n\n{}", word.name, facts::word(word));
+pub(super) fn word_markdown(word: &Word) -> String {
+    let mut text = format!("**{}**\n\n{}", word.name, facts::describe_word(word));
     if !word.example.is_empty() {
         let _ = write!(text, "\n\n```yaml\n{}\n```", word.example);
     }
@@ -67,7 +67,12 @@ pub(super) fn word(word: &Word) -> String {
 }
 
 /// Returns what a catalog name costs a month, where the lock has its record.
-pub(super) fn price(kind: &Kind, attribute: &Attribute, name: &str, catalog: &Catalog) -> Option<String> {
+pub(super) fn price_text(
+    kind: &Kind,
+    attribute: &Attribute,
+    name: &str,
+    catalog: &Catalog,
+) -> Option<String> {
     let Type::Catalog(table) = attribute.ty else { return None };
     let Price::Sum(terms) = kind.price else { return None };
     let record = catalog.find(table, &Value::text(name))?;

@@ -11,25 +11,25 @@ use crate::config::keywords::{self, Words};
 use crate::model::catalog::Catalog;
 
 /// Returns what a place is, as Markdown.
-pub(super) fn hover(
+pub(super) fn hover_text(
     workspace: &Workspace,
     text: &Text,
     offset: usize,
     catalog: Option<&Catalog>,
 ) -> Option<String> {
     let registry = workspace.registry;
-    let target = navigate::target(workspace, text, offset);
+    let target = navigate::find_target(workspace, text, offset);
     // A name of the language's blocks is told by what it says; a resource's by its kind.
     let has_kind = |path: &str| {
-        let found = text.path.parent().and_then(|directory| workspace.find(directory, path));
+        let found = text.path.parent().and_then(|directory| workspace.find_declaration(directory, path));
         found.is_some_and(|found| found.declared.kind.is_some())
     };
     if let Some(target) = target.filter(|target| !target.declares || !has_kind(&target.path)) {
-        return reference(workspace, text, &target.path);
+        return describe_reference(workspace, text, &target.path);
     }
     let cursor = text.cursor(&registry, offset, true);
     let word = text.text.get(cursor.word.clone()).filter(|word| !word.is_empty())?;
-    let here = text.place(&registry, &cursor.path);
+    let here = text.target_at(&registry, &cursor.path);
     let is_key = match cursor.at {
         At::Text => return None,
         At::Key => true,
@@ -38,8 +38,8 @@ pub(super) fn hover(
     };
     if !is_key {
         let Place::Typed { kind, attribute, .. } = here else { return None };
-        let price = catalog.and_then(|catalog| describe::price(kind, attribute, word, catalog));
-        let about = describe::attribute(kind, attribute);
+        let price = catalog.and_then(|catalog| describe::price_text(kind, attribute, word, catalog));
+        let about = describe::describe_attribute(kind, attribute);
         return Some(match price {
             Some(price) => format!("**{word}** · {price}\n\n{about}"),
             None => about,
@@ -47,31 +47,31 @@ pub(super) fn hover(
     }
     let mut path = cursor.path.clone();
     path.push(word.to_owned());
-    match text.place(&registry, &path) {
-        Place::Typed { kind, attribute, .. } => Some(describe::attribute(kind, attribute)),
+    match text.target_at(&registry, &path) {
+        Place::Typed { kind, attribute, .. } => Some(describe::describe_attribute(kind, attribute)),
         Place::Names(Some(kind)) | Place::Body(kind) | Place::Lookup(kind) => {
-            Some(describe::kind(&registry, kind))
+            Some(describe::describe_kind(&registry, kind))
         }
         _ => {
             let known: Words = match here {
                 Place::Top => keywords::TOP,
                 Place::Body(_) => keywords::BODY,
                 Place::Words(words) => words,
-                Place::Variables => return reference(workspace, text, &format!("vars.{word}")),
+                Place::Variables => return describe_reference(workspace, text, &format!("vars.{word}")),
                 _ => return None,
             };
-            keywords::find(known, word).map(describe::word)
+            keywords::find_word(known, word).map(describe::word_markdown)
         }
     }
 }
 
 /// Returns what a reference leads to.
-fn reference(workspace: &Workspace, text: &Text, path: &str) -> Option<String> {
+fn describe_reference(workspace: &Workspace, text: &Text, path: &str) -> Option<String> {
     let directory = text.path.parent()?;
-    let found = workspace.find(directory, path);
+    let found = workspace.find_declaration(directory, path);
     let Some(found) = found else {
         let root = path.split('.').next()?;
-        return keywords::find(keywords::ROOTS, root).map(describe::word);
+        return keywords::find_word(keywords::ROOTS, root).map(describe::word_markdown);
     };
     let place = workspace.location(found.file, &found.declared.at)?;
     let file = found.file.file_name()?.to_string_lossy();
@@ -89,8 +89,8 @@ fn reference(workspace: &Workspace, text: &Text, path: &str) -> Option<String> {
     let last = path.rsplit('.').next()?;
     let attribute = kind.attribute(last).filter(|_| found.path != path);
     let about = match attribute {
-        Some(attribute) => describe::attribute(kind, attribute),
-        None => describe::kind(&workspace.registry, kind),
+        Some(attribute) => describe::describe_attribute(kind, attribute),
+        None => describe::describe_kind(&workspace.registry, kind),
     };
     Some(format!("{shown}\n\n{about}"))
 }

@@ -10,7 +10,7 @@ pub(super) struct Lines<'t> {
 
 impl<'t> Lines<'t> {
     /// Indexes a text.
-    pub(super) fn of(text: &'t str) -> Self {
+    pub(super) fn new(text: &'t str) -> Self {
         let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
         Self { text, starts: std::iter::once(0).chain(breaks).collect() }
     }
@@ -21,7 +21,7 @@ impl<'t> Lines<'t> {
         let line = self.starts.partition_point(|start| *start <= offset).saturating_sub(1);
         let offset = self.text.floor_char_boundary(offset);
         let before = self.text.get(self.starts[line]..offset).unwrap_or_default();
-        Position { line: number(line), character: number(before.encode_utf16().count()) }
+        Position { line: to_u32(line), character: to_u32(before.encode_utf16().count()) }
     }
 
     /// Returns the range of bytes.
@@ -45,7 +45,7 @@ impl<'t> Lines<'t> {
     }
 }
 
-fn number(n: usize) -> u32 {
+fn to_u32(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn positions_count_utf16_units() {
-        let lines = Lines::of("é: 1\r\n😀b: x\n");
+        let lines = Lines::new("é: 1\r\n😀b: x\n");
         let position = |line, character| Position { line, character };
         for (offset, at) in
             [(0, (0, 0)), (2, (0, 1)), (7, (1, 0)), (11, (1, 2)), (12, (1, 3)), (16, (2, 0))]
@@ -73,7 +73,7 @@ mod tests {
     proptest! {
         #[test]
         fn there_and_back(text in "[a-zé😀\n]{0,20}", at in 0_usize..60) {
-            let lines = Lines::of(&text);
+            let lines = Lines::new(&text);
             let at = text.floor_char_boundary(at.min(text.len()));
             prop_assert_eq!(lines.offset(lines.position(at)), at);
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::references::references;
+use super::references::scan_references;
 use crate::config::syntax::document::{Document, Entry, Node, NodeValue};
 use crate::config::syntax::limits;
 use crate::model::schema::{Kind, Registry};
@@ -57,11 +57,11 @@ pub(super) struct Call {
 }
 
 /// Reads a file's names; `None` when it cannot be parsed.
-pub(super) fn names(registry: &Registry, source: &Source) -> Option<Names> {
+pub(super) fn read_names(registry: &Registry, source: &Source) -> Option<Names> {
     let is_kind = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
     let document = limits::parse(SourceId(0), source, &is_kind)?.ok()?;
     let mut reader = Reader { registry, text: &source.text, names: Names::default() };
-    reader.document(&document);
+    reader.read_document(&document);
     Some(reader.names)
 }
 
@@ -72,37 +72,37 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    fn document(&mut self, document: &Document) {
+    fn read_document(&mut self, document: &Document) {
         for block in &document.root {
             let word = block.key.as_str();
             if let Some(kind) = self.registry.top_level().find(|kind| kind.name == word) {
-                self.blocks(kind, word, &block.value);
+                self.read_blocks(kind, word, &block.value);
             } else if word == "data" {
                 for lookups in block.value.entries().unwrap_or_default() {
                     let kind = self.registry.top_level().find(|kind| kind.name == lookups.key);
                     for entry in lookups.value.entries().unwrap_or_default() {
-                        self.declare(format!("data.{}.{}", lookups.key, entry.key), kind, entry);
+                        self.add_declaration(format!("data.{}.{}", lookups.key, entry.key), kind, entry);
                     }
                 }
             } else if NAMED.contains(&word) {
                 for entry in block.value.entries().unwrap_or_default() {
-                    self.declare(format!("{word}.{}", entry.key), None, entry);
+                    self.add_declaration(format!("{word}.{}", entry.key), None, entry);
                 }
             }
             match word {
-                "environments" => self.environments(block),
-                "include" => self.names.included.extend(texts(&block.value)),
+                "environments" => self.read_environments(block),
+                "include" => self.names.included.extend(text_values(&block.value)),
                 "use" => {
                     let calls = block.value.entries().unwrap_or_default();
-                    self.names.calls.extend(calls.iter().map(call));
+                    self.names.calls.extend(calls.iter().map(module_call));
                 }
                 _ => {}
             }
-            self.refer(&block.value, PLAIN.contains(&word));
+            self.collect_references(&block.value, PLAIN.contains(&word));
         }
     }
 
-    fn environments(&mut self, block: &Entry) {
+    fn read_environments(&mut self, block: &Entry) {
         for environment in block.value.entries().unwrap_or_default() {
             let parts = environment.value.entries().unwrap_or_default();
             let vars = parts.iter().filter(|part| part.key == "vars");
@@ -112,45 +112,45 @@ impl Reader<'_> {
         }
     }
 
-    fn blocks(&mut self, kind: &'static Kind, path: &str, value: &Node) {
+    fn read_blocks(&mut self, kind: &'static Kind, path: &str, value: &Node) {
         for entry in value.entries().unwrap_or_default() {
             let path = format!("{path}.{}", entry.key);
-            self.declare(path.clone(), Some(kind), entry);
+            self.add_declaration(path.clone(), Some(kind), entry);
             for inner in entry.value.entries().unwrap_or_default() {
                 if let Some(child) = self.registry.child(kind.name, &inner.key) {
-                    self.blocks(child, &format!("{path}.{}", inner.key), &inner.value);
+                    self.read_blocks(child, &format!("{path}.{}", inner.key), &inner.value);
                 }
             }
         }
     }
 
-    fn declare(&mut self, path: String, kind: Option<&'static Kind>, entry: &Entry) {
+    fn add_declaration(&mut self, path: String, kind: Option<&'static Kind>, entry: &Entry) {
         let body = entry.value.entries().unwrap_or_default();
         let find = |key: &str| body.iter().find(|inner| inner.key == key);
         let declared = Declared {
             kind,
-            at: range(entry.key_span),
+            at: span_range(entry.key_span),
             keys: find("for_each")
                 .filter(|_| kind.is_some() || path.starts_with("use."))
-                .map(|each| keys(&each.value)),
+                .map(|each| key_names(&each.value)),
             named: find("name").is_some(),
             text: if path.starts_with("vars.") {
-                self.parts(&entry.value)
+                self.summarize_value(&entry.value)
             } else {
-                self.shown(&entry.value)
+                self.source_text(&entry.value)
             },
         };
         self.names.declared.entry(path).or_insert(declared);
     }
 
     /// Returns a value, or the short ones that it has: `type: number, default: 3`.
-    fn parts(&self, node: &Node) -> String {
-        let Some(entries) = node.entries() else { return self.shown(node) };
+    fn summarize_value(&self, node: &Node) -> String {
+        let Some(entries) = node.entries() else { return self.source_text(node) };
         let is_type = |part: &&Entry| part.key == "type";
         let ty = entries.iter().find(is_type).and_then(|part| part.value.scalar());
         let is_secret = ty.is_some_and(|ty| ty.text == "secret");
         let told = entries.iter().filter(|part| !is_secret || part.key != "default");
-        let shown = told.map(|part| (&part.key, self.shown(&part.value)));
+        let shown = told.map(|part| (&part.key, self.source_text(&part.value)));
         let parts: Vec<String> = shown
             .filter(|(_, value)| !value.is_empty())
             .map(|(key, value)| format!("{key}: {value}"))
@@ -159,8 +159,8 @@ impl Reader<'_> {
     }
 
     /// Returns a short value as it is written.
-    fn shown(&self, node: &Node) -> String {
-        let text = self.text.get(range(node.span)).unwrap_or_default();
+    fn source_text(&self, node: &Node) -> String {
+        let text = self.text.get(span_range(node.span)).unwrap_or_default();
         if matches!(node.value, NodeValue::Mapping(_) | NodeValue::Bare) || text.contains('\n') {
             return String::new();
         }
@@ -168,14 +168,14 @@ impl Reader<'_> {
     }
 
     /// Collects the references of a value; `plain` where addresses stand as they are.
-    fn refer(&mut self, node: &Node, plain: bool) {
+    fn collect_references(&mut self, node: &Node, plain: bool) {
         if node.through.is_some() {
             // It stands elsewhere, and is read there.
             return;
         }
         match &node.value {
             NodeValue::Scalar(scalar) => {
-                let place = range(node.span);
+                let place = span_range(node.span);
                 let raw = self.text.get(place.clone()).unwrap_or_default();
                 if plain && scalar.text.contains('.') && !scalar.text.contains('$') {
                     if let Some(at) = raw.find(scalar.text.as_str()) {
@@ -183,16 +183,20 @@ impl Reader<'_> {
                         self.names.references.push((scalar.text.to_string(), at..at + scalar.text.len()));
                     }
                 } else if raw.contains('$') {
-                    for (path, at) in references(raw) {
+                    for (path, at) in scan_references(raw) {
                         let at = place.start + at.start..place.start + at.end;
                         self.names.references.push((path.to_owned(), at));
                     }
                 }
             }
-            NodeValue::Sequence(items) => items.iter().for_each(|item| self.refer(item, plain)),
+            NodeValue::Sequence(items) => {
+                for item in items {
+                    self.collect_references(item, plain);
+                }
+            }
             NodeValue::Mapping(entries) => {
                 for entry in entries {
-                    self.refer(&entry.value, plain || PLAIN.contains(&entry.key.as_str()));
+                    self.collect_references(&entry.value, plain || PLAIN.contains(&entry.key.as_str()));
                 }
             }
             NodeValue::Null | NodeValue::Bare => {}
@@ -200,9 +204,9 @@ impl Reader<'_> {
     }
 }
 
-fn call(entry: &Entry) -> Call {
+fn module_call(entry: &Entry) -> Call {
     let find = |key: &str| entry.value.entries()?.iter().find(|inner| inner.key == key);
-    let source = find("source").and_then(|source| texts(&source.value).pop());
+    let source = find("source").and_then(|source| text_values(&source.value).pop());
     let gives = find("with").and_then(|with| with.value.entries()).unwrap_or_default();
     Call {
         name: entry.key.to_string(),
@@ -211,16 +215,16 @@ fn call(entry: &Entry) -> Call {
     }
 }
 
-fn keys(node: &Node) -> Vec<String> {
+fn key_names(node: &Node) -> Vec<String> {
     match &node.value {
         NodeValue::Mapping(entries) => entries.iter().map(|entry| entry.key.to_string()).collect(),
-        NodeValue::Sequence(_) => texts(node),
+        NodeValue::Sequence(_) => text_values(node),
         _ => Vec::new(),
     }
 }
 
 /// Returns the texts of a list, or the only one.
-fn texts(node: &Node) -> Vec<String> {
+fn text_values(node: &Node) -> Vec<String> {
     let text = |node: &Node| node.scalar().map(|scalar| scalar.text.to_string());
     match &node.value {
         NodeValue::Sequence(items) => items.iter().filter_map(text).collect(),
@@ -228,6 +232,6 @@ fn texts(node: &Node) -> Vec<String> {
     }
 }
 
-fn range(span: Span) -> Range<usize> {
+fn span_range(span: Span) -> Range<usize> {
     span.start as usize..span.end as usize
 }

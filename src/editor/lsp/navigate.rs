@@ -6,7 +6,7 @@ use std::path::Path;
 use super::cursor::{At, is_word};
 use super::place::Place;
 use super::protocol::Location;
-use super::references::unfinished;
+use super::references::unfinished_reference;
 use super::workspace::{Found, Text, Workspace};
 use crate::model::address::is_in;
 
@@ -22,12 +22,12 @@ pub(super) struct Target {
 }
 
 /// Returns what a place names: a reference, an address, or a declaration.
-pub(super) fn target(workspace: &Workspace, text: &Text, offset: usize) -> Option<Target> {
+pub(super) fn find_target(workspace: &Workspace, text: &Text, offset: usize) -> Option<Target> {
     let registry = workspace.registry;
     let rest = &text.text[offset..];
     let end = offset + rest.find(|c| !is_word(c) || c == '$').unwrap_or(rest.len());
     let before = &text.text[..end];
-    if let Some(path) = unfinished(before).filter(|path| !path.is_empty()) {
+    if let Some(path) = unfinished_reference(before).filter(|path| !path.is_empty()) {
         let at = end - path.len()..end;
         return Some(Target { path: path.trim_end_matches('.').to_owned(), at, declares: false });
     }
@@ -37,11 +37,11 @@ pub(super) fn target(workspace: &Workspace, text: &Text, offset: usize) -> Optio
         At::Key => {
             let path = format!("{}.{word}", cursor.path.join("."));
             let directory = text.path.parent()?;
-            let found = workspace.find(directory, &path).filter(|found| found.path == path)?;
+            let found = workspace.find_declaration(directory, &path).filter(|found| found.path == path)?;
             (!found.path.is_empty()).then_some(Target { path, at: cursor.word, declares: true })
         }
         At::Value | At::Argument
-            if matches!(text.place(&registry, &cursor.path), Place::Addresses | Place::Places) =>
+            if matches!(text.target_at(&registry, &cursor.path), Place::Addresses | Place::Places) =>
         {
             Some(Target { path: word.to_owned(), at: cursor.word, declares: false })
         }
@@ -50,25 +50,29 @@ pub(super) fn target(workspace: &Workspace, text: &Text, offset: usize) -> Optio
 }
 
 /// Returns where a path is declared.
-pub(super) fn definition(workspace: &Workspace, text: &Text, offset: usize) -> Option<Location> {
-    let found = declaration(workspace, text, offset)?;
+pub(super) fn find_definition(workspace: &Workspace, text: &Text, offset: usize) -> Option<Location> {
+    let found = find_declaration(workspace, text, offset)?;
     workspace.location(found.file, &found.declared.at)
 }
 
 /// Returns the declaration that a place means.
-pub(super) fn declaration<'w>(workspace: &'w Workspace, text: &Text, offset: usize) -> Option<Found<'w>> {
-    let target = target(workspace, text, offset)?;
-    workspace.find(text.path.parent()?, &target.path)
+pub(super) fn find_declaration<'w>(
+    workspace: &'w Workspace,
+    text: &Text,
+    offset: usize,
+) -> Option<Found<'w>> {
+    let target = find_target(workspace, text, offset)?;
+    workspace.find_declaration(text.path.parent()?, &target.path)
 }
 
 /// Returns where a declaration is referred to.
-pub(super) fn references(
+pub(super) fn find_references(
     workspace: &Workspace,
     text: &Text,
     offset: usize,
     with_declaration: bool,
 ) -> Vec<Location> {
-    let Some(found) = declaration(workspace, text, offset) else { return Vec::new() };
+    let Some(found) = find_declaration(workspace, text, offset) else { return Vec::new() };
     let directory = text.path.parent().unwrap_or(Path::new(""));
     let mut places: Vec<Location> = Vec::new();
     if with_declaration {

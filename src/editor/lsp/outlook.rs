@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::config::check::environments::{only_there, together};
+use crate::config::check::environments::{merge_problems, only_there};
 use crate::config::load::Checked;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
@@ -29,10 +29,10 @@ pub(super) struct Outlook {
 impl Outlook {
     /// Begins anew with the chosen environment. What others had, and only they, stays until they are looked at:
     /// it is moved to where it stands now.
-    pub(super) fn begin(&mut self, checked: Checked, denied: Vec<Diagnostic>) -> Sources {
+    pub(super) fn restart_with(&mut self, checked: Checked, denied: Vec<Diagnostic>) -> Sources {
         let texts: Vec<Arc<str>> = checked.sources.iter().map(|(_, source)| source.text.clone()).collect();
         let moves: Vec<Option<Move>> =
-            self.texts.iter().zip(&texts).map(|(old, new)| Move::between(old, new)).collect();
+            self.texts.iter().zip(&texts).map(|(old, new)| Move::from_texts(old, new)).collect();
         let before = std::mem::take(self);
         let known = |name: &Name| {
             let there = before.others.iter().find(|(other, _)| other == name)?;
@@ -42,7 +42,7 @@ impl Outlook {
             let mut found = checked.diagnostics.clone();
             let mut old = known(&name).unwrap_or_default();
             for problem in &mut old {
-                carry(problem, &moves);
+                shift_spans(problem, &moves);
             }
             found.extend(old);
             (name, found)
@@ -70,7 +70,7 @@ impl Outlook {
     }
 
     /// Takes in what an environment has.
-    pub(super) fn add(&mut self, name: &Name, found: Vec<Diagnostic>) {
+    pub(super) fn add_environment(&mut self, name: &Name, found: Vec<Diagnostic>) {
         if let Some((_, known)) = self.others.iter_mut().find(|(other, _)| other == name) {
             *known = found;
         }
@@ -84,7 +84,7 @@ impl Outlook {
         };
         let mut others = self.others.clone();
         others.extend(self.alike.iter().map(|(name, like)| (name.clone(), of(like))));
-        let mut found = together(&self.chosen, self.own.clone(), &others);
+        let mut found = merge_problems(&self.chosen, self.own.clone(), &others);
         found.extend(self.denied.iter().cloned());
         found
     }
@@ -97,7 +97,7 @@ struct Move {
 }
 
 impl Move {
-    fn between(old: &str, new: &str) -> Option<Self> {
+    fn from_texts(old: &str, new: &str) -> Option<Self> {
         if old == new {
             return None;
         }
@@ -108,7 +108,7 @@ impl Move {
     }
 }
 
-fn carry(problem: &mut Diagnostic, moves: &[Option<Move>]) {
+fn shift_spans(problem: &mut Diagnostic, moves: &[Option<Move>]) {
     let fix = problem.fix.iter_mut().map(|fix| &mut fix.span);
     for span in problem.labels.iter_mut().map(|label| &mut label.span).chain(fix) {
         let Span { source: SourceId(id), .. } = *span;

@@ -26,7 +26,7 @@ impl Overlay {
     /// Lays the open texts over a directory's files.
     pub(super) fn new(disk: Box<dyn Files>, open: Open, directory: &Path) -> Self {
         let disk: Rc<dyn Files> = Rc::from(disk);
-        let root = directory.ancestors().nth(disk.place().len()).unwrap_or(directory).to_owned();
+        let root = directory.ancestors().nth(disk.path_from_root().len()).unwrap_or(directory).to_owned();
         Self { disk, open, directory: directory.to_owned(), root }
     }
 
@@ -39,14 +39,14 @@ impl Overlay {
         String::from_utf8(self.disk.read_shared(below).ok()?).ok().map(Arc::from)
     }
 
-    fn opened(&self, path: &Path) -> Option<Vec<u8>> {
-        self.open.get(&normal(path)).map(|text| text.as_bytes().to_vec())
+    fn open_bytes(&self, path: &Path) -> Option<Vec<u8>> {
+        self.open.get(&normalize_path(path)).map(|text| text.as_bytes().to_vec())
     }
 }
 
 impl Files for Overlay {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        match (self.disk.read(path), self.opened(&self.directory.join(path))) {
+        match (self.disk.read(path), self.open_bytes(&self.directory.join(path))) {
             // What must not be read is not read in the editor either.
             (Err(error), _) if error.kind() == ErrorKind::PermissionDenied => Err(error),
             (_, Some(text)) => Ok(text),
@@ -62,12 +62,12 @@ impl Files for Overlay {
         self.disk.list(path)
     }
 
-    fn place(&self) -> Vec<Name> {
-        self.disk.place()
+    fn path_from_root(&self) -> Vec<Name> {
+        self.disk.path_from_root()
     }
 
     fn read_shared(&self, path: &Path) -> io::Result<Vec<u8>> {
-        match self.opened(&self.root.join(path)) {
+        match self.open_bytes(&self.root.join(path)) {
             Some(text) => Ok(text),
             None => self.disk.read_shared(path),
         }
@@ -75,7 +75,7 @@ impl Files for Overlay {
 
     fn names_shared(&self, path: &Path) -> io::Result<Vec<String>> {
         let mut names = self.disk.names_shared(path)?;
-        let directory = normal(&self.root.join(path));
+        let directory = normalize_path(&self.root.join(path));
         let here = self.open.keys().filter(|file| file.parent() == Some(&directory));
         for name in here.filter_map(|file| file.file_name()?.to_str()) {
             if names.iter().all(|known| known != name) {
@@ -85,15 +85,15 @@ impl Files for Overlay {
         Ok(names)
     }
 
-    fn below(&self, path: &Path) -> Option<Rc<dyn Files>> {
+    fn in_dir(&self, path: &Path) -> Option<Rc<dyn Files>> {
         let (open, root) = (self.open.clone(), self.root.clone());
-        let directory = normal(&root.join(path));
-        Some(Rc::new(Self { disk: self.disk.below(path)?, open, directory, root }))
+        let directory = normalize_path(&root.join(path));
+        Some(Rc::new(Self { disk: self.disk.in_dir(path)?, open, directory, root }))
     }
 }
 
 /// Returns a path without `.` and `..`.
-pub(super) fn normal(path: &Path) -> PathBuf {
+pub(super) fn normalize_path(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
         match part {
@@ -122,7 +122,7 @@ mod tests {
             }
         }
 
-        fn place(&self) -> Vec<Name> {
+        fn path_from_root(&self) -> Vec<Name> {
             vec!["s".into()]
         }
 

@@ -40,40 +40,40 @@ pub(super) enum Place {
 }
 
 /// Returns what the schema has at a path.
-pub(super) fn place<S: AsRef<str>>(registry: &Registry, path: &[S]) -> Place {
+pub(super) fn resolve_path<S: AsRef<str>>(registry: &Registry, path: &[S]) -> Place {
     let Some((first, rest)) = path.split_first() else { return Place::Top };
     let first = first.as_ref();
     if let Some(kind) = registry.top_level().find(|kind| kind.name == first) {
         return match rest.split_first() {
             None => Place::Names(Some(kind)),
-            Some((_, rest)) => body(registry, kind, rest),
+            Some((_, rest)) => resolve_body(registry, kind, rest),
         };
     }
-    language(registry, first, rest)
+    resolve_language_path(registry, first, rest)
 }
 
 /// Returns what a file of tests has at a path.
 pub(super) fn in_tests<S: AsRef<str>>(path: &[S]) -> Place {
-    entries(keywords::TEST_FILE, path)
+    resolve_entries(keywords::TEST_FILE, path)
 }
 
-fn language<S: AsRef<str>>(registry: &Registry, first: &str, rest: &[S]) -> Place {
+fn resolve_language_path<S: AsRef<str>>(registry: &Registry, first: &str, rest: &[S]) -> Place {
     match (first, rest) {
         ("data", []) => Place::Lookups,
         ("data", [kind, rest @ ..]) => match registry.top_level().find(|k| k.name == kind.as_ref()) {
-            Some(kind) => lookup(kind, rest),
+            Some(kind) => resolve_lookup(kind, rest),
             None => Place::Free,
         },
-        _ => word(keywords::TOP, first, rest),
+        _ => resolve_word(keywords::TOP, first, rest),
     }
 }
 
 /// Returns what stands behind one of several words.
-fn word<S: AsRef<str>>(words: Words, name: &str, rest: &[S]) -> Place {
-    let Some(word) = keywords::find(words, name) else { return Place::Free };
+fn resolve_word<S: AsRef<str>>(words: Words, name: &str, rest: &[S]) -> Place {
+    let Some(word) = keywords::find_word(words, name) else { return Place::Free };
     match (word.takes, rest) {
         (Takes::Named(_), []) => Place::Names(None),
-        (Takes::Named(words), [_, rest @ ..]) | (Takes::Block(words), rest) => entries(words, rest),
+        (Takes::Named(words), [_, rest @ ..]) | (Takes::Block(words), rest) => resolve_entries(words, rest),
         (Takes::Address, []) => Place::Addresses,
         (Takes::Place, []) => Place::Places,
         (Takes::Variables, []) => Place::Variables,
@@ -82,41 +82,41 @@ fn word<S: AsRef<str>>(words: Words, name: &str, rest: &[S]) -> Place {
     }
 }
 
-fn entries<S: AsRef<str>>(words: Words, rest: &[S]) -> Place {
+fn resolve_entries<S: AsRef<str>>(words: Words, rest: &[S]) -> Place {
     match rest {
         [] if words.is_empty() => Place::Free,
         [] => Place::Words(words),
-        [key, rest @ ..] => word(words, key.as_ref(), rest),
+        [key, rest @ ..] => resolve_word(words, key.as_ref(), rest),
     }
 }
 
-fn lookup<S: AsRef<str>>(kind: &'static Kind, rest: &[S]) -> Place {
+fn resolve_lookup<S: AsRef<str>>(kind: &'static Kind, rest: &[S]) -> Place {
     match rest {
         [] => Place::Names(Some(kind)),
         [_] => Place::Lookup(kind),
         [_, name, rest @ ..] => match kind.attribute(name.as_ref()) {
-            Some(attribute) => typed(kind, attribute, &attribute.ty, rest),
+            Some(attribute) => resolve_typed(kind, attribute, &attribute.ty, rest),
             None => Place::Free,
         },
     }
 }
 
-fn body<S: AsRef<str>>(registry: &Registry, kind: &'static Kind, rest: &[S]) -> Place {
+fn resolve_body<S: AsRef<str>>(registry: &Registry, kind: &'static Kind, rest: &[S]) -> Place {
     let Some((key, rest)) = rest.split_first() else { return Place::Body(kind) };
     let key = key.as_ref();
     if let Some(attribute) = kind.attribute(key) {
-        return typed(kind, attribute, &attribute.ty, rest);
+        return resolve_typed(kind, attribute, &attribute.ty, rest);
     }
     if let Some(child) = registry.child(kind.name, key) {
         return match rest.split_first() {
             None => Place::Names(Some(child)),
-            Some((_, rest)) => body(registry, child, rest),
+            Some((_, rest)) => resolve_body(registry, child, rest),
         };
     }
-    word(keywords::BODY, key, rest)
+    resolve_word(keywords::BODY, key, rest)
 }
 
-fn typed<S: AsRef<str>>(
+fn resolve_typed<S: AsRef<str>>(
     kind: &'static Kind,
     attribute: &'static Attribute,
     ty: &'static Type,
@@ -124,11 +124,11 @@ fn typed<S: AsRef<str>>(
 ) -> Place {
     match (ty, rest.split_first()) {
         (_, None) => Place::Typed { kind, attribute, ty },
-        (Type::List(of) | Type::Set { of, .. }, Some(_)) => typed(kind, attribute, of, rest),
-        (Type::Map(of), Some((_, rest))) => typed(kind, attribute, of, rest),
+        (Type::List(of) | Type::Set { of, .. }, Some(_)) => resolve_typed(kind, attribute, of, rest),
+        (Type::Map(of), Some((_, rest))) => resolve_typed(kind, attribute, of, rest),
         (Type::Record(fields), Some((key, rest))) => {
             match fields.iter().find(|(name, _)| *name == key.as_ref()) {
-                Some((_, ty)) => typed(kind, attribute, ty, rest),
+                Some((_, ty)) => resolve_typed(kind, attribute, ty, rest),
                 None => Place::Free,
             }
         }
@@ -147,16 +147,16 @@ impl Place {
             | Self::Lookup(_)
             | Self::Words(_)
             | Self::Variables => true,
-            Self::Typed { ty, .. } => matches!(innermost(ty), Type::Record(_)),
+            Self::Typed { ty, .. } => matches!(innermost_type(ty), Type::Record(_)),
             Self::Value(_) | Self::Addresses | Self::Places | Self::Free => false,
         }
     }
 }
 
 /// Returns what a list or a set holds; any other type as it is.
-pub(super) fn innermost(ty: &'static Type) -> &'static Type {
+pub(super) fn innermost_type(ty: &'static Type) -> &'static Type {
     match ty {
-        Type::List(of) | Type::Set { of, .. } => innermost(of),
+        Type::List(of) | Type::Set { of, .. } => innermost_type(of),
         ty => ty,
     }
 }
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn paths_lead_to_words() {
-        let at = |path: &str| place(&REGISTRY, &path.split('/').collect::<Vec<_>>());
+        let at = |path: &str| resolve_path(&REGISTRY, &path.split('/').collect::<Vec<_>>());
         for (path, words) in [
             ("vars/size", keywords::VARIABLE),
             ("environments/prod", keywords::ENVIRONMENT),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// Returns every path that a text refers to by `$`, each with where it stands.
-pub(super) fn references(text: &str) -> Vec<(&str, Range<usize>)> {
+pub(super) fn scan_references(text: &str) -> Vec<(&str, Range<usize>)> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(dollar) = text[at..].find('$').map(|n| at + n) {
@@ -12,7 +12,7 @@ pub(super) fn references(text: &str) -> Vec<(&str, Range<usize>)> {
         if rest.starts_with('$') {
             at += 1;
         } else if let Some(body) = rest.strip_prefix('{') {
-            let end = expression(body, at + 1, &mut found);
+            let end = scan_expression(body, at + 1, &mut found);
             at = end;
         } else {
             let end = rest.find(|c| !is_path(c)).unwrap_or(rest.len());
@@ -27,7 +27,7 @@ pub(super) fn references(text: &str) -> Vec<(&str, Range<usize>)> {
 }
 
 /// Reads an expression up to its closing brace; returns one past it.
-fn expression<'t>(body: &'t str, from: usize, found: &mut Vec<(&'t str, Range<usize>)>) -> usize {
+fn scan_expression<'t>(body: &'t str, from: usize, found: &mut Vec<(&'t str, Range<usize>)>) -> usize {
     let bytes = body.as_bytes();
     let (mut at, mut depth) = (0, 0_usize);
     while at < body.len() {
@@ -74,7 +74,7 @@ fn is_path(c: char) -> bool {
 }
 
 /// Returns the reference that ends with a text, as far as it is written: `$vpc.ma`, `${f(vpc.ma`.
-pub(super) fn unfinished(text: &str) -> Option<&str> {
+pub(super) fn unfinished_reference(text: &str) -> Option<&str> {
     let line = text.rsplit('\n').next().unwrap_or_default();
     let open = line.rfind("${").filter(|open| !line[open + 2..].contains('}'));
     if let Some(open) = open {
@@ -100,11 +100,11 @@ mod tests {
             ("plain", vec![]),
             ("${ {'a': vars.x} }", vec!["vars.x"]),
         ] {
-            let found: Vec<&str> = references(text).into_iter().map(|(path, _)| path).collect();
+            let found: Vec<&str> = scan_references(text).into_iter().map(|(path, _)| path).collect();
             let wanted: Vec<&str> = wanted.into_iter().filter(|word| *word != "map").collect();
             assert_eq!(found, wanted, "{text}");
         }
-        for (path, range) in references("é $vpc.main ${vars.x}") {
+        for (path, range) in scan_references("é $vpc.main ${vars.x}") {
             assert_eq!(&"é $vpc.main ${vars.x}"[range], path);
         }
     }
@@ -120,7 +120,7 @@ mod tests {
             ("a: \"${x} vp", None),
             ("a: $x\nb: c", None),
         ] {
-            assert_eq!(unfinished(text), wanted, "{text}");
+            assert_eq!(unfinished_reference(text), wanted, "{text}");
         }
     }
 }

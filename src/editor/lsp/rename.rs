@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::Path as FilePath;
 
 use super::names::{Call, Declared};
-use super::overlay::normal;
+use super::overlay::normalize_path;
 use super::protocol::TextEdit;
 use super::workspace::{Found, Text, Workspace};
 use super::{change, navigate};
@@ -22,14 +22,14 @@ const NAME: &str = "name";
 ///
 /// # Errors
 /// Why it cannot be.
-pub(super) fn prepare(
+pub(super) fn prepare_rename(
     workspace: &Workspace,
     text: &Text,
     offset: usize,
 ) -> Result<(Range<usize>, String), String> {
     let nothing = || "Nothing here has a name that can be changed.".to_owned();
-    let target = navigate::target(workspace, text, offset).ok_or_else(nothing)?;
-    let found = navigate::declaration(workspace, text, offset).ok_or_else(nothing)?;
+    let target = navigate::find_target(workspace, text, offset).ok_or_else(nothing)?;
+    let found = navigate::find_declaration(workspace, text, offset).ok_or_else(nothing)?;
     let name = found.path.rsplit('.').next().unwrap_or_default().to_owned();
     if target.declares {
         return Ok((target.at, name));
@@ -42,29 +42,29 @@ pub(super) fn prepare(
 ///
 /// # Errors
 /// Why it cannot be renamed.
-pub(super) fn rename(
+pub(super) fn rename_symbol(
     workspace: &Workspace,
     text: &Text,
     offset: usize,
     new: &str,
 ) -> Result<BTreeMap<String, Vec<TextEdit>>, String> {
-    prepare(workspace, text, offset)?;
+    prepare_rename(workspace, text, offset)?;
     let nothing = || "Nothing here has a name that can be changed.".to_owned();
-    let found = navigate::declaration(workspace, text, offset).ok_or_else(nothing)?;
+    let found = navigate::find_declaration(workspace, text, offset).ok_or_else(nothing)?;
     let directory = found.file.parent().ok_or_else(nothing)?;
     let (above, old) = found.path.rsplit_once('.').ok_or_else(nothing)?;
     if !is_legal_segment(new) {
         return Err(format!("`{new}` is no name: names hold a-z, 0-9, _ and - only."));
     }
     let to = format!("{above}.{new}");
-    if workspace.find(directory, &to).is_some_and(|taken| taken.path == to) {
+    if workspace.find_declaration(directory, &to).is_some_and(|taken| taken.path == to) {
         return Err(format!("`{to}` is declared already."));
     }
     if above == "use" && is_taken(&workspace.registry, new) {
         return Err(format!("`{new}` means something else at the beginning of an address."));
     }
     let mut changes: BTreeMap<&FilePath, (&Text, Vec<Edit>)> = BTreeMap::new();
-    for file in workspace.around(directory).into_values() {
+    for file in workspace.related_texts(directory).into_values() {
         let own = file.path == found.file;
         // Nothing there names it.
         if !own && !file.text.contains(old) {
@@ -72,58 +72,60 @@ pub(super) fn rename(
         }
         let mut edits = Vec::new();
         if own {
-            edits.push(Edit::Rename(Path::of(found.path), new.into()));
+            edits.push(Edit::Rename(Path::from_text(found.path), new.into()));
         }
         if above == "vars" {
             edits.extend(
-                settings(workspace, file, old).map(|path| Edit::Rename(Path::of(path), new.into())),
+                environment_settings(workspace, file, old)
+                    .map(|path| Edit::Rename(Path::from_text(path), new.into())),
             );
         }
         edits.push(Edit::Redirect(vec![(found.path.into(), to.as_str().into())]));
         if above == "use" {
-            edits.extend(replaced(workspace, file, old, &|rest| Some(format!("{new}{rest}"))));
+            edits.extend(rename_replacements(workspace, file, old, &|rest| Some(format!("{new}{rest}"))));
         }
         if own && is_kept(&found) {
-            edits.extend(kept(workspace, &found, old, &to));
+            edits.extend(preserve_objects(workspace, &found, old, &to));
         }
         changes.insert(&file.path, (file, edits));
     }
     if is_kept(&found) {
-        told(workspace, &found, &to, &mut changes);
+        rename_in_environments(workspace, &found, &to, &mut changes);
     }
     if above == "vars" {
-        given(workspace, found.file, old, new, &mut changes);
+        rename_module_inputs(workspace, found.file, old, new, &mut changes);
     }
-    let made = changes.into_values().map(|(file, edits)| Ok((file, made(workspace, file, &edits)?)));
+    let made =
+        changes.into_values().map(|(file, edits)| Ok((file, apply_to_file(workspace, file, &edits)?)));
     let made: Vec<(&Text, Vec<TextEdit>)> = made.collect::<Result<_, String>>()?;
     let made = made.into_iter().filter(|(_, edits)| !edits.is_empty());
     Ok(made.map(|(file, edits)| (workspace.uri(&file.path), edits)).collect())
 }
 
 /// Returns the changes that make edits of a file.
-fn made(workspace: &Workspace, file: &Text, edits: &[Edit]) -> Result<Vec<TextEdit>, String> {
+fn apply_to_file(workspace: &Workspace, file: &Text, edits: &[Edit]) -> Result<Vec<TextEdit>, String> {
     let source: Source = file.source();
-    let edited = edit::edit(&File { source: &source, registry: &workspace.registry }, edits);
+    let edited = edit::apply_edits(&File { source: &source, registry: &workspace.registry }, edits);
     let edited = edited.map_err(|refusal| {
         let problem = refusal.0;
         let detail = problem.detail.unwrap_or_default();
         format!("{}: {}. {detail}", file.name(), problem.summary)
     })?;
-    Ok(change::edits(&file.text, &edited))
+    Ok(change::compute_edits(&file.text, &edited))
 }
 
 /// Adds what whoever uses the module of a variable gives it, and what their environments replace of that.
-fn given<'w>(
+fn rename_module_inputs<'w>(
     workspace: &'w Workspace,
     module: &FilePath,
     old: &str,
     new: &str,
     changes: &mut BTreeMap<&'w FilePath, (&'w Text, Vec<Edit>)>,
 ) {
-    for (directory, call) in workspace.calls(module) {
+    for (directory, call) in workspace.module_calls(module) {
         let place = format!("use.{}.with", call.name);
         let (from, to) = (format!("{place}.{old}"), format!("{place}.{new}"));
-        for file in workspace.around(directory).into_values() {
+        for file in workspace.related_texts(directory).into_values() {
             let gives = |other: &Call| other == call && other.gives.iter().any(|given| given == old);
             let names = workspace.names(directory).find(|(path, _)| *path == file.path);
             let is_given = names.is_some_and(|(_, names)| names.calls.iter().any(gives));
@@ -132,7 +134,7 @@ fn given<'w>(
             }
             let (_, edits) = changes.entry(&file.path).or_insert_with(|| (file, Vec::new()));
             let mut wanted = vec![Edit::Redirect(vec![(from.as_str().into(), to.as_str().into())])];
-            wanted.extend(is_given.then(|| Edit::Rename(Path::of(&from), new.into())));
+            wanted.extend(is_given.then(|| Edit::Rename(Path::from_text(&from), new.into())));
             // Several stacks may read the file.
             wanted.retain(|edit| !edits.contains(edit));
             edits.extend(wanted);
@@ -141,7 +143,11 @@ fn given<'w>(
 }
 
 /// Returns where a file's environments set a variable.
-fn settings<'w>(workspace: &'w Workspace, file: &Text, variable: &str) -> impl Iterator<Item = &'w str> {
+fn environment_settings<'w>(
+    workspace: &'w Workspace,
+    file: &Text,
+    variable: &str,
+) -> impl Iterator<Item = &'w str> {
     let directory = file.path.parent().unwrap_or(std::path::Path::new(""));
     let names = workspace.names(directory).find(|(path, _)| *path == file.path).map(|(_, names)| names);
     let ending = format!(".vars.{variable}");
@@ -159,7 +165,7 @@ fn is_kept(found: &Found<'_>) -> bool {
 }
 
 /// Returns the edits of what a file's environments replace in a module, as `new` has the rest of each path.
-fn replaced(
+fn rename_replacements(
     workspace: &Workspace,
     file: &Text,
     module: &str,
@@ -167,11 +173,13 @@ fn replaced(
 ) -> Vec<Edit> {
     let source = file.source();
     let file = File { source: &source, registry: &workspace.registry };
-    edit::settings(&file, &|key| new(key.strip_prefix(module).filter(|rest| rest.starts_with('.'))?))
+    edit::override_path_edits(&file, &|key| {
+        new(key.strip_prefix(module).filter(|rest| rest.starts_with('.'))?)
+    })
 }
 
 /// Adds what the environments of those replace who use the module of a block.
-fn told<'w>(
+fn rename_in_environments<'w>(
     workspace: &'w Workspace,
     found: &Found<'_>,
     to: &str,
@@ -179,8 +187,8 @@ fn told<'w>(
 ) {
     let address = |path: &str| path.strip_prefix("use.").unwrap_or(path).to_owned();
     let (old, to) = (address(found.path), address(to));
-    for (directory, call) in workspace.calls(found.file) {
-        for file in workspace.around(directory).into_values() {
+    for (directory, call) in workspace.module_calls(found.file) {
+        for file in workspace.related_texts(directory).into_values() {
             let mut wanted = Vec::new();
             for front in [call.name.clone(), format!("use.{}", call.name)] {
                 // `.vm.web.plan`, or `.KEY.vm.web.plan`.
@@ -193,7 +201,7 @@ fn told<'w>(
                     };
                     of(0).or_else(|| of(key))
                 };
-                wanted.extend(replaced(workspace, file, &front, &new));
+                wanted.extend(rename_replacements(workspace, file, &front, &new));
             }
             if wanted.is_empty() {
                 continue;
@@ -207,7 +215,7 @@ fn told<'w>(
 }
 
 /// Returns what keeps objects: the names that they have, and where they came from.
-fn kept(workspace: &Workspace, found: &Found<'_>, old: &str, to: &str) -> Vec<Edit> {
+fn preserve_objects(workspace: &Workspace, found: &Found<'_>, old: &str, to: &str) -> Vec<Edit> {
     let mut edits = Vec::new();
     let declared = found.declared;
     let is_named = match declared.kind {
@@ -216,15 +224,15 @@ fn kept(workspace: &Workspace, found: &Found<'_>, old: &str, to: &str) -> Vec<Ed
     };
     if is_named && !declared.named {
         // In a module the names begin with what each caller has there.
-        let in_module = declared.kind.is_some() && !workspace.calls(found.file).is_empty();
+        let in_module = declared.kind.is_some() && !workspace.module_calls(found.file).is_empty();
         let front = if in_module { "${module}-" } else { "" };
         let key = if declared.keys.is_some() { "-${each.key}" } else { "" };
         let name = Literal::text(format!("{front}{old}{key}"));
-        edits.push(Edit::Set(Path::of(to).key(NAME), name));
+        edits.push(Edit::Set(Path::from_text(to).with_key(NAME), name));
     }
     let address = |path: &str| Literal::text(path.strip_prefix("use.").unwrap_or(path));
     let entry = [("from", address(found.path)), ("to", address(to))];
-    edits.push(Edit::Append(Path::of("moved"), Literal::map(entry)));
+    edits.push(Edit::Append(Path::from_text("moved"), Literal::map(entry)));
     edits
 }
 
@@ -238,7 +246,7 @@ fn names_something(workspace: &Workspace, found: &Found<'_>, module: &str) -> bo
     let here = workspace.names(directory).filter(|(path, _)| *path == found.file);
     let mut calls = here.flat_map(|(_, names)| &names.calls).filter(|call| call.name == module);
     let Some(call) = calls.next() else { return true };
-    let place = normal(&directory.join(&call.source));
+    let place = normalize_path(&directory.join(&call.source));
     let mut inside = workspace.names(&place).peekable();
     let may_have = |(path, declared): (&String, &Declared)| match declared.kind {
         Some(kind) => !path.starts_with("data.") && is_named(kind),

@@ -86,11 +86,13 @@ impl Server {
     pub fn handle(&mut self, message: &[u8], disk: &dyn Disk) -> Vec<String> {
         let incoming: Incoming = match serde_json::from_slice(message) {
             Ok(incoming) => incoming,
-            Err(error) => return vec![failure(&Value::Null, &Failed(PARSE_ERROR, error.to_string()))],
+            Err(error) => {
+                return vec![error_response(&Value::Null, &Failed(PARSE_ERROR, error.to_string()))];
+            }
         };
         let Some(method) = incoming.method else { return Vec::new() };
         let Some(id) = incoming.id else {
-            self.notice(&method, incoming.params);
+            self.handle_notification(&method, incoming.params);
             return Vec::new();
         };
         let mut answers = Vec::new();
@@ -98,9 +100,9 @@ impl Server {
             // What is mended is what is wrong by now.
             answers.extend(self.catch_up(disk));
         }
-        answers.push(match self.answer(&method, incoming.params, disk) {
+        answers.push(match self.handle_request(&method, incoming.params, disk) {
             Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string(),
-            Err(failed) => failure(&id, &failed),
+            Err(failed) => error_response(&id, &failed),
         });
         answers
     }
@@ -123,7 +125,7 @@ impl Server {
             let trees = self.trees.entry(directory.clone()).or_default();
             let asked = (&self.request, self.outlooks.entry(directory.clone()).or_default());
             let new = if is_new {
-                Some(check::check(&self.workspace, &directory, asked, disk, trees))
+                Some(check::check_directory(&self.workspace, &directory, asked, disk, trees))
             } else {
                 check::check_next(&self.workspace, &directory, asked, disk, trees)
             };
@@ -141,7 +143,7 @@ impl Server {
                 None => !problems.is_empty() || self.is_open(&file),
             };
             if is_new {
-                messages.push(self.published(&file, &problems));
+                messages.push(self.publish_diagnostics(&file, &problems));
                 self.told.insert(file, problems);
             }
         }
@@ -168,7 +170,7 @@ impl Server {
 
     /// Returns whether the session ended, and whether it did in order.
     #[must_use]
-    pub fn ended(&self) -> Option<bool> {
+    pub fn exit_status(&self) -> Option<bool> {
         match self.stage {
             Stage::Ended { in_order } => Some(in_order),
             _ => None,
@@ -179,13 +181,13 @@ impl Server {
         self.workspace.text(&self.workspace.uri(file)).is_some()
     }
 
-    fn published(&self, file: &Path, problems: &[Problem]) -> String {
+    fn publish_diagnostics(&self, file: &Path, problems: &[Problem]) -> String {
         let params = json!({ "uri": self.workspace.uri(file), "diagnostics": problems });
         json!({ "jsonrpc": "2.0", "method": "textDocument/publishDiagnostics", "params": params })
             .to_string()
     }
 
-    fn notice(&mut self, method: &str, params: Value) {
+    fn handle_notification(&mut self, method: &str, params: Value) {
         if method == "exit" {
             self.stage = Stage::Ended { in_order: self.stage == Stage::ShutDown };
             return;
@@ -223,11 +225,11 @@ impl Server {
         self.behind.extend(readers.map(|(directory, _)| directory.clone()));
     }
 
-    fn answer(&mut self, method: &str, params: Value, disk: &dyn Disk) -> Result<Value, Failed> {
+    fn handle_request(&mut self, method: &str, params: Value, disk: &dyn Disk) -> Result<Value, Failed> {
         match (method, self.stage) {
             ("initialize", Stage::Begun) => {
                 self.stage = Stage::Ready;
-                return Ok(capabilities());
+                return Ok(server_capabilities());
             }
             (_, Stage::Begun) => return Err(Failed(NOT_INITIALIZED, "`initialize` comes first".into())),
             ("initialize", _) | (_, Stage::ShutDown | Stage::Ended { .. }) => {
@@ -252,10 +254,10 @@ impl Server {
         let Some(text) = text.filter(|text| of_stacks(text) || of_tests(text)) else {
             return Ok(Value::Null);
         };
-        self.about(method, &about, &text, disk)
+        self.handle_text_request(method, &about, &text, disk)
     }
 
-    fn about(
+    fn handle_text_request(
         &mut self,
         method: &str,
         about: &About,
@@ -264,51 +266,55 @@ impl Server {
     ) -> Result<Value, Failed> {
         let directory = text.path.parent().unwrap_or(Path::new("")).to_owned();
         if !["formatting", "codeAction"].contains(&method) {
-            self.workspace.learn(&directory, disk);
+            self.workspace.index_names(&directory, disk);
         }
         if ["references", "prepareRename", "rename"].contains(&method) {
             self.workspace.learn_neighbours(&directory, disk);
         }
         let workspace = &self.workspace;
-        let lines = Lines::of(&text.text);
+        let lines = Lines::new(&text.text);
         let offset = about.position.map_or(0, |position| lines.offset(position));
         match method {
             "completion" => {
-                let offered = disk.offered(&directory);
-                let listing = complete::complete(workspace, text, offset, offered.as_ref());
+                let offered = disk.known_catalog(&directory);
+                let listing = complete::complete_at(workspace, text, offset, offered.as_ref());
                 Ok(json!({ "isIncomplete": listing.more, "items": listing.items }))
             }
             "hover" => {
-                let offered = disk.offered(&directory);
-                let said = hover::hover(workspace, text, offset, offered.as_ref());
+                let offered = disk.known_catalog(&directory);
+                let said = hover::hover_text(workspace, text, offset, offered.as_ref());
                 Ok(said.map_or(Value::Null, |said| json!({ "contents": Markup::markdown(said) })))
             }
-            "definition" => value(&navigate::definition(workspace, text, offset)),
-            "references" => {
-                value(&navigate::references(workspace, text, offset, about.context.include_declaration))
-            }
+            "definition" => to_json(&navigate::find_definition(workspace, text, offset)),
+            "references" => to_json(&navigate::find_references(
+                workspace,
+                text,
+                offset,
+                about.context.include_declaration,
+            )),
             "prepareRename" => {
                 let refused = |why| Failed(REQUEST_FAILED, why);
-                let (at, name) = rename::prepare(workspace, text, offset).map_err(refused)?;
+                let (at, name) = rename::prepare_rename(workspace, text, offset).map_err(refused)?;
                 Ok(json!({ "range": lines.range(at.start, at.end), "placeholder": name }))
             }
             "rename" => {
-                let changes = rename::rename(workspace, text, offset, &about.new_name);
+                let changes = rename::rename_symbol(workspace, text, offset, &about.new_name);
                 let changes = changes.map_err(|why| Failed(REQUEST_FAILED, why))?;
                 Ok(json!({ "changes": changes }))
             }
             "formatting" => {
                 let source = text.source();
                 // What cannot be parsed stays: its diagnostics say why.
-                let new = format::format(&File { source: &source, registry: &workspace.registry }).ok();
-                value(&new.map(|new| change::edits(&text.text, &new)))
+                let new =
+                    format::format_file(&File { source: &source, registry: &workspace.registry }).ok();
+                to_json(&new.map(|new| change::compute_edits(&text.text, &new)))
             }
             _ => {
                 let whole = lines.range(0, text.text.len());
                 let range = about.range.unwrap_or(whole);
                 let checked = self.checked.get(&directory);
                 Ok(checked.map_or(Value::Null, |checked| {
-                    Value::Array(actions::actions(workspace, text, range, checked))
+                    Value::Array(actions::code_actions(workspace, text, range, checked))
                 }))
             }
         }
@@ -330,7 +336,7 @@ const ANSWERED: &[&str] = &[
 /// Those that are answered about files of tests, too: they hold addresses, and declare none.
 const OF_TESTS: &[&str] = &["codeAction", "completion", "definition", "hover", "references"];
 
-fn capabilities() -> Value {
+fn server_capabilities() -> Value {
     json!({
         "capabilities": {
             "positionEncoding": "utf-16",
@@ -347,10 +353,10 @@ fn capabilities() -> Value {
     })
 }
 
-fn value(result: &impl Serialize) -> Result<Value, Failed> {
+fn to_json(result: &impl Serialize) -> Result<Value, Failed> {
     serde_json::to_value(result).map_err(|error| Failed(REQUEST_FAILED, error.to_string()))
 }
 
-fn failure(id: &Value, Failed(code, message): &Failed) -> String {
+fn error_response(id: &Value, Failed(code, message): &Failed) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }).to_string()
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::change::applied;
+use super::change::apply_edits;
 use super::lines::Lines;
 use super::protocol::{Position, Range, TextEdit};
 use super::{Disk, Server};
@@ -42,7 +42,7 @@ outputs { ip $vm.web.public_ipv4_address; size \"😀 ${vars.size}\" }
 struct Nothing(Vec<(String, String)>);
 
 impl Disk for Nothing {
-    fn neighbours(&self, directory: &Path) -> Vec<PathBuf> {
+    fn neighbor_directories(&self, directory: &Path) -> Vec<PathBuf> {
         vec![directory.to_owned()]
     }
 
@@ -54,7 +54,7 @@ impl Disk for Nothing {
         Box::new(|_: &Path| Err(std::io::ErrorKind::NotFound.into()))
     }
 
-    fn pinned(&self, _: &Path) -> Option<Catalog> {
+    fn locked_catalog(&self, _: &Path) -> Option<Catalog> {
         None
     }
 }
@@ -80,7 +80,7 @@ impl Session {
         session.ask("initialize", json!({}));
         let document = json!({ "uri": session.uri, "text": text, "version": 1, "languageId": "yaml" });
         session.tell("textDocument/didOpen", json!({ "textDocument": document }));
-        let position = Lines::of(&text).position(at);
+        let position = Lines::new(&text).position(at);
         let about = json!({ "textDocument": { "uri": session.uri }, "position": position });
         (session, about)
     }
@@ -113,7 +113,7 @@ impl Session {
                 new_text: edit["newText"].as_str().unwrap().to_owned(),
             })
             .collect();
-        applied(&self.text, &edits)
+        apply_edits(&self.text, &edits)
     }
 }
 
@@ -248,7 +248,7 @@ fn completes_in_both_syntaxes() {
                 "textDocument": { "uri": session.uri }, "contentChanges": [{ "text": session.text }],
             }),
         );
-        let position = Lines::of(&session.text).position(at);
+        let position = Lines::new(&session.text).position(at);
         let about = json!({ "textDocument": { "uri": session.uri }, "position": position });
         let answer = session.ask("textDocument/completion", about);
         let items = answer["result"]["items"].as_array().unwrap().clone();
@@ -424,7 +424,7 @@ fn the_session_keeps_its_order() {
     assert!(say(r#"{"id":1,"method":"shutdown"}"#).contains("null"));
     assert!(say(r#"{"id":1,"method":"textDocument/hover"}"#).contains("-32600"));
     assert_eq!(say(r#"{"method":"exit"}"#), "");
-    assert_eq!(server.ended(), Some(true));
+    assert_eq!(server.exit_status(), Some(true));
 }
 
 #[test]

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::cursor::{Cursor, cursor};
+use super::cursor::{Cursor, find_cursor};
 use super::lines::Lines;
-use super::names::{Call, Declared, Names, names};
-use super::overlay::{Overlay, normal};
+use super::names::{Call, Declared, Names, read_names};
+use super::overlay::{Overlay, normalize_path};
 use super::place::{self, Place};
 use super::protocol::{ContentChange, Location, Range};
 use crate::config::input::discovery::{is_stack_file, is_test_file};
@@ -34,14 +34,14 @@ pub trait Disk {
     fn files(&self, directory: &Path) -> Box<dyn Files>;
 
     /// Returns the directories with stack files within which a directory shares configuration.
-    fn neighbours(&self, directory: &Path) -> Vec<PathBuf>;
+    fn neighbor_directories(&self, directory: &Path) -> Vec<PathBuf>;
 
     /// Returns the catalog names that a directory's lock pins.
-    fn pinned(&self, directory: &Path) -> Option<Catalog>;
+    fn locked_catalog(&self, directory: &Path) -> Option<Catalog>;
 
     /// Returns all catalog names that are known where a directory's stack is written.
-    fn offered(&self, directory: &Path) -> Option<Catalog> {
-        self.pinned(directory)
+    fn known_catalog(&self, directory: &Path) -> Option<Catalog> {
+        self.locked_catalog(directory)
     }
 }
 
@@ -70,12 +70,12 @@ impl Text {
         let has_tests = self.has_tests();
         let is_block = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
         let has_name = |word: &str| if has_tests { word == "test" } else { is_block(word) };
-        cursor(self.syntax(), &self.text, offset, whole, &has_name)
+        find_cursor(self.syntax(), &self.text, offset, whole, &has_name)
     }
 
     /// Returns what can stand at a path of keys.
-    pub(super) fn place<S: AsRef<str>>(&self, registry: &Registry, path: &[S]) -> Place {
-        if self.has_tests() { place::in_tests(path) } else { place::place(registry, path) }
+    pub(super) fn target_at<S: AsRef<str>>(&self, registry: &Registry, path: &[S]) -> Place {
+        if self.has_tests() { place::in_tests(path) } else { place::resolve_path(registry, path) }
     }
 
     /// Returns it as `config` takes it.
@@ -145,7 +145,7 @@ impl Workspace {
         for change in changes {
             match change.range {
                 Some(range) => {
-                    let lines = Lines::of(&text);
+                    let lines = Lines::new(&text);
                     let (start, end) = (lines.offset(range.start), lines.offset(range.end));
                     text.replace_range(start..end.max(start), &change.text);
                 }
@@ -180,7 +180,7 @@ impl Workspace {
     }
 
     /// Returns all stack files of a directory, the open ones as they are in the editor.
-    pub(super) fn texts(&self, directory: &Path, disk: &dyn Disk) -> Vec<Text> {
+    pub(super) fn stack_texts(&self, directory: &Path, disk: &dyn Disk) -> Vec<Text> {
         let is_open = |name: &str| self.open.contains_key(&directory.join(name));
         let read = disk.stack_files(directory, &is_open).into_iter();
         let mut all: Vec<Text> = read
@@ -212,8 +212,8 @@ impl Workspace {
 
     /// Reads the names of a directory's files and of those that they include; a file that cannot be parsed
     /// keeps the names that it had.
-    pub(super) fn learn(&mut self, directory: &Path, disk: &dyn Disk) {
-        let mut unit = self.texts(directory, disk);
+    pub(super) fn index_names(&mut self, directory: &Path, disk: &dyn Disk) {
+        let mut unit = self.stack_texts(directory, disk);
         let files = self.overlay(directory, disk);
         let mut seen: BTreeSet<PathBuf> = unit.iter().map(|text| text.path.clone()).collect();
         let mut next = 0;
@@ -222,7 +222,7 @@ impl Workspace {
             self.read(&text);
             let included = self.known.get(&text.path).map(|known| known.names.included.as_slice());
             for way in included.unwrap_or_default() {
-                let path = normal(&text.path.parent().unwrap_or(directory).join(way));
+                let path = normalize_path(&text.path.parent().unwrap_or(directory).join(way));
                 let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
                 if is_stack_file(name)
                     && seen.insert(path.clone())
@@ -237,8 +237,8 @@ impl Workspace {
 
     /// Reads all stacks and modules that may include files of a directory.
     pub(super) fn learn_neighbours(&mut self, directory: &Path, disk: &dyn Disk) {
-        for neighbour in disk.neighbours(directory) {
-            self.learn(&neighbour, disk);
+        for neighbour in disk.neighbor_directories(directory) {
+            self.index_names(&neighbour, disk);
         }
     }
 
@@ -246,7 +246,7 @@ impl Workspace {
         if self.known.get(&text.path).is_some_and(|known| known.tried == text.text) {
             return;
         }
-        match (names(&self.registry, &text.source()), self.known.get_mut(&text.path)) {
+        match (read_names(&self.registry, &text.source()), self.known.get_mut(&text.path)) {
             (Some(names), _) => {
                 let (tried, read) = (text.text.clone(), text.text.clone());
                 self.known.insert(text.path.clone(), Known { tried, read, names });
@@ -258,7 +258,7 @@ impl Workspace {
 
     /// Returns the files that share names with those of a directory: its own unit, and every other one that
     /// includes a file of it.
-    pub(super) fn around(&self, directory: &Path) -> BTreeMap<&Path, &Text> {
+    pub(super) fn related_texts(&self, directory: &Path) -> BTreeMap<&Path, &Text> {
         let here = |unit: &[Text]| unit.iter().any(|text| text.path.parent() == Some(directory));
         let units = self.units.iter().filter(|(of, unit)| *of == directory || here(unit));
         units.flat_map(|(_, unit)| unit).map(|text| (text.path.as_path(), text)).collect()
@@ -266,7 +266,7 @@ impl Workspace {
 
     /// Returns every use of a module that a file belongs to, with the directory of the stack or module that uses
     /// it.
-    pub(super) fn calls(&self, file: &Path) -> Vec<(&Path, &Call)> {
+    pub(super) fn module_calls(&self, file: &Path) -> Vec<(&Path, &Call)> {
         let is_in = |unit: &[Text]| unit.iter().any(|text| text.path == file);
         let modules: BTreeSet<&Path> =
             self.units.iter().filter(|(_, unit)| is_in(unit)).map(|(of, _)| of.as_path()).collect();
@@ -275,7 +275,8 @@ impl Workspace {
             for text in unit {
                 let Some(known) = self.known.get(&text.path) else { continue };
                 let from = text.path.parent().unwrap_or(directory);
-                let leads = |call: &&Call| modules.contains(normal(&from.join(&call.source)).as_path());
+                let leads =
+                    |call: &&Call| modules.contains(normalize_path(&from.join(&call.source)).as_path());
                 found
                     .extend(known.names.calls.iter().filter(leads).map(|call| (directory.as_path(), call)));
             }
@@ -285,12 +286,12 @@ impl Workspace {
 
     /// Returns the names of the files that share them with those of a directory.
     pub(super) fn names(&self, directory: &Path) -> impl Iterator<Item = (&Path, &Names)> {
-        let around = self.around(directory).into_keys();
+        let around = self.related_texts(directory).into_keys();
         around.filter_map(|path| Some((path, &self.known.get(path)?.names)))
     }
 
     /// Returns the innermost declaration that a path leads to, or into.
-    pub(super) fn find(&self, directory: &Path, path: &str) -> Option<Found<'_>> {
+    pub(super) fn find_declaration(&self, directory: &Path, path: &str) -> Option<Found<'_>> {
         let names: Vec<(&Path, &Names)> = self.names(directory).collect();
         let mut path = path;
         loop {
@@ -306,7 +307,7 @@ impl Workspace {
     /// Returns a place in a file whose names are known.
     pub(super) fn location(&self, file: &Path, at: &std::ops::Range<usize>) -> Option<Location> {
         let known = self.known.get(file)?;
-        Some(Location { uri: self.uri(file), range: Lines::of(&known.read).range(at.start, at.end) })
+        Some(Location { uri: self.uri(file), range: Lines::new(&known.read).range(at.start, at.end) })
     }
 
     /// Returns several places in a file whose names are known.
@@ -316,7 +317,7 @@ impl Workspace {
         places: impl Iterator<Item = &'w std::ops::Range<usize>>,
     ) -> Vec<Range> {
         let Some(known) = self.known.get(file) else { return Vec::new() };
-        let lines = Lines::of(&known.read);
+        let lines = Lines::new(&known.read);
         places.map(|at| lines.range(at.start, at.end)).collect()
     }
 }

@@ -7,7 +7,7 @@ use super::types;
 use crate::model::schema::{Action, Answer, Endpoint, Kind, Presence, Provenance, Type};
 
 /// Returns the schema of a kind's record.
-pub(super) fn record(kind: &Kind) -> Value {
+pub(super) fn record_schema(kind: &Kind) -> Value {
     let mut fields = Map::new();
     let mut required = Vec::new();
     if kind.api.id == "id" && kind.api.absent_when.is_none() {
@@ -26,46 +26,46 @@ pub(super) fn record(kind: &Kind) -> Value {
         {
             required.push(attribute.returned);
         }
-        for (field, schema) in types::answered(attribute) {
+        for (field, schema) in types::answer_fields(attribute) {
             fields.entry(field).or_insert(schema);
         }
     }
     for (field, ty) in kind.other_fields {
-        fields.entry(*field).or_insert_with(|| types::returned(ty));
+        fields.entry(*field).or_insert_with(|| types::answer_schema(ty));
     }
     json!({"type": "object", "description": kind.summary, "properties": fields, "required": required})
 }
 
 /// Returns the schema of the record that creation answers with, where it shows something once.
-pub(super) fn created(kind: &Kind) -> Option<Value> {
-    let mut schema = record(kind);
+pub(super) fn shown_once_schema(kind: &Kind) -> Option<Value> {
+    let mut schema = record_schema(kind);
     schema["properties"][kind.shown_once?] = json!({"type": "string", "description": "Shown once."});
     Some(schema)
 }
 
 /// Returns the schema of an answer that the kinds' tables do not describe; `object` is a reference to the record
 /// of the kind whose endpoint it is.
-pub(super) fn shaped(payload: Payload, object: &Value) -> Value {
+pub(super) fn payload_schema(payload: Payload, object: &Value) -> Value {
     let of = |fields: &[(&str, Type)]| {
         let names: Vec<_> = fields.iter().map(|(name, _)| *name).collect();
         let properties: Map<_, _> =
-            fields.iter().map(|(name, ty)| ((*name).to_owned(), types::returned(ty))).collect();
+            fields.iter().map(|(name, ty)| ((*name).to_owned(), types::answer_schema(ty))).collect();
         json!({"type": "object", "properties": properties, "required": names})
     };
     match payload {
         Payload::Flat(fields) => {
-            let mut schema = done();
+            let mut schema = done_schema();
             for (name, ty) in fields {
-                schema["properties"][*name] = types::returned(ty);
+                schema["properties"][*name] = types::answer_schema(ty);
             }
             schema
         }
-        Payload::Record(key, fields) => keyed(key, &of(fields), true),
-        Payload::Rows(fields) => list(&of(fields)),
-        Payload::Texts => list(&json!({"type": "string"})),
-        Payload::Object => keyed("data", object, true),
+        Payload::Record(key, fields) => keyed_envelope(key, &of(fields), true),
+        Payload::Rows(fields) => list_envelope(&of(fields)),
+        Payload::Texts => list_envelope(&json!({"type": "string"})),
+        Payload::Object => keyed_envelope("data", object, true),
         Payload::RowsBeside(fields, key, beside) => {
-            let mut schema = list(&of(fields));
+            let mut schema = list_envelope(&of(fields));
             schema["properties"][key] = of(beside);
             schema
         }
@@ -73,12 +73,12 @@ pub(super) fn shaped(payload: Payload, object: &Value) -> Value {
 }
 
 /// Returns a reference to a kind's record.
-pub(super) fn reference(kind: &Kind) -> Value {
-    json!({"$ref": format!("#/components/schemas/{}", types::title(kind.name))})
+pub(super) fn record_reference(kind: &Kind) -> Value {
+    json!({"$ref": format!("#/components/schemas/{}", types::pascal_case(kind.name))})
 }
 
 /// Returns the envelope of one record.
-pub(super) fn keyed(key: &str, record: &Value, required: bool) -> Value {
+pub(super) fn keyed_envelope(key: &str, record: &Value, required: bool) -> Value {
     let mut schema = json!({
         "type": "object",
         "properties": {"success": {"type": "boolean"}, "message": {"type": "string"}},
@@ -91,7 +91,7 @@ pub(super) fn keyed(key: &str, record: &Value, required: bool) -> Value {
 }
 
 /// Returns the envelope of a list.
-pub(super) fn list(record: &Value) -> Value {
+pub(super) fn list_envelope(record: &Value) -> Value {
     json!({
         "type": "object",
         "properties": {
@@ -103,34 +103,36 @@ pub(super) fn list(record: &Value) -> Value {
 }
 
 /// Returns what an endpoint answers that shows an object as it is now.
-pub(super) fn object(kind: &Kind, endpoint: &Endpoint, required: bool) -> Value {
+pub(super) fn object_answer(kind: &Kind, endpoint: &Endpoint, required: bool) -> Value {
     match endpoint.envelope.key() {
-        Some(key) => keyed(key, &reference(kind), required),
+        Some(key) => keyed_envelope(key, &record_reference(kind), required),
         None => reference_to("Done"),
     }
 }
 
 /// Returns what a creation answers: once with the secret, where there is one.
-pub(super) fn creation(kind: &Kind) -> Value {
+pub(super) fn creation_answer(kind: &Kind) -> Value {
     let create = &kind.api.create;
     match (kind.shown_once, create.envelope.key()) {
-        (Some(_), Some(key)) => keyed(key, &reference_to(&super::created(kind)), true),
-        _ => object(kind, create, true),
+        (Some(_), Some(key)) => {
+            keyed_envelope(key, &reference_to(&super::shown_once_schema_name(kind)), true)
+        }
+        _ => object_answer(kind, create, true),
     }
 }
 
 /// Returns what an action answers.
 pub(super) fn of_action(kind: &Kind, action: &Action, endpoint: &Endpoint) -> Value {
     let key = endpoint.envelope.key().unwrap_or("data");
-    let of = |schema: &Value| keyed(key, schema, true);
+    let of = |schema: &Value| keyed_envelope(key, schema, true);
     match action.answer {
         Answer::Nothing => reference_to("Done"),
-        Answer::Object => object(kind, endpoint, true),
+        Answer::Object => object_answer(kind, endpoint, true),
         // A grant stands beside `success`, without an envelope of its own.
-        Answer::Record(_) => keyed(key, &json!({"type": "object"}), false),
+        Answer::Record(_) => keyed_envelope(key, &json!({"type": "object"}), false),
         // A list, or a record that holds one.
         Answer::Rows(_) => of(&json!({"type": ["array", "object"]})),
-        Answer::Feed { id, .. } => list(&json!({"type": "object", "required": [id]})),
+        Answer::Feed { id, .. } => list_envelope(&json!({"type": "object", "required": [id]})),
         Answer::Grid => of(&json!({
             "type": "object",
             "properties": {
@@ -155,7 +157,7 @@ pub(super) fn reference_to(name: &str) -> Value {
 }
 
 /// Returns the schema of an answer that only says that it was done.
-pub(super) fn done() -> Value {
+pub(super) fn done_schema() -> Value {
     json!({
         "type": "object",
         "properties": {"success": {"type": "boolean"}, "message": {"type": "string"}},
@@ -164,7 +166,7 @@ pub(super) fn done() -> Value {
 }
 
 /// Returns the schema of errors.
-pub(super) fn error() -> Value {
+pub(super) fn error_schema() -> Value {
     json!({
         "type": "object",
         "properties": {
@@ -191,7 +193,7 @@ pub(super) const REFUSED: &[(&str, &str)] = &[
 ];
 
 /// Returns the answers that operations share: refusals by status, and `Limited`.
-pub(super) fn responses() -> Value {
+pub(super) fn shared_responses() -> Value {
     let content = json!({"application/json": {"schema": reference_to("Error")}});
     let number = json!({"schema": {"type": "integer", "minimum": 0}});
     let mut responses: Map<_, _> = REFUSED

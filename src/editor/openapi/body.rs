@@ -22,7 +22,7 @@ impl Body {
     }
 
     /// Returns the schema. `null` stands for what is left out.
-    pub(super) fn show(&self) -> Value {
+    pub(super) fn to_schema(&self) -> Value {
         let fields = self.fields.iter().map(|(field, schema)| {
             let needed = self.required.contains(field);
             (field.clone(), if needed { schema.clone() } else { types::or_null(schema.clone()) })
@@ -49,7 +49,7 @@ impl Body {
     }
 
     fn add(&mut self, attribute: &Attribute, field: &str, required: bool) {
-        for (field, schema) in types::fields(attribute, field) {
+        for (field, schema) in types::request_fields(attribute, field) {
             if required {
                 self.required.insert(field.clone());
             }
@@ -59,7 +59,7 @@ impl Body {
 
     /// Adds optional fields that no attribute writes.
     fn add_unwritten(&mut self, fields: &[(&str, Type)]) {
-        let fields = fields.iter().map(|(field, ty)| ((*field).to_owned(), types::sent(ty)));
+        let fields = fields.iter().map(|(field, ty)| ((*field).to_owned(), types::request_schema(ty)));
         self.fields.extend(fields);
     }
 
@@ -92,8 +92,11 @@ pub(super) fn of_deletion(kind: &Kind) -> Body {
 
 /// Returns what a call carries. Alone, or always sent, a field must be there; of several, any may.
 pub(super) fn of_call(kind: &Kind, call: &Call) -> Body {
-    let carried: Vec<_> =
-        kind.attributes.iter().filter_map(|attribute| Some((attribute, field(attribute, call)?))).collect();
+    let carried: Vec<_> = kind
+        .attributes
+        .iter()
+        .filter_map(|attribute| Some((attribute, call_field(attribute, call)?)))
+        .collect();
     let mut body = Body::default();
     for (attribute, field) in &carried {
         let left_out_is_empty = attribute.presence == Presence::Default(Literal::Empty);
@@ -114,7 +117,7 @@ pub(super) fn of_call(kind: &Kind, call: &Call) -> Body {
 }
 
 /// Returns the field in which a call carries an attribute.
-fn field(attribute: &Attribute, call: &Call) -> Option<&'static str> {
+fn call_field(attribute: &Attribute, call: &Call) -> Option<&'static str> {
     match attribute.change {
         OnChange::Patch { call: own, body } if own.name == call.name => Some(body),
         OnChange::Link { set, body, .. } if set.name == call.name => Some(body),
@@ -137,7 +140,7 @@ pub(super) fn of_action(action: &Action) -> Body {
 
 /// Returns the schema of a parameter.
 pub(super) fn of_parameter(parameter: &Parameter) -> Value {
-    let mut schema = types::sent(&parameter.ty);
+    let mut schema = types::request_schema(&parameter.ty);
     schema["description"] = json!(parameter.summary);
     schema
 }

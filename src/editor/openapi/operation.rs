@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::answer;
 use super::body::{self, Body};
-use super::{HEALTH, creation, shapes, types};
+use super::{HEALTH, creation_schema_name, shapes, types};
 use crate::model::schema::{
     Action, CatalogShape, Endpoint, Kind, Literal, Method, Need, Parameter, Place, Provenance, Registry,
     Scope,
@@ -40,47 +40,47 @@ pub(super) struct Operation {
 /// Returns the operations of a kind, creation first.
 pub(super) fn of_kind(registry: &Registry, kind: &Kind) -> Vec<Operation> {
     let new = |verb: &str, endpoint: Endpoint, summary: &str| {
-        Operation::of(registry, kind, verb, endpoint, summary)
+        Operation::for_endpoint(registry, kind, verb, endpoint, summary)
     };
-    let mut all = declared(kind, new);
+    let mut all = lifecycle_operations(kind, new);
     all.extend(kind.calls().map(|call| {
-        let mut change = new(call.name, call.endpoint, &format!("Changes: {}.", title(kind)));
+        let mut change = new(call.name, call.endpoint, &format!("Changes: {}.", title_words(kind)));
         change.sends = Sends::fields(body::of_call(kind, call));
-        change.answer = answer::object(kind, &call.endpoint, true);
+        change.answer = answer::object_answer(kind, &call.endpoint, true);
         change
     }));
     all.extend(kind.actions.iter().filter_map(|action| {
         let act = new(action.name, action.endpoint()?, action.summary);
-        Some(act.acts(kind, action))
+        Some(act.with_action(kind, action))
     }));
     all.extend(kind.attributes.iter().filter_map(|attribute| {
         let summary = format!("Values that {} can be changed to.", attribute.name);
         let mut read = new(&format!("choices-of-{}", attribute.name), attribute.choices?, &summary);
-        read.answer = answer::list(&json!({"type": "object", "required": ["id"]}));
+        read.answer = answer::list_envelope(&json!({"type": "object", "required": ["id"]}));
         Some(read)
     }));
     all
 }
 
 /// Returns what makes, lists, shows and removes the objects of a kind.
-fn declared(kind: &Kind, new: impl Fn(&str, Endpoint, &str) -> Operation) -> Vec<Operation> {
-    let (name, api) = (title(kind), kind.api);
+fn lifecycle_operations(kind: &Kind, new: impl Fn(&str, Endpoint, &str) -> Operation) -> Vec<Operation> {
+    let (name, api) = (title_words(kind), kind.api);
     let mut create = new("create", api.create, &format!("Makes: {name}."));
-    create.sends = Sends::Creation(Box::new((creation(kind), body::of_creation(kind))));
-    create.answer = answer::creation(kind);
+    create.sends = Sends::Creation(Box::new((creation_schema_name(kind), body::of_creation(kind))));
+    create.answer = answer::creation_answer(kind);
     if api.create.method == Method::Post {
         create.status = "201";
     }
     let mut list = new("list", api.list, &format!("Lists: {name}."));
     if api.absent_when.is_some() {
-        list.answer = answer::object(kind, &api.list, true);
+        list.answer = answer::object_answer(kind, &api.list, true);
     } else {
-        list.answer = answer::list(&answer::reference(kind));
-        list.parameters.extend(pages());
+        list.answer = answer::list_envelope(&answer::record_reference(kind));
+        list.parameters.extend(page_parameters());
     }
     let read = api.read.map(|endpoint| {
         let mut read = new("read", endpoint, &format!("Shows: {name}."));
-        read.answer = answer::object(kind, &endpoint, true);
+        read.answer = answer::object_answer(kind, &endpoint, true);
         read
     });
     let mut delete = new("delete", api.delete, &format!("Removes: {name}."));
@@ -89,12 +89,18 @@ fn declared(kind: &Kind, new: impl Fn(&str, Endpoint, &str) -> Operation) -> Vec
 }
 
 /// Returns a kind's name in words.
-fn title(kind: &Kind) -> String {
+fn title_words(kind: &Kind) -> String {
     kind.name.replace('_', " ")
 }
 
 impl Operation {
-    fn of(registry: &Registry, kind: &Kind, verb: &str, endpoint: Endpoint, summary: &str) -> Self {
+    fn for_endpoint(
+        registry: &Registry,
+        kind: &Kind,
+        verb: &str,
+        endpoint: Endpoint,
+        summary: &str,
+    ) -> Self {
         let parent = kind.child_of().and_then(|(of, _)| registry.kind(of));
         let name = parent.map(|parent| format!("{}_id", parent.name));
         let mut parameters = Vec::new();
@@ -103,7 +109,7 @@ impl Operation {
             parameters.push(in_path(name, json!({"type": "string"})));
         }
         if has("{id}") {
-            let named = kind.attribute(kind.api.id).map(|attribute| types::sent(&attribute.ty));
+            let named = kind.attribute(kind.api.id).map(|attribute| types::request_schema(&attribute.ty));
             parameters.push(in_path("id", named.unwrap_or_else(|| json!({"type": "string"}))));
         }
         let of_project =
@@ -147,24 +153,24 @@ impl Operation {
     }
 
     /// Says that it needs no key.
-    pub(super) fn open(mut self) -> Self {
+    pub(super) fn without_key(mut self) -> Self {
         self.needs_key = false;
         self
     }
 
     /// Says that a catalog's list comes in pages.
-    pub(super) fn paged(self, shape: CatalogShape) -> Self {
-        if shape == CatalogShape::Single { self } else { self.list() }
+    pub(super) fn with_pages(self, shape: CatalogShape) -> Self {
+        if shape == CatalogShape::Single { self } else { self.with_paging() }
     }
 
     /// Says that it is a list that comes in pages.
-    pub(super) fn list(mut self) -> Self {
-        self.parameters.extend(pages());
+    pub(super) fn with_paging(mut self) -> Self {
+        self.parameters.extend(page_parameters());
         self
     }
 
     /// Says what an action asks for and answers.
-    fn acts(mut self, kind: &Kind, action: &Action) -> Self {
+    fn with_action(mut self, kind: &Kind, action: &Action) -> Self {
         for parameter in action.parameters {
             match parameter.place {
                 Place::Path => {
@@ -239,12 +245,12 @@ impl Operation {
     }
 
     /// Returns the operation as the document holds it.
-    pub(super) fn show(self) -> Value {
+    pub(super) fn into_json(self) -> Value {
         let mut responses = self.refusals();
         let (method, path) = (self.endpoint.method, self.endpoint.path);
-        let object = answer::reference_to(&types::title(&self.tag));
-        let answer =
-            shapes::of(method, path).map_or(self.answer, |payload| answer::shaped(payload, &object));
+        let object = answer::reference_to(&types::pascal_case(&self.tag));
+        let answer = shapes::payload_of(method, path)
+            .map_or(self.answer, |payload| answer::payload_schema(payload, &object));
         let content = json!({"application/json": {"schema": answer}});
         responses
             .insert(self.status.to_owned(), json!({"description": "It was done.", "content": content}));
@@ -257,7 +263,7 @@ impl Operation {
         if !self.parameters.is_empty() {
             shown["parameters"] = json!(self.parameters);
         }
-        if let Some(body) = self.sends.show() {
+        if let Some(body) = self.sends.to_schema() {
             shown["requestBody"] = body;
         }
         if !self.needs_key {
@@ -290,11 +296,11 @@ impl Sends {
         }
     }
 
-    fn show(&self) -> Option<Value> {
+    fn to_schema(&self) -> Option<Value> {
         let (schema, required) = match self {
             Self::Nothing => return None,
             Self::Creation(named) => (answer::reference_to(&named.0), named.1.is_required()),
-            Self::Fields(body) => (body.show(), body.is_required()),
+            Self::Fields(body) => (body.to_schema(), body.is_required()),
         };
         Some(json!({"required": required, "content": {"application/json": {"schema": schema}}}))
     }
@@ -319,12 +325,12 @@ fn in_query(parameter: &Parameter) -> Value {
     json!({"name": parameter.wire, "in": "query", "required": required, "schema": schema})
 }
 
-fn pages() -> [Value; 2] {
+fn page_parameters() -> [Value; 2] {
     ["Limit", "Offset"].map(|name| json!({"$ref": format!("#/components/parameters/{name}")}))
 }
 
 /// Returns the parameters that operations share.
-pub(super) fn parameters() -> Value {
+pub(super) fn shared_parameters() -> Value {
     json!({
         "Project": {
             "name": "X-Project-ID",

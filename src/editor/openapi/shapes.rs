@@ -420,6 +420,6 @@ pub(super) static SHAPES: &[(Method, &str, Payload)] = &[
 ];
 
 /// Returns the row of an endpoint.
-pub(super) fn of(method: Method, path: &str) -> Option<Payload> {
+pub(super) fn payload_of(method: Method, path: &str) -> Option<Payload> {
     SHAPES.iter().find(|(verb, known, _)| *verb == method && *known == path).map(|(_, _, payload)| *payload)
 }

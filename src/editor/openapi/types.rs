@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::model::schema::{Attribute, Format, Literal, Presence, Type};
 
 /// Returns `AppDomain` for `app_domain`.
-pub(super) fn title(name: &str) -> String {
+pub(super) fn pascal_case(name: &str) -> String {
     let word = |word: &str| {
         let mut letters = word.chars();
         letters
@@ -16,16 +16,16 @@ pub(super) fn title(name: &str) -> String {
 }
 
 /// Returns the schema of a value in a request.
-pub(super) fn sent(ty: &Type) -> Value {
+pub(super) fn request_schema(ty: &Type) -> Value {
     match ty {
         Type::Boolean => json!({"type": "boolean"}),
-        Type::Integer { min, max, unit } => integer(*min, *max, unit),
+        Type::Integer { min, max, unit } => integer_schema(*min, *max, unit),
         Type::Decimal => json!({"type": "number"}),
-        Type::Text { min, max, format } => text(*min, *max, *format),
+        Type::Text { min, max, format } => text_schema(*min, *max, *format),
         Type::Enum(words) => json!({"type": "string", "enum": words}),
         Type::Labelled(words) => {
             let numbers: Vec<_> = words.iter().map(|(_, number)| number).collect();
-            json!({"type": "integer", "enum": numbers, "description": labels(words)})
+            json!({"type": "integer", "enum": numbers, "description": describe_labels(words)})
         }
         Type::Reference(kind) => {
             json!({"type": "string", "format": "uuid", "description": format!("The id of a `{kind}`.")})
@@ -34,13 +34,14 @@ pub(super) fn sent(ty: &Type) -> Value {
             let said = format!("The id of a record of the catalog's table `{table}`.");
             json!({"type": ["integer", "string"], "description": said})
         }
-        Type::List(of) => json!({"type": "array", "items": sent(of)}),
+        Type::List(of) => json!({"type": "array", "items": request_schema(of)}),
         Type::Set { of, max } => {
-            json!({"type": "array", "items": sent(of), "maxItems": max, "uniqueItems": true})
+            json!({"type": "array", "items": request_schema(of), "maxItems": max, "uniqueItems": true})
         }
-        Type::Map(of) => json!({"type": "object", "additionalProperties": sent(of)}),
+        Type::Map(of) => json!({"type": "object", "additionalProperties": request_schema(of)}),
         Type::Record(parts) => {
-            let parts: Map<_, _> = parts.iter().map(|(name, ty)| ((*name).to_owned(), sent(ty))).collect();
+            let parts: Map<_, _> =
+                parts.iter().map(|(name, ty)| ((*name).to_owned(), request_schema(ty))).collect();
             json!({"type": "object", "properties": parts})
         }
     }
@@ -48,7 +49,7 @@ pub(super) fn sent(ty: &Type) -> Value {
 
 /// Returns the schema of a value in an answer: its type and its words, for bounds are what the service checks,
 /// and `null` or an empty text where there is none.
-pub(super) fn returned(ty: &Type) -> Value {
+pub(super) fn answer_schema(ty: &Type) -> Value {
     match ty {
         Type::Boolean => json!({"type": ["boolean", "null"]}),
         Type::Integer { .. } | Type::Labelled(_) => json!({"type": ["integer", "null"]}),
@@ -60,12 +61,12 @@ pub(super) fn returned(ty: &Type) -> Value {
             json!({"type": ["string", "null"], "enum": words.collect::<Vec<_>>()})
         }
         Type::List(of) | Type::Set { of, .. } => {
-            json!({"type": ["array", "null"], "items": returned(of)})
+            json!({"type": ["array", "null"], "items": answer_schema(of)})
         }
         Type::Map(_) => json!({"type": ["object", "null"]}),
         Type::Record(parts) => {
             let parts: Map<_, _> =
-                parts.iter().map(|(name, ty)| ((*name).to_owned(), returned(ty))).collect();
+                parts.iter().map(|(name, ty)| ((*name).to_owned(), answer_schema(ty))).collect();
             json!({"type": ["object", "null"], "properties": parts})
         }
     }
@@ -73,13 +74,13 @@ pub(super) fn returned(ty: &Type) -> Value {
 
 /// Returns the fields of a request that carry an attribute, each with its schema. `field` is the name on
 /// the wire, unless the attribute is a record that is spread over several.
-pub(super) fn fields(attribute: &Attribute, field: &str) -> Vec<(String, Value)> {
+pub(super) fn request_fields(attribute: &Attribute, field: &str) -> Vec<(String, Value)> {
     if let Type::Record(parts) = attribute.ty
         && !attribute.spread.is_empty()
     {
-        return spread(attribute, parts, sent);
+        return spread_parts(attribute, parts, request_schema);
     }
-    let mut schema = sent(&attribute.ty);
+    let mut schema = request_schema(&attribute.ty);
     let also = schema["description"].as_str().map(str::to_owned);
     let said = [Some(attribute.summary.to_owned()), also].into_iter().flatten().collect::<Vec<_>>();
     schema["description"] = json!(said.join(" "));
@@ -87,7 +88,7 @@ pub(super) fn fields(attribute: &Attribute, field: &str) -> Vec<(String, Value)>
         && literal != Literal::Null
         && !matches!(attribute.ty, Type::Labelled(_))
     {
-        schema["default"] = default(literal);
+        schema["default"] = literal_json(literal);
     }
     if matches!(attribute.presence, Presence::WriteOnly) {
         schema["writeOnly"] = json!(true);
@@ -96,18 +97,20 @@ pub(super) fn fields(attribute: &Attribute, field: &str) -> Vec<(String, Value)>
 }
 
 /// Returns the fields of an answer that carry an attribute.
-pub(super) fn answered(attribute: &Attribute) -> Vec<(String, Value)> {
+pub(super) fn answer_fields(attribute: &Attribute) -> Vec<(String, Value)> {
     match attribute.ty {
-        Type::Record(parts) if !attribute.spread.is_empty() => spread(attribute, parts, returned),
+        Type::Record(parts) if !attribute.spread.is_empty() => {
+            spread_parts(attribute, parts, answer_schema)
+        }
         ty => {
-            let mut schema = returned(&ty);
+            let mut schema = answer_schema(&ty);
             schema["description"] = json!(attribute.summary);
             vec![(attribute.returned.to_owned(), schema)]
         }
     }
 }
 
-fn spread(
+fn spread_parts(
     attribute: &Attribute,
     parts: &[(&'static str, Type)],
     shown: fn(&Type) -> Value,
@@ -138,10 +141,10 @@ pub(super) fn of_literal(literal: Literal) -> Value {
         Literal::Text(_) => "string",
         Literal::Empty => "array",
     };
-    json!({"type": ty, "default": default(literal)})
+    json!({"type": ty, "default": literal_json(literal)})
 }
 
-fn default(literal: Literal) -> Value {
+fn literal_json(literal: Literal) -> Value {
     match literal {
         Literal::Null => Value::Null,
         Literal::Bool(value) => json!(value),
@@ -151,7 +154,7 @@ fn default(literal: Literal) -> Value {
     }
 }
 
-fn integer(min: i64, max: i64, unit: &str) -> Value {
+fn integer_schema(min: i64, max: i64, unit: &str) -> Value {
     let mut schema = json!({"type": "integer", "minimum": min});
     if max != i64::MAX {
         schema["maximum"] = json!(max);
@@ -162,7 +165,7 @@ fn integer(min: i64, max: i64, unit: &str) -> Value {
     schema
 }
 
-fn text(min: u16, max: u16, format: Format) -> Value {
+fn text_schema(min: u16, max: u16, format: Format) -> Value {
     let mut schema = json!({"type": "string", "maxLength": max});
     if min > 0 {
         schema["minLength"] = json!(min);
@@ -189,7 +192,7 @@ fn text(min: u16, max: u16, format: Format) -> Value {
     schema
 }
 
-fn labels(words: &[(&str, i64)]) -> String {
+fn describe_labels(words: &[(&str, i64)]) -> String {
     let words: Vec<_> = words.iter().map(|(word, number)| format!("{number} is {word}")).collect();
     format!("{}.", words.join(", "))
 }

@@ -2,8 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::resource::{lookup, named};
-use super::{Known, chosen, closed, definition, described, entries, names, needed, says};
+use super::resource::{lookup_block, named_blocks};
+use super::{
+    Known, closed_map, definition_ref, named_schemas, names_of, required_words, with_description,
+    word_choices, word_summary,
+};
 use crate::config::keywords::{self, ENVIRONMENT, IMPORT, MOVED, POLICY, REMOVED, TOP, USE, VARIABLE};
 
 /// One part of an address.
@@ -22,60 +25,67 @@ const PATH: &str = "^[^$]+$";
 const COLLECTION: &str = r"^\s*(list|set|map)\s*\(.+\)\s*$";
 
 /// Returns the schemas of the blocks that need nothing of the registry.
-fn plain() -> Map<String, Value> {
-    entries([
-        ("stead", json!({"enum": [1, "1"], "description": says(TOP, "stead")})),
-        ("stack", described(json!({"type": ["string", "integer"], "pattern": NAME}), says(TOP, "stack"))),
-        ("backend", json!({"const": "required", "description": says(TOP, "backend")})),
+fn plain_blocks() -> Map<String, Value> {
+    named_schemas([
+        ("stead", json!({"enum": [1, "1"], "description": word_summary(TOP, "stead")})),
+        (
+            "stack",
+            with_description(
+                json!({"type": ["string", "integer"], "pattern": NAME}),
+                word_summary(TOP, "stack"),
+            ),
+        ),
+        ("backend", json!({"const": "required", "description": word_summary(TOP, "backend")})),
         ("secrets", kept_secrets()),
-        ("vars", named(&definition("variable"), says(TOP, "vars"))),
-        ("environments", named(&definition("environment"), says(TOP, "environments"))),
-        ("locals", named(&json!(true), says(TOP, "locals"))),
-        ("outputs", named(&json!(true), says(TOP, "outputs"))),
-        ("moved", list("moved", says(TOP, "moved"))),
-        ("import", list("import", says(TOP, "import"))),
-        ("removed", list("removed", says(TOP, "removed"))),
-        ("include", include()),
-        ("use", named(&definition("use"), says(TOP, "use"))),
-        ("stacks", named(&definition("stack"), says(TOP, "stacks"))),
+        ("vars", named_blocks(&definition_ref("variable"), word_summary(TOP, "vars"))),
+        ("environments", named_blocks(&definition_ref("environment"), word_summary(TOP, "environments"))),
+        ("locals", named_blocks(&json!(true), word_summary(TOP, "locals"))),
+        ("outputs", named_blocks(&json!(true), word_summary(TOP, "outputs"))),
+        ("moved", entry_list("moved", word_summary(TOP, "moved"))),
+        ("import", entry_list("import", word_summary(TOP, "import"))),
+        ("removed", entry_list("removed", word_summary(TOP, "removed"))),
+        ("include", include_block()),
+        ("use", named_blocks(&definition_ref("use"), word_summary(TOP, "use"))),
+        ("stacks", named_blocks(&definition_ref("stack"), word_summary(TOP, "stacks"))),
     ])
 }
 
 /// Returns the schemas of all blocks but kinds.
-pub(super) fn properties(known: Known<'_>) -> Map<String, Value> {
-    let mut blocks = plain();
-    blocks.insert("policy".to_owned(), named(&policy(known), says(TOP, "policy")));
+pub(super) fn block_properties(known: Known<'_>) -> Map<String, Value> {
+    let mut blocks = plain_blocks();
+    blocks.insert("policy".to_owned(), named_blocks(&policy_block(known), word_summary(TOP, "policy")));
     let kinds = known.registry.top_level();
-    let lookups = kinds.map(|kind| (kind.name.to_owned(), named(&lookup(known, kind), kind.summary)));
-    let data = closed(lookups.collect(), &[]);
-    blocks.insert("data".to_owned(), described(data, says(TOP, "data")));
+    let lookups =
+        kinds.map(|kind| (kind.name.to_owned(), named_blocks(&lookup_block(known, kind), kind.summary)));
+    let data = closed_map(lookups.collect(), &[]);
+    blocks.insert("data".to_owned(), with_description(data, word_summary(TOP, "data")));
     blocks
 }
 
-fn list(name: &str, text: &str) -> Value {
-    json!({"type": ["array", "null"], "items": definition(name), "description": text})
+fn entry_list(name: &str, text: &str) -> Value {
+    json!({"type": ["array", "null"], "items": definition_ref(name), "description": text})
 }
 
 fn kept_secrets() -> Value {
     let one = json!({"type": "string", "pattern": "^(age1|\\$)"});
     let list = json!({"anyOf": [{"type": "array", "items": one, "minItems": 1}, one]});
-    let recipients = described(list, says(keywords::SECRETS, "recipients"));
-    let mut block = closed(entries([("recipients", recipients)]), &[]);
+    let recipients = with_description(list, word_summary(keywords::SECRETS, "recipients"));
+    let mut block = closed_map(named_schemas([("recipients", recipients)]), &[]);
     block["type"] = json!(["object", "null"]);
-    described(block, says(TOP, "secrets"))
+    with_description(block, word_summary(TOP, "secrets"))
 }
 
-fn include() -> Value {
+fn include_block() -> Value {
     let path = json!({"type": "string", "pattern": PATH});
     json!({
-        "description": says(TOP, "include"),
+        "description": word_summary(TOP, "include"),
         "anyOf": [{"type": "array", "items": path}, path, {"type": "null"}],
     })
 }
 
 /// Returns the definitions that blocks share.
-pub(super) fn definitions() -> Map<String, Value> {
-    let expression = definition("expression");
+pub(super) fn block_definitions() -> Map<String, Value> {
+    let expression = definition_ref("expression");
     let address = json!({"type": "string", "pattern": ADDRESS});
     let place = json!({"type": "string", "pattern": MODULE});
     let dependency = json!({"type": "string", "pattern": r"^\$?[a-z0-9_-]+(\.[a-z0-9_-]+)+$"});
@@ -83,90 +93,98 @@ pub(super) fn definitions() -> Map<String, Value> {
     let key = json!({"type": ["string", "integer"]});
     let condition = json!({"anyOf": [{"type": "boolean"}, expression]});
     let for_each = json!({"anyOf": [{"type": "array", "items": key}, {"type": "object"}, expression]});
-    let timeouts = closed(
-        entries([("create", duration.clone()), ("update", duration.clone()), ("delete", duration)]),
+    let timeouts = closed_map(
+        named_schemas([("create", duration.clone()), ("update", duration.clone()), ("delete", duration)]),
         &[],
     );
     let addresses = json!({"type": "array", "items": dependency, "uniqueItems": true});
-    entries([
+    named_schemas([
         ("condition", condition),
         ("for_each", for_each),
-        ("timeouts", described(timeouts, says(keywords::LIFECYCLE, "timeouts"))),
+        ("timeouts", with_description(timeouts, word_summary(keywords::LIFECYCLE, "timeouts"))),
         ("addresses", addresses),
         ("deliver_secret", deliver_secret()),
-        ("variable", variable()),
-        ("environment", environment()),
-        ("moved", closed(entries([("from", place.clone()), ("to", place.clone())]), &needed(MOVED))),
-        ("import", import(&address)),
-        ("removed", removed(&place)),
-        ("use", module()),
-        ("stack", stack()),
+        ("variable", variable_block()),
+        ("environment", environment_block()),
+        (
+            "moved",
+            closed_map(
+                named_schemas([("from", place.clone()), ("to", place.clone())]),
+                &required_words(MOVED),
+            ),
+        ),
+        ("import", import_entry(&address)),
+        ("removed", removed_entry(&place)),
+        ("use", module_block()),
+        ("stack", stack_block()),
     ])
 }
 
 /// Returns the schema of the name of a program that handles a secret.
-fn program(what: &str) -> Value {
+fn program_name(what: &str) -> Value {
     let text = format!("A program of the user's own settings that {what} the secret.");
     json!({"type": "string", "pattern": "^[a-z0-9_-]{1,64}$", "description": text})
 }
 
 fn deliver_secret() -> Value {
     let text = json!({"type": "string", "minLength": 1});
-    let file = closed(entries([("file", text.clone())]), &["file"]);
-    let line = entries([("env_file", text.clone()), ("variable", text)]);
-    let sink = closed(entries([("sink", program("takes"))]), &["sink"]);
-    json!({"anyOf": [file, closed(line, &["env_file", "variable"]), sink]})
+    let file = closed_map(named_schemas([("file", text.clone())]), &["file"]);
+    let line = named_schemas([("env_file", text.clone()), ("variable", text)]);
+    let sink = closed_map(named_schemas([("sink", program_name("takes"))]), &["sink"]);
+    json!({"anyOf": [file, closed_map(line, &["env_file", "variable"]), sink]})
 }
 
-fn import(address: &Value) -> Value {
-    let entry = entries([
+fn import_entry(address: &Value) -> Value {
+    let entry = named_schemas([
         ("to", address.clone()),
         ("id", json!({"type": ["string", "integer"], "minLength": 1})),
-        ("when", definition("condition")),
+        ("when", definition_ref("condition")),
     ]);
-    closed(entry, &needed(IMPORT))
+    closed_map(entry, &required_words(IMPORT))
 }
 
-fn removed(place: &Value) -> Value {
+fn removed_entry(place: &Value) -> Value {
     let action = json!({
-        "enum": chosen(REMOVED, "action"),
-        "description": says(REMOVED, "action"),
+        "enum": word_choices(REMOVED, "action"),
+        "description": word_summary(REMOVED, "action"),
     });
-    closed(entries([("from", place.clone()), ("action", action)]), &needed(REMOVED))
+    closed_map(named_schemas([("from", place.clone()), ("action", action)]), &required_words(REMOVED))
 }
 
-fn module() -> Value {
-    let with = described(json!({"type": ["object", "null"]}), says(USE, "with"));
-    let call = entries([
-        ("source", json!({"type": "string", "pattern": PATH, "description": says(USE, "source")})),
+fn module_block() -> Value {
+    let with = with_description(json!({"type": ["object", "null"]}), word_summary(USE, "with"));
+    let call = named_schemas([
+        ("source", json!({"type": "string", "pattern": PATH, "description": word_summary(USE, "source")})),
         ("with", with),
-        ("name", json!({"type": ["string", "integer"], "description": says(USE, "name")})),
-        ("for_each", definition("for_each")),
-        ("when", definition("condition")),
+        ("name", json!({"type": ["string", "integer"], "description": word_summary(USE, "name")})),
+        ("for_each", definition_ref("for_each")),
+        ("when", definition_ref("condition")),
     ]);
-    closed(call, &needed(USE))
+    closed_map(call, &required_words(USE))
 }
 
-fn stack() -> Value {
-    let path = json!({"type": "string", "pattern": PATH, "description": says(keywords::STACK, "source")});
-    let entry = entries([("source", path.clone()), ("env", json!({"type": "string", "pattern": PATH}))]);
-    json!({"anyOf": [path, closed(entry, &needed(keywords::STACK))]})
+fn stack_block() -> Value {
+    let path =
+        json!({"type": "string", "pattern": PATH, "description": word_summary(keywords::STACK, "source")});
+    let entry =
+        named_schemas([("source", path.clone()), ("env", json!({"type": "string", "pattern": PATH}))]);
+    json!({"anyOf": [path, closed_map(entry, &required_words(keywords::STACK))]})
 }
 
-fn environment() -> Value {
+fn environment_block() -> Value {
     let paths = json!({
         "type": ["object", "null"],
         "propertyNames": {"pattern": r"^[^.]+(\.[^.]+)+$"},
-        "description": says(ENVIRONMENT, "set"),
+        "description": word_summary(ENVIRONMENT, "set"),
     });
-    let mut schema = closed(
-        entries([
-            ("default", json!({"type": "boolean", "description": says(ENVIRONMENT, "default")})),
+    let mut schema = closed_map(
+        named_schemas([
+            ("default", json!({"type": "boolean", "description": word_summary(ENVIRONMENT, "default")})),
             (
                 "confirm",
-                json!({"enum": chosen(ENVIRONMENT, "confirm"), "description": says(ENVIRONMENT, "confirm")}),
+                json!({"enum": word_choices(ENVIRONMENT, "confirm"), "description": word_summary(ENVIRONMENT, "confirm")}),
             ),
-            ("vars", json!({"type": ["object", "null"], "description": says(ENVIRONMENT, "vars")})),
+            ("vars", json!({"type": ["object", "null"], "description": word_summary(ENVIRONMENT, "vars")})),
             ("set", paths),
         ]),
         &[],
@@ -175,39 +193,45 @@ fn environment() -> Value {
     schema
 }
 
-fn variable() -> Value {
+fn variable_block() -> Value {
     let ty = json!({
-        "description": says(VARIABLE, "type"),
-        "anyOf": [{"enum": names(keywords::TYPES)}, {"type": "string", "pattern": COLLECTION}],
+        "description": word_summary(VARIABLE, "type"),
+        "anyOf": [{"enum": names_of(keywords::TYPES)}, {"type": "string", "pattern": COLLECTION}],
     });
-    let mut schema = closed(
-        entries([
+    let mut schema = closed_map(
+        named_schemas([
             ("type", ty),
-            ("default", json!({"description": says(VARIABLE, "default")})),
+            ("default", json!({"description": word_summary(VARIABLE, "default")})),
             (
                 "one_of",
-                json!({"type": "array", "minItems": 1, "uniqueItems": true, "description": says(VARIABLE, "one_of")}),
+                json!({"type": "array", "minItems": 1, "uniqueItems": true, "description": word_summary(VARIABLE, "one_of")}),
             ),
             (
                 "check",
-                json!({"type": "string", "pattern": EXPRESSION, "description": says(VARIABLE, "check")}),
+                json!({"type": "string", "pattern": EXPRESSION, "description": word_summary(VARIABLE, "check")}),
             ),
             (
                 "description",
-                json!({"type": ["string", "number", "boolean"], "description": says(VARIABLE, "description")}),
+                json!({"type": ["string", "number", "boolean"], "description": word_summary(VARIABLE, "description")}),
             ),
-            ("from_file", json!({"type": "string", "description": says(VARIABLE, "from_file")})),
+            ("from_file", json!({"type": "string", "description": word_summary(VARIABLE, "from_file")})),
             (
                 "generate",
-                json!({"type": "integer", "minimum": 16, "maximum": 128, "description": says(VARIABLE, "generate")}),
+                json!({"type": "integer", "minimum": 16, "maximum": 128, "description": word_summary(VARIABLE, "generate")}),
             ),
-            ("source", program("prints")),
-            ("deliver_secret", described(definition("deliver_secret"), says(VARIABLE, "deliver_secret"))),
+            ("source", program_name("prints")),
+            (
+                "deliver_secret",
+                with_description(
+                    definition_ref("deliver_secret"),
+                    word_summary(VARIABLE, "deliver_secret"),
+                ),
+            ),
         ]),
         &[],
     );
     schema["type"] = json!(["object", "null"]);
-    let mut conditions = defaults();
+    let mut conditions = default_conditions();
     conditions.push(json!({
         "if": {"anyOf": [{"required": ["generate"]}, {"required": ["source"]}]},
         "then": {"required": ["type"], "properties": {"type": {"const": "secret"}}},
@@ -217,7 +241,7 @@ fn variable() -> Value {
 }
 
 /// A default has the variable's type.
-fn defaults() -> Vec<Value> {
+fn default_conditions() -> Vec<Value> {
     let simple = [
         ("^int$", json!({"type": "integer"})),
         ("^number$", json!({"type": "number"})),
@@ -237,20 +261,23 @@ fn defaults() -> Vec<Value> {
         .collect()
 }
 
-fn policy(known: Known<'_>) -> Value {
+fn policy_block(known: Known<'_>) -> Value {
     let kinds: Vec<&str> = known.registry.kinds.iter().map(|kind| kind.name).collect();
     let kind = json!({"enum": kinds});
     let on = json!({
-        "description": says(POLICY, "on"),
+        "description": word_summary(POLICY, "on"),
         "anyOf": [kind, {"type": "array", "items": kind, "minItems": 1, "uniqueItems": true}],
     });
-    let rule = entries([
+    let rule = named_schemas([
         ("on", on),
-        ("deny", json!({"type": "string", "pattern": EXPRESSION, "description": says(POLICY, "deny")})),
+        (
+            "deny",
+            json!({"type": "string", "pattern": EXPRESSION, "description": word_summary(POLICY, "deny")}),
+        ),
         (
             "message",
-            json!({"type": ["string", "number", "boolean"], "minLength": 1, "description": says(POLICY, "message")}),
+            json!({"type": ["string", "number", "boolean"], "minLength": 1, "description": word_summary(POLICY, "message")}),
         ),
     ]);
-    closed(rule, &needed(POLICY))
+    closed_map(rule, &required_words(POLICY))
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
-use super::{Slugs, document};
+use super::{Slugs, build_schema};
 use crate::config::input::discovery::is_test_file;
 use crate::config::keywords;
 use crate::kinds::REGISTRY;
@@ -27,7 +27,7 @@ fn root() -> &'static Path {
 
 fn validator() -> Validator {
     let slugs = Slugs::from([("vm", vec!["std-1c-2g".to_owned()])]);
-    jsonschema::draft7::new(&document(&REGISTRY, &slugs)).unwrap()
+    jsonschema::draft7::new(&build_schema(&REGISTRY, &slugs)).unwrap()
 }
 
 fn yaml(text: &str) -> Value {
@@ -67,7 +67,7 @@ fn complaints(validator: &Validator, value: &Value) -> Vec<String> {
 
 #[test]
 fn it_is_a_schema_of_draft_7() {
-    let schema = document(&REGISTRY, &Slugs::new());
+    let schema = build_schema(&REGISTRY, &Slugs::new());
     assert!(jsonschema::meta::is_valid(&schema));
     let definitions: BTreeSet<_> = schema["definitions"].as_object().unwrap().keys().collect();
     let text = schema.to_string();
@@ -80,11 +80,11 @@ fn it_is_a_schema_of_draft_7() {
 /// The blocks of the language have the words of its table, and no others.
 #[test]
 fn every_block_has_the_words_of_the_table() {
-    let schema = document(&REGISTRY, &Slugs::new());
+    let schema = build_schema(&REGISTRY, &Slugs::new());
     let has = |block: &Value| -> BTreeSet<String> {
         block["properties"].as_object().unwrap().keys().cloned().collect()
     };
-    let table = |words| -> BTreeSet<String> { keywords::names(words).map(str::to_owned).collect() };
+    let table = |words| -> BTreeSet<String> { keywords::word_names(words).map(str::to_owned).collect() };
     let definitions = &schema["definitions"];
     for (block, words) in [
         (&definitions["variable"], keywords::VARIABLE),
@@ -102,7 +102,7 @@ fn every_block_has_the_words_of_the_table() {
     }
     let top = table(keywords::TOP).into_iter().chain(REGISTRY.top_level().map(|kind| kind.name.to_owned()));
     assert_eq!(has(&schema), top.collect());
-    for word in keywords::names(keywords::BODY) {
+    for word in keywords::word_names(keywords::BODY) {
         let known =
             definitions.as_object().unwrap().values().any(|kind| !kind["properties"][word].is_null());
         assert!(known, "{word}");

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Known, closed, definition, described};
+use super::{Known, closed_map, definition_ref, with_description};
 use crate::config::keywords;
 use crate::editor::facts;
 use crate::model::schema::{Attribute, Format, Literal, Presence, Type};
@@ -15,7 +15,7 @@ const ID: &str = r"^(urn:uuid:|\{)?[0-9A-Fa-f]{8}-?([0-9A-Fa-f]{4}-?){3}[0-9A-Fa
 const LONGEST_NAME: u16 = 128;
 
 /// Returns the definitions that values share.
-pub(super) fn definitions() -> Map<String, Value> {
+pub(super) fn value_definitions() -> Map<String, Value> {
     let computed = json!({
         "type": "string",
         "pattern": COMPUTED,
@@ -30,36 +30,36 @@ pub(super) fn definitions() -> Map<String, Value> {
 }
 
 /// Returns the schema of an attribute, with its words.
-pub(super) fn attribute(known: Known<'_>, attribute: &Attribute) -> Value {
-    let mut forms = forms(known, &attribute.ty);
+pub(super) fn attribute_schema(known: Known<'_>, attribute: &Attribute) -> Value {
+    let mut forms = literal_forms(known, &attribute.ty);
     if matches!(attribute.presence, Presence::Optional | Presence::Default(_)) {
         forms.push(json!({"type": "null"}));
     }
-    forms.push(definition("expression"));
-    let mut schema = described(json!({"anyOf": forms}), &words(attribute));
+    forms.push(definition_ref("expression"));
+    let mut schema = with_description(json!({"anyOf": forms}), &attribute_description(attribute));
     if let Presence::Default(literal) = attribute.presence
         && literal != Literal::Null
     {
-        schema["default"] = default(literal);
+        schema["default"] = default_value(literal);
     }
     schema
 }
 
 /// Returns the schema of a value wherever it stands: as it is, or computed.
-pub(super) fn value(known: Known<'_>, ty: &Type) -> Value {
-    let mut forms = forms(known, ty);
-    forms.push(definition("expression"));
+pub(super) fn value_schema(known: Known<'_>, ty: &Type) -> Value {
+    let mut forms = literal_forms(known, ty);
+    forms.push(definition_ref("expression"));
     json!({"anyOf": forms})
 }
 
-fn words(attribute: &Attribute) -> String {
+fn attribute_description(attribute: &Attribute) -> String {
     let mut words = vec![attribute.summary.to_owned()];
-    words.extend(facts::limits(&attribute.ty).map(|limits| format!("Takes {limits}.")));
-    words.extend(facts::change(attribute));
+    words.extend(facts::describe_limits(&attribute.ty).map(|limits| format!("Takes {limits}.")));
+    words.extend(facts::describe_change(attribute));
     words.join(" ")
 }
 
-fn default(literal: Literal) -> Value {
+fn default_value(literal: Literal) -> Value {
     match literal {
         Literal::Null => Value::Null,
         Literal::Bool(value) => json!(value),
@@ -70,51 +70,52 @@ fn default(literal: Literal) -> Value {
 }
 
 /// Returns what may be written for a type as it is.
-fn forms(known: Known<'_>, ty: &Type) -> Vec<Value> {
+fn literal_forms(known: Known<'_>, ty: &Type) -> Vec<Value> {
     match ty {
         Type::Boolean => vec![json!({"type": "boolean"})],
-        Type::Integer { min, max, .. } => vec![integer(*min, *max)],
+        Type::Integer { min, max, .. } => vec![integer_form(*min, *max)],
         Type::Decimal => vec![json!({"type": "number"})],
-        Type::Text { min, max, format } => vec![text(*min, *max, *format)],
+        Type::Text { min, max, format } => vec![text_form(*min, *max, *format)],
         Type::Enum(words) => vec![json!({"enum": words})],
         Type::Labelled(words) => {
             let labels = words.iter().map(|(word, _)| json!(word));
             let numbers = words.iter().map(|(_, number)| json!(number));
             vec![json!({"enum": labels.chain(numbers).collect::<Vec<_>>()})]
         }
-        Type::Reference(_) => vec![definition("id")],
-        Type::Catalog(table) => catalog(known, table),
-        Type::List(of) => vec![json!({"type": "array", "items": value(known, of)})],
+        Type::Reference(_) => vec![definition_ref("id")],
+        Type::Catalog(table) => catalog_forms(known, table),
+        Type::List(of) => vec![json!({"type": "array", "items": value_schema(known, of)})],
         Type::Set { of, max } => {
-            vec![json!({"type": "array", "items": value(known, of), "maxItems": max})]
+            vec![json!({"type": "array", "items": value_schema(known, of), "maxItems": max})]
         }
         Type::Map(of) => {
-            let of = json!({"anyOf": [value(known, of), {"type": "null"}]});
+            let of = json!({"anyOf": [value_schema(known, of), {"type": "null"}]});
             let word = &keywords::MAP[0];
-            let exclusive = described(json!({"anyOf": [{"type": "boolean"}, of.clone()]}), word.summary);
+            let exclusive =
+                with_description(json!({"anyOf": [{"type": "boolean"}, of.clone()]}), word.summary);
             vec![json!({
                 "type": "object",
                 "properties": {word.name: exclusive},
                 "additionalProperties": of,
             })]
         }
-        Type::Record(fields) => vec![record(known, fields)],
+        Type::Record(fields) => vec![record_forms(known, fields)],
     }
 }
 
-fn record(known: Known<'_>, fields: &[(&'static str, Type)]) -> Value {
+fn record_forms(known: Known<'_>, fields: &[(&'static str, Type)]) -> Value {
     let field = |(name, ty): &(&'static str, Type)| {
-        let schema = json!({"anyOf": [value(known, ty), {"type": "null"}]});
-        let schema = match facts::limits(ty) {
-            Some(limits) => described(schema, &format!("Takes {limits}.")),
+        let schema = json!({"anyOf": [value_schema(known, ty), {"type": "null"}]});
+        let schema = match facts::describe_limits(ty) {
+            Some(limits) => with_description(schema, &format!("Takes {limits}.")),
             None => schema,
         };
         ((*name).to_owned(), schema)
     };
-    closed(fields.iter().map(field).collect(), &[])
+    closed_map(fields.iter().map(field).collect(), &[])
 }
 
-fn integer(min: i64, max: i64) -> Value {
+fn integer_form(min: i64, max: i64) -> Value {
     match max {
         i64::MAX => json!({"type": "integer", "minimum": min}),
         _ => json!({"type": "integer", "minimum": min, "maximum": max}),
@@ -123,8 +124,8 @@ fn integer(min: i64, max: i64) -> Value {
 
 /// A text may be written without quotes, even where YAML sees a number in it: the schema decides its type,
 /// from the source text.
-fn text(min: u16, max: u16, format: Format) -> Value {
-    let mut schema = match pattern(format) {
+fn text_form(min: u16, max: u16, format: Format) -> Value {
+    let mut schema = match format_pattern(format) {
         Some(pattern) => json!({"type": "string", "pattern": pattern}),
         None => json!({"type": ["string", "number", "boolean"]}),
     };
@@ -136,7 +137,7 @@ fn text(min: u16, max: u16, format: Format) -> Value {
 }
 
 /// Returns what every text of a form matches; stead checks more.
-const fn pattern(format: Format) -> Option<&'static str> {
+const fn format_pattern(format: Format) -> Option<&'static str> {
     Some(match format {
         Format::Any | Format::PathName | Format::Directory | Format::Timestamp | Format::TimeZone => {
             return None;
@@ -154,7 +155,7 @@ const fn pattern(format: Format) -> Option<&'static str> {
 }
 
 /// A catalog's known names come first, for editors complete them; any other name or id may be meant too.
-fn catalog(known: Known<'_>, table: &str) -> Vec<Value> {
+fn catalog_forms(known: Known<'_>, table: &str) -> Vec<Value> {
     let names = known.slugs.get(table).filter(|names| !names.is_empty());
     let suggested = names.map(|names| json!({"enum": names}));
     let any = json!({

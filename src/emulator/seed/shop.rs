@@ -18,33 +18,34 @@ const PUBLIC_KEY: &str =
 pub fn seed_shop(world: &mut World, api_key: &str, now: Time) -> Result<(), String> {
     let mut filler = Filler { api_key, project: world.default_project(), world, now, left: usize::MAX };
     let project = json!({"name": "shop-staging", "description": "The shop, staging"});
-    filler.project = filler.post("projects", &project)?.unwrap_or(filler.project);
-    filler.post("api-keys", &json!({"name": "ci-staging"}))?;
-    let vpc = filler.post("vpcs", &json!({"name": "main", "cidr": "10.20.0.0/16"}))?;
-    let vm = machine(&mut filler, vpc)?;
-    let database = database(&mut filler, vpc)?;
-    let cluster = cluster(&mut filler, vpc)?;
-    let web = apps(&mut filler)?;
+    filler.project = filler.create_object("projects", &project)?.unwrap_or(filler.project);
+    filler.create_object("api-keys", &json!({"name": "ci-staging"}))?;
+    let vpc = filler.create_object("vpcs", &json!({"name": "main", "cidr": "10.20.0.0/16"}))?;
+    let vm = add_shop_vm(&mut filler, vpc)?;
+    let database = add_shop_database(&mut filler, vpc)?;
+    let cluster = add_shop_cluster(&mut filler, vpc)?;
+    let web = add_shop_apps(&mut filler)?;
     // By then everything runs, so that things can be attached to it.
-    filler.pass(jiff::SignedDuration::from_mins(3));
-    filler.post("volumes", &json!({"name": "media", "size": 100, "vm_id": vm}))?;
+    filler.advance_time(jiff::SignedDuration::from_mins(3));
+    filler.create_object("volumes", &json!({"name": "media", "size": 100, "vm_id": vm}))?;
     let schedule = json!({"vm_id": vm, "frequency": "daily", "hour": 3, "retention": 7});
-    filler.post("backup-schedules", &schedule)?;
-    filler.send(&format!("databases/{database}/users"), &json!({"name": "reporting"}))?;
-    pools(&mut filler, cluster)?;
-    filler.send(
+    filler.create_object("backup-schedules", &schedule)?;
+    filler.post_json(&format!("databases/{database}/users"), &json!({"name": "reporting"}))?;
+    add_shop_pools(&mut filler, cluster)?;
+    filler.post_json(
         &format!("apps/services/{}/domains", web[0]),
         &json!({"domain": "staging.shop.example.com"}),
     )?;
     for app in &web {
-        filler.send(&format!("apps/services/{app}/database-links"), &json!({"database_id": database}))?;
+        filler
+            .post_json(&format!("apps/services/{app}/database-links"), &json!({"database_id": database}))?;
     }
     Ok(())
 }
 
-fn machine(filler: &mut Filler<'_>, vpc: Option<Uuid>) -> Result<Option<Uuid>, String> {
+fn add_shop_vm(filler: &mut Filler<'_>, vpc: Option<Uuid>) -> Result<Option<Uuid>, String> {
     let key = json!({"name": "deploy-staging", "public_key": PUBLIC_KEY});
-    let key = filler.post("ssh-keys", &key)?;
+    let key = filler.create_object("ssh-keys", &key)?;
     let template = TEMPLATES.iter().find(|template| template.slug == "ubuntu-24.04");
     let plan = VM_PLANS.iter().find(|plan| plan.slug == "std-1c-2g");
     let machine = json!({
@@ -52,39 +53,39 @@ fn machine(filler: &mut Filler<'_>, vpc: Option<Uuid>) -> Result<Option<Uuid>, S
         "pricing_id": plan.map(|plan| plan.id), "vpc_id": vpc, "ssh_key_ids": [key],
         "user_data": "#cloud-config\npackages: [nginx]",
     });
-    filler.post("vms", &machine)
+    filler.create_object("vms", &machine)
 }
 
-fn database(filler: &mut Filler<'_>, vpc: Option<Uuid>) -> Result<Uuid, String> {
+fn add_shop_database(filler: &mut Filler<'_>, vpc: Option<Uuid>) -> Result<Uuid, String> {
     let plan = DATABASE_PLANS.iter().find(|plan| plan.slug == "pg-1c-2g");
     let database = json!({
         "name": "main", "engine": "postgres", "engine_version": "16", "plan_id": plan.map(|plan| plan.id),
         "storage_gb": 40, "vpc_id": vpc, "public_access": true,
         "public_allowlist": ["198.51.100.0/24", "203.0.113.0/24"],
     });
-    Ok(filler.post("databases", &database)?.unwrap_or_default())
+    Ok(filler.create_object("databases", &database)?.unwrap_or_default())
 }
 
-fn cluster(filler: &mut Filler<'_>, vpc: Option<Uuid>) -> Result<Uuid, String> {
+fn add_shop_cluster(filler: &mut Filler<'_>, vpc: Option<Uuid>) -> Result<Uuid, String> {
     let version = KUBERNETES_VERSIONS.iter().rfind(|version| version.text().starts_with("1.31."));
     let cluster = json!({
         "name": "jobs", "version_id": version.map(|version| version.id), "vpc_id": vpc,
         "upgrade_mode": "auto_patch", "maintenance_day": 0, "maintenance_start": "02:00",
     });
-    Ok(filler.post("k8s/clusters", &cluster)?.unwrap_or_default())
+    Ok(filler.create_object("k8s/clusters", &cluster)?.unwrap_or_default())
 }
 
-fn pools(filler: &mut Filler<'_>, cluster: Uuid) -> Result<(), String> {
+fn add_shop_pools(filler: &mut Filler<'_>, cluster: Uuid) -> Result<(), String> {
     for (name, plan, count) in [("general", "std-2c-4g", 2), ("batch", "cpu-4c-8g", 1)] {
         let plan = NODE_PLANS.iter().find(|node| node.slug == plan).map(|node| node.id);
         let pool = json!({"name": name, "plan_id": plan, "node_count": count});
-        filler.post(&format!("k8s/clusters/{cluster}/pools"), &pool)?;
+        filler.create_object(&format!("k8s/clusters/{cluster}/pools"), &pool)?;
     }
     Ok(())
 }
 
 /// Makes the apps, and returns those that use the database; the one that has a name in public comes first.
-fn apps(filler: &mut Filler<'_>) -> Result<[Uuid; 2], String> {
+fn add_shop_apps(filler: &mut Filler<'_>) -> Result<[Uuid; 2], String> {
     let app = |name: &str, more: Value| {
         let mut app = json!({"name": name, "repo": "acme/shop", "branch": "main"});
         if let (Value::Object(app), Value::Object(more)) = (&mut app, more) {
@@ -103,9 +104,9 @@ fn apps(filler: &mut Filler<'_>) -> Result<[Uuid; 2], String> {
         "type": "cron", "start_command": "bin/digest", "cron_schedule": "0 6 * * 1-5",
         "cron_timezone": "Europe/Paris",
     });
-    let web = filler.post("apps/services", &app("web", web))?;
-    let worker = filler.post("apps/services", &app("worker", worker))?;
-    filler.post("apps/services", &app("digest", digest))?;
+    let web = filler.create_object("apps/services", &app("web", web))?;
+    let worker = filler.create_object("apps/services", &app("worker", worker))?;
+    filler.create_object("apps/services", &app("digest", digest))?;
     Ok([web.unwrap_or_default(), worker.unwrap_or_default()])
 }
 

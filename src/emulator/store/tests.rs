@@ -31,8 +31,8 @@ fn only_the_owner_reads_the_file_and_the_key() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cloud.db");
     drop(Store::open(&path).unwrap());
-    let made = key(&path).unwrap();
-    assert_eq!(key(&path).unwrap(), made);
+    let made = read_or_create_key(&path).unwrap();
+    assert_eq!(read_or_create_key(&path).unwrap(), made);
     for name in ["cloud.db", "cloud.key"] {
         let mode = fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
@@ -73,7 +73,7 @@ fn a_key_file_without_a_key_is_refused() {
     let path = folder.path().join("cloud.db");
     for bad in ["", " \n", "two words", "caf\u{e9}"] {
         fs::write(path.with_extension("key"), bad).unwrap();
-        assert!(matches!(key(&path).unwrap_err(), StoreError::Key { .. }), "{bad:?}");
+        assert!(matches!(read_or_create_key(&path).unwrap_err(), StoreError::Key { .. }), "{bad:?}");
     }
 }
 
@@ -86,11 +86,11 @@ async fn a_number_is_durable_when_its_rows_are_on_the_disk() {
     let numbers: Vec<_> =
         (0..50).map(|n| journal.submit(vec![row(&format!("a/{n}"), Some("x"))], None)).collect();
     for number in numbers {
-        durable(journal.progress(), number).await.unwrap();
+        wait_until_durable(journal.watch_progress(), number).await.unwrap();
     }
     drop(journal);
     assert_eq!(Store::open(&path).unwrap().1.rows.len(), 50);
-    durable(Journal::memory().progress(), 0).await.unwrap();
+    wait_until_durable(Journal::in_memory().watch_progress(), 0).await.unwrap();
 }
 
 #[test]

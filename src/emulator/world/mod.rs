@@ -19,7 +19,7 @@ pub use self::admin::inspect::Search;
 pub use self::admin::mutate::MutateError;
 pub use self::apps::upload::{Archive, Arriving, LARGEST as LARGEST_ARCHIVE, PREFIX as UPLOADS};
 pub use self::engine::message::{Request, Response};
-pub use self::router::{handle, receive, routes, template};
+pub use self::router::{all_routes, handle_request, handle_upload, route_template};
 pub use self::state::account::{Bill, Row, Setup, Tier};
 pub use self::state::world::World;
 

@@ -47,7 +47,7 @@ impl Route {
     }
 
     /// Returns the varying parts of a path that the template fits.
-    fn fit<'a>(&self, path: &'a str) -> Option<Vec<&'a str>> {
+    fn match_path<'a>(&self, path: &'a str) -> Option<Vec<&'a str>> {
         let mut params = Vec::new();
         let mut parts = path.split('/');
         for wanted in self.template.split('/') {
@@ -110,43 +110,43 @@ const ROUTES: &[&[Route]] = &[
     databases::saved_query::ROUTES,
 ];
 
-fn find(method: Method, path: &str) -> Option<(&'static Route, Vec<&str>)> {
+fn find_route(method: Method, path: &str) -> Option<(&'static Route, Vec<&str>)> {
     let routes = ROUTES.iter().flat_map(|routes| routes.iter());
-    routes.filter(|route| route.method == method).find_map(|route| Some((route, route.fit(path)?)))
+    routes.filter(|route| route.method == method).find_map(|route| Some((route, route.match_path(path)?)))
 }
 
 /// Returns the template that a request's path fits, for logs and faults.
 #[must_use]
-pub fn template(method: Method, path: &str) -> Option<&'static str> {
-    find(method, path).map(|(route, _)| route.template)
+pub fn route_template(method: Method, path: &str) -> Option<&'static str> {
+    find_route(method, path).map(|(route, _)| route.template)
 }
 
 /// Returns every route: its verb and its template.
-pub fn routes() -> impl Iterator<Item = (Method, &'static str)> {
+pub fn all_routes() -> impl Iterator<Item = (Method, &'static str)> {
     ROUTES.iter().flat_map(|routes| routes.iter()).map(|route| (route.method, route.template))
 }
 
 /// Answers one request at a time of the world's clock.
-pub fn handle(world: &mut World, request: &Request, now: Time) -> Response {
+pub fn handle_request(world: &mut World, request: &Request, now: Time) -> Response {
     let now = world.tick(now);
-    dispatch(world, request, now).unwrap_or_else(Response::from)
+    dispatch_request(world, request, now).unwrap_or_else(Response::from)
 }
 
 /// Answers a request whose body is an archive that was read already.
-pub fn receive(world: &mut World, request: &Request, archive: &Archive, now: Time) -> Response {
+pub fn handle_upload(world: &mut World, request: &Request, archive: &Archive, now: Time) -> Response {
     let now = world.tick(now);
-    upload::receive(world, request, archive, now).unwrap_or_else(Response::from)
+    upload::receive_upload(world, request, archive, now).unwrap_or_else(Response::from)
 }
 
-fn dispatch(world: &mut World, request: &Request, now: Time) -> Reply {
-    let found = find(request.method, &request.path);
+fn dispatch_request(world: &mut World, request: &Request, now: Time) -> Reply {
+    let found = find_route(request.method, &request.path);
     if let Some((Route { access: Access::Presigned, .. }, _)) = found {
-        return upload::receive(world, request, &Archive::of(&request.body), now);
+        return upload::receive_upload(world, request, &Archive::from_bytes(&request.body), now);
     }
     let public = matches!(found, Some((Route { access: Access::Public, .. }, _)));
     let grant = if public { Grant::Whole } else { world.authenticate(request, now)? };
-    let (route, params) = found.ok_or_else(|| Refusal::unknown("route"))?;
-    let need = Need::of(route.method, route.template);
+    let (route, params) = found.ok_or_else(|| Refusal::not_found("route"))?;
+    let need = Need::for_route(route.method, route.template);
     let about = route.template.starts_with("/api/v1/projects/{id}").then(|| params.first());
     let target = Target {
         changes: request.method.mutates(),
@@ -154,12 +154,12 @@ fn dispatch(world: &mut World, request: &Request, now: Time) -> Reply {
         about: about.flatten().and_then(|text| Uuid::try_parse(text).ok()),
         default_project: world.default_project(),
     };
-    let scope = grant.admit(need, scope(world, request, route.access)?, &target)?;
+    let scope = grant.admit(need, resolve_scope(world, request, route.access)?, &target)?;
     let body = if request.method.mutates() { Body::parse(&request.body)? } else { Body::parse(b"")? };
     (route.run)(&mut Call { world, now, scope, grant, need, params, query: &request.query, body })
 }
 
-fn scope(world: &World, request: &Request, access: Access) -> Result<Scope, Refusal> {
+fn resolve_scope(world: &World, request: &Request, access: Access) -> Result<Scope, Refusal> {
     if matches!(access, Access::Public | Access::Account | Access::Presigned) {
         return Ok(Scope::Whole);
     }
@@ -168,8 +168,10 @@ fn scope(world: &World, request: &Request, access: Access) -> Result<Scope, Refu
         stated.map(|text| Uuid::try_parse(text).ok().filter(|id| world.projects.get(*id).is_some()));
     match (known, request.method.mutates()) {
         (Some(Some(id)), _) => Ok(Scope::Project(id)),
-        (Some(None), true) => Err(Refusal::unknown("project")),
-        (None, true) if access == Access::ProjectStated => Err(Refusal::bad("X-Project-ID required")),
+        (Some(None), true) => Err(Refusal::not_found("project")),
+        (None, true) if access == Access::ProjectStated => {
+            Err(Refusal::bad_request("X-Project-ID required"))
+        }
         (Some(None), false) => Ok(Scope::Nowhere),
         (None, _) => Ok(Scope::Whole),
     }
@@ -187,7 +189,7 @@ mod tests {
             let unguarded = matches!(route.access, Access::Public | Access::Presigned);
             let known = unguarded
                 || permission::is_open(route.template)
-                || Need::of(route.method, route.template).is_some();
+                || Need::for_route(route.method, route.template).is_some();
             assert!(known, "{} {} is in no area of `permission`", route.method, route.template);
         }
     }
@@ -197,7 +199,7 @@ mod tests {
         let all: Vec<_> = ROUTES.iter().flat_map(|routes| routes.iter()).collect();
         for route in &all {
             let path = route.template.replace(['{', '}'], "");
-            let (found, _) = find(route.method, &path).unwrap();
+            let (found, _) = find_route(route.method, &path).unwrap();
             assert_eq!(found.template, route.template, "{}", route.method);
         }
     }
@@ -206,7 +208,7 @@ mod tests {
     fn a_change_states_its_project_where_its_kind_says_so() {
         for kind in REGISTRY.kinds {
             for endpoint in kind.endpoints().filter(|endpoint| endpoint.method.mutates()) {
-                let (route, _) = find(endpoint.method, endpoint.path).unwrap();
+                let (route, _) = find_route(endpoint.method, endpoint.path).unwrap();
                 let stated = route.access == Access::ProjectStated;
                 assert_eq!(stated, kind.states_project, "{} {}", endpoint.method, endpoint.path);
             }

@@ -4,8 +4,8 @@
 
 use serde_json::{Value, json};
 
-use super::engine::status_timeline::after;
-use super::{Request, Setup, Tier, Time, World, handle};
+use super::engine::status_timeline::time_after;
+use super::{Request, Setup, Tier, Time, World, handle_request};
 use crate::model::schema::Method;
 
 mod access;
@@ -48,7 +48,7 @@ impl Cloud {
     }
 
     fn wait(&mut self, seconds: i64) {
-        self.now = after(self.now, seconds);
+        self.now = time_after(self.now, seconds);
     }
 
     /// Sends `"POST /vms?limit=2"`, with `/api/v1` put before it, in the cloud's project.
@@ -77,7 +77,7 @@ impl Cloud {
             project: self.project.clone(),
             body: body.as_bytes().to_vec(),
         };
-        let response = handle(&mut self.world, &request, self.now);
+        let response = handle_request(&mut self.world, &request, self.now);
         (response.status, serde_json::from_slice(&response.body).unwrap())
     }
 

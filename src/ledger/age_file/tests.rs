@@ -19,14 +19,14 @@ fn recipients(of: &[&Identity]) -> BTreeSet<Name> {
 #[test]
 fn each_recipient_opens_it_and_nobody_else() {
     let (ada, bob, eve) = (Identity::generate(), Identity::generate(), Identity::generate());
-    let made = encrypt(&recipients(&[&ada, &bob]), &place(), &Secret::new("canary-1")).unwrap();
+    let made = encrypt_value(&recipients(&[&ada, &bob]), &place(), &Secret::new("canary-1")).unwrap();
     for identity in [&ada, &bob] {
-        let opened = decrypt(&[eve.clone(), identity.clone()], &place(), &made).unwrap();
+        let opened = decrypt_value(&[eve.clone(), identity.clone()], &place(), &made).unwrap();
         assert_eq!(opened.expose(), Some("canary-1"));
     }
-    assert_eq!(decrypt(&[eve], &place(), &made).unwrap_err(), AgeFileError::NoIdentity);
+    assert_eq!(decrypt_value(&[eve], &place(), &made).unwrap_err(), AgeFileError::NoIdentity);
     assert_eq!(
-        encrypt(&BTreeSet::new(), &place(), &Secret::new("x")).unwrap_err(),
+        encrypt_value(&BTreeSet::new(), &place(), &Secret::new("x")).unwrap_err(),
         AgeFileError::NoRecipients
     );
 }
@@ -34,7 +34,7 @@ fn each_recipient_opens_it_and_nobody_else() {
 #[test]
 fn a_ciphertext_of_another_place_is_refused() {
     let ada = Identity::generate();
-    let made = encrypt(&recipients(&[&ada]), &place(), &Secret::new("canary-1")).unwrap();
+    let made = encrypt_value(&recipients(&[&ada]), &place(), &Secret::new("canary-1")).unwrap();
     let keys = [ada];
     for (other, what) in [
         (SecretPlace { lineage: Uuid::from_u128(8), ..place() }, "ledger"),
@@ -45,7 +45,7 @@ fn a_ciphertext_of_another_place_is_refused() {
         (SecretPlace { object: Some("key-2".into()), ..place() }, "object"),
         (SecretPlace { object: None, ..place() }, "object"),
     ] {
-        let error = decrypt(&keys, &other, &made).unwrap_err();
+        let error = decrypt_value(&keys, &other, &made).unwrap_err();
         assert_eq!(error, AgeFileError::Place(what));
         assert!(!format!("{error} {error:?}").contains("canary"));
     }
@@ -55,20 +55,23 @@ fn a_ciphertext_of_another_place_is_refused() {
 fn its_length_tells_little_of_the_value() {
     let ada = recipients(&[&Identity::generate()]);
     // The header has a random length: age puts stanzas into it that mean nothing.
-    let length = |value: &str| padded(&place(), value).unwrap().len();
+    let length = |value: &str| padded_plaintext(&place(), value).unwrap().len();
     assert_eq!(length("a"), length("a password of thirty-two letters"));
     assert_eq!((length("a") % 256, length("a") < length(&"a".repeat(300))), (0, true));
     let too_large = Secret::new("x".repeat(MAX_VALUE_BYTES + 1));
-    assert_eq!(encrypt(&ada, &place(), &too_large).unwrap_err(), AgeFileError::Value);
+    assert_eq!(encrypt_value(&ada, &place(), &too_large).unwrap_err(), AgeFileError::Value);
 }
 
 #[test]
 fn what_is_no_age_file_is_damaged() {
     let ada = Identity::generate();
-    let made = encrypt(&recipients(&[&ada]), &place(), &Secret::new("canary-1")).unwrap();
+    let made = encrypt_value(&recipients(&[&ada]), &place(), &Secret::new("canary-1")).unwrap();
     let cut = &made[..made.len() - 40];
     for bad in ["", "canary", cut, &"A".repeat(2 << 20)] {
-        assert_eq!(decrypt(std::slice::from_ref(&ada), &place(), bad).unwrap_err(), AgeFileError::Damaged);
+        assert_eq!(
+            decrypt_value(std::slice::from_ref(&ada), &place(), bad).unwrap_err(),
+            AgeFileError::Damaged
+        );
     }
 }
 
@@ -96,6 +99,6 @@ fn the_golden_ciphertext_opens() {
     // An identity, and what was encrypted to it once: it has another text each time.
     let golden = include_str!("../../../tests/golden/files/kept-secret.age");
     let (identity, ciphertext) = golden.trim_end().split_once('\n').unwrap();
-    let opened = decrypt(&Identity::parse_file(identity).unwrap(), &place(), ciphertext).unwrap();
+    let opened = decrypt_value(&Identity::parse_file(identity).unwrap(), &place(), ciphertext).unwrap();
     assert_eq!(opened.expose(), Some("canary-1"));
 }

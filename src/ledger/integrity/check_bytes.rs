@@ -32,7 +32,7 @@ pub fn replay_bytes(summary: Option<&[u8]>, journal: &[u8]) -> Result<Replayed, 
         }
         None => (Vec::new(), chain::first_head()),
     };
-    let lines = line::read(journal, head, &mut seals)
+    let lines = line::decode_lines(journal, head, &mut seals)
         .map_err(|damage| corrupt(format!("the journal, line {}", damage.line), damage.reason))?;
     records.extend(lines.records);
     let ledger = if records.is_empty() { None } else { Some(load_ledger(records)?) };
@@ -44,7 +44,7 @@ pub fn replay_bytes(summary: Option<&[u8]>, journal: &[u8]) -> Result<Replayed, 
 /// # Errors
 /// When a part of the ledger cannot be written as JSON.
 pub fn summary_bytes(ledger: &Ledger) -> std::io::Result<Vec<u8>> {
-    checkpoint::write(Vec::new(), ledger, &chain::first_head(), None)
+    checkpoint::serialize_checkpoint(Vec::new(), ledger, &chain::first_head(), None)
 }
 
 #[cfg(test)]
@@ -55,8 +55,8 @@ mod tests {
     #[test]
     fn a_summary_and_a_journal_say_the_same() {
         let born = Record::birth(&identity());
-        let (first, head) = line::write(&[born], &chain::first_head(), None).unwrap();
-        let (second, _) = line::write(&[adopted(1, "vm-1")], &head, None).unwrap();
+        let (first, head) = line::encode_line(&[born], &chain::first_head(), None).unwrap();
+        let (second, _) = line::encode_line(&[adopted(1, "vm-1")], &head, None).unwrap();
         let journal = [first, second].concat();
         let replayed = replay_bytes(None, &journal).unwrap();
         assert_eq!(replayed.whole, journal.len());

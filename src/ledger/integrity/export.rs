@@ -13,12 +13,9 @@ use crate::ledger::state::ledger::Ledger;
 ///
 /// # Errors
 /// When it cannot be written as JSON.
-pub fn write(ledger: &Ledger, key: Option<&SealKey>) -> Result<Vec<u8>, StoreError> {
-    checkpoint::write(Vec::new(), ledger, &chain::first_head(), key).map_err(|source| StoreError::Io {
-        action: "write",
-        place: "the document".to_owned(),
-        source,
-    })
+pub fn write_document(ledger: &Ledger, key: Option<&SealKey>) -> Result<Vec<u8>, StoreError> {
+    checkpoint::serialize_checkpoint(Vec::new(), ledger, &chain::first_head(), key)
+        .map_err(|source| StoreError::Io { action: "write", place: "the document".to_owned(), source })
 }
 
 /// Reads a document. One of a sealed ledger bears a MAC, which is checked where there is a key.
@@ -30,7 +27,7 @@ pub fn parse(bytes: &[u8], place: &str, key: Option<&SealKey>) -> Result<Ledger,
     let read = checkpoint::parse(bytes, &mut Seals::new(key));
     let (ledger, _) = read.map_err(|reason| corrupt(reason.to_owned()))?;
     check_ledger(&ledger, key)?;
-    match invariants::flaws(&ledger).into_iter().next() {
+    match invariants::find_contradictions(&ledger).into_iter().next() {
         Some(flaw) => Err(corrupt(flaw)),
         None => Ok(ledger),
     }
@@ -44,8 +41,8 @@ mod tests {
     #[test]
     fn a_document_says_what_the_ledger_says_and_shows_every_change() {
         let mut ledger = Ledger::new(identity());
-        ledger.record(&adopted(1, "x")).unwrap();
-        let mut bytes = write(&ledger, None).unwrap();
+        ledger.apply_record(&adopted(1, "x")).unwrap();
+        let mut bytes = write_document(&ledger, None).unwrap();
         assert_eq!(parse(&bytes, "it", None).unwrap(), ledger);
         for at in 0..bytes.len() {
             bytes[at] ^= 1;

@@ -9,7 +9,7 @@ use crate::ledger::journal::line::{self, PREFIX};
 use crate::ledger::journal::mac::{self, SealKey, Seals};
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::key_as_hex;
-use crate::model::hex::hex;
+use crate::model::hex::encode_hex;
 
 /// Characters of a digest that must fit for the rest of it to be taken for damaged. No other text comes
 /// near.
@@ -42,23 +42,23 @@ pub(in crate::ledger) struct Pieces {
 }
 
 /// Reads whatever a journal that starts after `before` still proves.
-pub(in crate::ledger) fn read(bytes: &[u8], before: Head, mut seals: PieceSeals<'_>) -> Pieces {
+pub(in crate::ledger) fn read_fragments(bytes: &[u8], before: Head, mut seals: PieceSeals<'_>) -> Pieces {
     let mut found = Pieces { lines: Vec::new(), head: before, torn: false, uncovered: false };
     // The digest before the next line, where it is known.
     let mut known = Some(before);
     let (mut rest, mut number) = (bytes, 0);
     while !rest.is_empty() {
         number += 1;
-        let (text, after) = cut(rest, known.as_ref());
+        let (text, after) = split_next_line(rest, known.as_ref());
         if after.is_empty()
             && !rest.ends_with(b"\n")
-            && line::read(rest, before, &mut Seals::new(None)).is_ok()
+            && line::decode_lines(rest, before, &mut Seals::new(None)).is_ok()
         {
             found.torn = true;
             break;
         }
         let begun = seals.begun;
-        let (piece, head, next) = judge(number, text, known, after, &mut seals);
+        let (piece, head, next) = classify_line(number, text, known, after, &mut seals);
         if seals.begun && !begun {
             found.uncovered = found.lines.iter().any(|line| !line.proven);
         }
@@ -74,10 +74,11 @@ pub(in crate::ledger) fn read(bytes: &[u8], before: Head, mut seals: PieceSeals<
 
 /// Cuts the next line off: where its digest proves its length, there; else where its length says and a
 /// line does end; else at the next line break.
-fn cut<'a>(bytes: &'a [u8], before: Option<&Head>) -> (&'a [u8], &'a [u8]) {
-    let by_length = line::split(bytes).and_then(|(length, digest, rest)| {
+fn split_next_line<'a>(bytes: &'a [u8], before: Option<&Head>) -> (&'a [u8], &'a [u8]) {
+    let by_length = line::split_line(bytes).and_then(|(length, digest, rest)| {
         let json = rest.get(..length)?;
-        let proven = before.is_some_and(|head| digest == hex(&chain::digest(head, json)).as_bytes());
+        let proven =
+            before.is_some_and(|head| digest == encode_hex(&chain::line_digest(head, json)).as_bytes());
         let after = rest.get(length..).unwrap_or_default();
         let mac = if after.first() == Some(&b' ') { after.len().min(1 + mac::LENGTH) } else { 0 };
         let ends = after.get(mac).is_none_or(|byte| *byte == b'\n');
@@ -90,7 +91,7 @@ fn cut<'a>(bytes: &'a [u8], before: Option<&Head>) -> (&'a [u8], &'a [u8]) {
 
 /// Judges a line; returns it, the digest after it if it is proven, and the digest that the next line
 /// is to be held against.
-fn judge(
+fn classify_line(
     line: usize,
     text: &[u8],
     before: Option<Head>,
@@ -110,11 +111,11 @@ fn judge(
             stored_head,
         );
     };
-    let head = chain::digest(&before, json);
-    let fits = hex(&head);
+    let head = chain::line_digest(&before, json);
+    let fits = encode_hex(&head);
     let exact = stored == fits.as_bytes();
-    let proven = exact || near(stored, fits.as_bytes()) || proves(after, &head);
-    if proven && !seals.take(&head, mac, after) {
+    let proven = exact || is_near_match(stored, fits.as_bytes()) || next_confirms_head(after, &head);
+    if proven && !seals.verify_line_mac(&head, mac, after) {
         let records = read.unwrap_or_default();
         return (
             lost("its MAC does not match: it is not what was written with the key", records),
@@ -139,8 +140,8 @@ type Parts<'a> = (Option<usize>, &'a [u8], &'a [u8], Option<&'a [u8]>);
 /// Splits a line whose length may be unreadable.
 fn split_loosely(text: &[u8]) -> Option<Parts<'_>> {
     let (prefix, rest) = text.split_at_checked(PREFIX)?;
-    let (json, mac) = line::unsealed(rest);
-    match line::split(text) {
+    let (json, mac) = line::split_mac(rest);
+    match line::split_line(text) {
         Some((length, stored, _)) => Some((Some(length), stored, json, mac)),
         None => Some((None, prefix.get(9..PREFIX - 1)?, json, mac)),
     }
@@ -161,7 +162,7 @@ impl<'k> PieceSeals<'k> {
 
     /// Tells whether a line is one that was written with the key: by its own MAC, or by the next line's, which
     /// is made over both.
-    fn take(&mut self, head: &Head, mac: Option<&[u8]>, after: &[u8]) -> bool {
+    fn verify_line_mac(&mut self, head: &Head, mac: Option<&[u8]>, after: &[u8]) -> bool {
         let Some(key) = self.key.filter(|_| self.begun || mac.is_some()) else { return true };
         let sealed = mac == Some(key.of_line(head).as_bytes()) || next_is_sealed(after, head, key);
         // Where they began is a line that may be lost.
@@ -171,19 +172,20 @@ impl<'k> PieceSeals<'k> {
 }
 
 fn next_is_sealed(after: &[u8], head: &Head, key: &SealKey) -> bool {
-    let (text, _) = cut(after, Some(head));
+    let (text, _) = split_next_line(after, Some(head));
     let sealed =
-        |(_, _, json, mac): Parts<'_>| mac == Some(key.of_line(&chain::digest(head, json)).as_bytes());
+        |(_, _, json, mac): Parts<'_>| mac == Some(key.of_line(&chain::line_digest(head, json)).as_bytes());
     split_loosely(text).is_some_and(sealed)
 }
 
-fn near(stored: &[u8], digest: &[u8]) -> bool {
+fn is_near_match(stored: &[u8], digest: &[u8]) -> bool {
     stored.iter().zip(digest).filter(|(a, b)| a == b).count() >= NEARLY
 }
 
 /// Tells whether the next line was made over this digest.
-fn proves(next: &[u8], head: &Head) -> bool {
-    let (text, _) = cut(next, Some(head));
-    split_loosely(text)
-        .is_some_and(|(_, stored, json, _)| stored == hex(&chain::digest(head, json)).as_bytes())
+fn next_confirms_head(next: &[u8], head: &Head) -> bool {
+    let (text, _) = split_next_line(next, Some(head));
+    split_loosely(text).is_some_and(|(_, stored, json, _)| {
+        stored == encode_hex(&chain::line_digest(head, json)).as_bytes()
+    })
 }

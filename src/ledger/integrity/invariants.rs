@@ -12,15 +12,15 @@ use crate::model::snapshot::ObjectKey;
 
 /// Returns everything in which a ledger contradicts itself, each in a sentence.
 #[must_use]
-pub fn flaws(ledger: &Ledger) -> Vec<String> {
+pub fn find_contradictions(ledger: &Ledger) -> Vec<String> {
     let mut found = shared_objects(ledger);
-    found.extend(crowded(ledger));
+    found.extend(duplicate_intents(ledger));
     found.extend(
-        requests(ledger).filter(|(op, intent)| **op != intent.op).map(|(op, intent)| {
+        unclosed_intents(ledger).filter(|(op, intent)| **op != intent.op).map(|(op, intent)| {
             format!("the request {op} of {} has another number inside", intent.address)
         }),
     );
-    found.extend(ledger.intents.values().filter_map(|intent| stray(ledger, intent)));
+    found.extend(ledger.intents.values().filter_map(|intent| foreign_object_intent(ledger, intent)));
     found
 }
 
@@ -39,7 +39,7 @@ fn shared_objects(ledger: &Ledger) -> Vec<String> {
 }
 
 /// One request at a time for each address.
-fn crowded(ledger: &Ledger) -> Vec<String> {
+fn duplicate_intents(ledger: &Ledger) -> Vec<String> {
     let open = ledger.intents.values().chain(ledger.questions.values().map(|question| &question.intent));
     let mut busy: HashMap<&Address, Uuid> = HashMap::new();
     open.filter(|intent| busy.insert(&intent.address, intent.op).is_some())
@@ -47,13 +47,13 @@ fn crowded(ledger: &Ledger) -> Vec<String> {
         .collect()
 }
 
-fn requests(ledger: &Ledger) -> impl Iterator<Item = (&Uuid, &Intent)> {
+fn unclosed_intents(ledger: &Ledger) -> impl Iterator<Item = (&Uuid, &Intent)> {
     let asked = ledger.questions.iter().map(|(op, question)| (op, &question.intent));
     ledger.intents.iter().chain(&ledger.watched).chain(asked)
 }
 
 /// A request that changes or deletes is about an object of its address.
-fn stray(ledger: &Ledger, intent: &Intent) -> Option<String> {
+fn foreign_object_intent(ledger: &Ledger, intent: &Intent) -> Option<String> {
     let id = match &intent.action {
         IntentAction::Create { .. } => return None,
         IntentAction::Update { id, .. } => id,
@@ -74,19 +74,19 @@ mod tests {
     fn a_replayed_ledger_is_sound_and_a_doctored_one_is_not() {
         let mut ledger = Ledger::new(identity());
         for record in [adopted(1, "a"), adopted(2, "b"), update(1, 1, "a"), delete(2, 2, "b")] {
-            ledger.record(&record).unwrap();
+            ledger.apply_record(&record).unwrap();
         }
-        assert_eq!(flaws(&ledger), Vec::<String>::new());
+        assert_eq!(find_contradictions(&ledger), Vec::<String>::new());
         let mut twice = ledger.clone();
         twice.entries.insert(address(3), entry(Some("a")));
-        assert_eq!(flaws(&twice), ["vm a belongs to vm.a1 and to vm.a3"]);
+        assert_eq!(find_contradictions(&twice), ["vm a belongs to vm.a1 and to vm.a3"]);
         let mut stray = ledger.clone();
         stray.entries.remove(&address(1));
-        assert_eq!(flaws(&stray), ["a request about a is open, which vm.a1 does not own"]);
+        assert_eq!(find_contradictions(&stray), ["a request about a is open, which vm.a1 does not own"]);
         let mut crowded = ledger.clone();
         let mut second = crowded.intents[&op(1)].clone();
         second.op = op(9);
         crowded.intents.insert(op(9), second);
-        assert_eq!(flaws(&crowded), ["vm.a1 has two open requests"]);
+        assert_eq!(find_contradictions(&crowded), ["vm.a1 has two open requests"]);
     }
 }

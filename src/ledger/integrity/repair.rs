@@ -18,7 +18,7 @@ use crate::ledger::journal::replay::{load_ledger, same_owner};
 use crate::ledger::state::entry::Sealing;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::run_history::{Happening, Incident};
-use crate::ledger::stores::file::dir_handle::{Folder, failed};
+use crate::ledger::stores::file::dir_handle::{Folder, file_error};
 use crate::ledger::stores::file::lock;
 use crate::ledger::stores::file::store::{self, journal_name, summary_name};
 use crate::model::address::Address;
@@ -70,14 +70,14 @@ impl Repair {
     /// # Errors
     /// When someone else has the lock, or nothing at all is proven.
     pub fn prepare(repairing: &Repairing<'_>) -> Result<Self, StoreError> {
-        let place = lock::place(repairing.directory, repairing.environment)?;
-        let folder = Folder::ours(&place).map_err(failed("read", &place))?;
-        let lock = lock::take(&folder, repairing.who, repairing.now)?;
+        let place = lock::ledger_directory(repairing.directory, repairing.environment)?;
+        let folder = Folder::open_private_dir(&place).map_err(file_error("read", &place))?;
+        let lock = lock::take_file_lock(&folder, repairing.who, repairing.now)?;
         let material = Material::read(&folder, repairing.seal)?;
         let mut salvaging = Salvaging::default();
         let serials = material.serials();
         for serial in &serials {
-            salvaging.take(&material, *serial);
+            salvaging.salvage_serial(&material, *serial);
         }
         let Salvaging { point, lost, sealed, uncovered, .. } = salvaging;
         // With another key nothing is proven: that is what is to be told.
@@ -128,9 +128,9 @@ impl Repair {
         let aside = format!("before-repair-{}-", self.ledger.serial);
         for name in &self.names {
             let renamed = self.folder.rename(name, &format!("{aside}{name}"));
-            renamed.map_err(failed("rename", &self.folder.path().join(name)))?;
+            renamed.map_err(file_error("rename", &self.folder.path().join(name)))?;
         }
-        self.folder.sync().map_err(failed("write", self.folder.path()))?;
+        self.folder.sync().map_err(file_error("write", self.folder.path()))?;
         Ok(aside)
     }
 }
@@ -150,8 +150,8 @@ struct Salvaging {
 
 impl Salvaging {
     /// Takes the summary of a serial and the journal after it.
-    fn take(&mut self, material: &Material<'_>, serial: u64) {
-        match material.summary(serial) {
+    fn salvage_serial(&mut self, material: &Material<'_>, serial: u64) {
+        match material.read_checkpoint(serial) {
             // It holds everything that came before, lost lines included.
             Some(Ok(point)) => {
                 self.lost.clear();
@@ -175,19 +175,19 @@ impl Salvaging {
             None => chain::first_head(),
         };
         let begun = self.point.as_ref().is_some_and(|(ledger, _)| ledger.sealed.is_some());
-        let found = fragments::read(bytes, before, PieceSeals::new(material.key, begun));
+        let found = fragments::read_fragments(bytes, before, PieceSeals::new(material.key, begun));
         if found.uncovered {
             self.uncovered = Some(SealError::Unsealed.into());
         }
         for piece in &found.lines {
-            self.piece(piece, serial);
+            self.add_fragment(piece, serial);
         }
         if let Some((_, head)) = &mut self.point {
             *head = found.head;
         }
     }
 
-    fn piece(&mut self, piece: &Piece, serial: u64) {
+    fn add_fragment(&mut self, piece: &Piece, serial: u64) {
         for record in &piece.records {
             if let Record::Intent(intent) = record {
                 self.requests.insert(intent.op, intent.address.clone());
@@ -198,19 +198,19 @@ impl Salvaging {
         }
         let place = format!("{}, line {}", journal_name(serial), piece.line);
         let refused = if piece.proven {
-            match self.follow(&piece.records) {
+            match self.replay_line(&piece.records) {
                 Ok(()) => return,
                 Err(reason) => reason,
             }
         } else {
             piece.damage.unwrap_or("it is not proven").to_owned()
         };
-        let records = piece.records.iter().map(|record| self.about(record)).collect();
+        let records = piece.records.iter().map(|record| self.describe_record(record)).collect();
         self.lost.push(Lost { place, reason: refused, records });
     }
 
     /// Follows a proven line, whole or not at all.
-    fn follow(&mut self, records: &[Record]) -> Result<(), String> {
+    fn replay_line(&mut self, records: &[Record]) -> Result<(), String> {
         let Some((ledger, _)) = &mut self.point else {
             let ledger = load_ledger(records.iter().cloned()).map_err(|error| error.to_string())?;
             self.point = Some((ledger, chain::first_head()));
@@ -218,16 +218,16 @@ impl Salvaging {
         };
         let mut trial = ledger.excerpt(records);
         for record in records {
-            trial.record(record).map_err(|illegal| format!("without what is lost, {illegal}"))?;
+            trial.apply_record(record).map_err(|illegal| format!("without what is lost, {illegal}"))?;
         }
         for record in records {
-            ledger.record(record).map_err(|illegal| illegal.to_string())?;
+            ledger.apply_record(record).map_err(|illegal| illegal.to_string())?;
         }
         Ok(())
     }
 
     /// Returns what a record is about, in a few words.
-    fn about(&self, record: &Record) -> String {
+    fn describe_record(&self, record: &Record) -> String {
         let named = |op: &Uuid| self.requests.get(op).map_or_else(|| op.to_string(), ToString::to_string);
         match record {
             Record::Intent(intent) => format!("a request for {}", intent.address),

@@ -12,7 +12,7 @@ use crate::ledger::journal::record::Record;
 use crate::ledger::journal::replay::load_ledger;
 use crate::ledger::journal::{checkpoint, line};
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::stores::file::dir_handle::{Folder, failed};
+use crate::ledger::stores::file::dir_handle::{Folder, file_error};
 use crate::ledger::stores::file::lock;
 use crate::ledger::stores::file::store::{journal_name, serial_of, summary_name};
 
@@ -59,11 +59,15 @@ pub(in crate::ledger) type Point = (Ledger, Head);
 ///
 /// # Errors
 /// When it cannot be read at all.
-pub fn check(directory: &Path, environment: &str, key: Option<&SealKey>) -> Result<Report, StoreError> {
-    let place = lock::place(directory, environment)?;
-    match Folder::ours(&place) {
+pub fn check_directory(
+    directory: &Path,
+    environment: &str,
+    key: Option<&SealKey>,
+) -> Result<Report, StoreError> {
+    let place = lock::ledger_directory(directory, environment)?;
+    match Folder::open_private_dir(&place) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Report::default()),
-        folder => Ok(Material::read(&folder.map_err(failed("read", &place))?, key)?.check()),
+        folder => Ok(Material::read(&folder.map_err(file_error("read", &place))?, key)?.verify_all()),
     }
 }
 
@@ -71,7 +75,7 @@ impl<'k> Material<'k> {
     /// Reads the files.
     pub fn read(folder: &Folder, key: Option<&'k SealKey>) -> Result<Self, StoreError> {
         let mut found = Self { key, summaries: BTreeMap::new(), journals: BTreeMap::new() };
-        for name in folder.names().map_err(failed("read", folder.path()))? {
+        for name in folder.names().map_err(file_error("read", folder.path()))? {
             let (kept, serial) = if let Some(serial) = serial_of(&name, "ledger-", ".json") {
                 (&mut found.summaries, serial)
             } else if let Some(serial) = serial_of(&name, "journal-", ".log") {
@@ -79,7 +83,7 @@ impl<'k> Material<'k> {
             } else {
                 continue;
             };
-            let bytes = folder.read(&name).map_err(failed("read", &folder.path().join(&name)))?;
+            let bytes = folder.read(&name).map_err(file_error("read", &folder.path().join(&name)))?;
             kept.extend(bytes.map(|bytes| (serial, bytes)));
         }
         Ok(found)
@@ -94,45 +98,45 @@ impl<'k> Material<'k> {
     }
 
     /// Reads a summary and checks all that it says of itself.
-    pub fn summary(&self, serial: u64) -> Option<Result<Point, String>> {
+    pub fn read_checkpoint(&self, serial: u64) -> Option<Result<Point, String>> {
         let bytes = self.summaries.get(&serial)?;
         Some(match checkpoint::parse(bytes, &mut Seals::new(self.key)) {
             Err(reason) => Err(reason.to_owned()),
             Ok((ledger, _)) if ledger.serial != serial => Err("it is not where it belongs".to_owned()),
-            Ok((ledger, head)) => match invariants::flaws(&ledger).into_iter().next() {
+            Ok((ledger, head)) => match invariants::find_contradictions(&ledger).into_iter().next() {
                 Some(flaw) => Err(flaw),
                 None => Ok((ledger, head)),
             },
         })
     }
 
-    fn check(&self) -> Report {
+    fn verify_all(&self) -> Report {
         let mut report =
             Report { summaries: self.summaries.len(), journals: self.journals.len(), ..Report::default() };
         let serials = self.serials();
         let (mut point, mut sealed) = (None, Ok(()));
         for serial in &serials {
-            let base = self.base(*serial, point, &mut report);
+            let base = self.starting_point(*serial, point, &mut report);
             // The lines after it do not cover it.
             sealed = base.as_ref().map_or(Ok(()), |(ledger, _)| check_ledger(ledger, self.key));
-            point = self.follow(*serial, base, serials.last() == Some(serial), &mut report);
+            point = self.replay_journal(*serial, base, serials.last() == Some(serial), &mut report);
         }
         let has_macs = point.as_ref().is_some_and(|(ledger, _)| ledger.sealed.is_some());
         report.unproven = has_macs && self.key.is_none();
         let whole = point.as_ref().map_or(Ok(()), |(ledger, _)| check_ledger(ledger, self.key));
         if let Err(error) = sealed.and(whole) {
-            report.damage("the ledger".to_owned(), error.to_string());
+            report.add_damage("the ledger".to_owned(), error.to_string());
         }
         report.serial = point.map_or(0, |(ledger, _)| ledger.serial);
         report
     }
 
     /// Returns the ledger with which a journal begins; the summary must agree with what came before.
-    fn base(&self, serial: u64, before: Option<Point>, report: &mut Report) -> Option<Point> {
-        let mut damaged = |reason: String| report.damage(summary_name(serial), reason);
-        match self.summary(serial) {
+    fn starting_point(&self, serial: u64, before: Option<Point>, report: &mut Report) -> Option<Point> {
+        let mut damaged = |reason: String| report.add_damage(summary_name(serial), reason);
+        match self.read_checkpoint(serial) {
             Some(Ok(point)) => {
-                if before.is_some_and(|before| !agree(&before, &point)) {
+                if before.is_some_and(|before| !is_consistent(&before, &point)) {
                     damaged("it does not agree with the records before it".to_owned());
                 }
                 Some(point)
@@ -144,14 +148,20 @@ impl<'k> Material<'k> {
             None if serial == 0 => None,
             None => {
                 let reason = "the ledger that it goes on from is missing".to_owned();
-                report.damage(journal_name(serial), reason);
+                report.add_damage(journal_name(serial), reason);
                 before.filter(|(ledger, _)| ledger.serial == serial)
             }
         }
     }
 
     /// Replays a journal; `None` when what it ends with is not certain.
-    fn follow(&self, serial: u64, base: Option<Point>, last: bool, report: &mut Report) -> Option<Point> {
+    fn replay_journal(
+        &self,
+        serial: u64,
+        base: Option<Point>,
+        last: bool,
+        report: &mut Report,
+    ) -> Option<Point> {
         let Some(bytes) = self.journals.get(&serial) else { return base };
         let (ledger, before) = match base {
             Some((ledger, head)) => (Some(ledger), head),
@@ -160,19 +170,19 @@ impl<'k> Material<'k> {
         };
         let name = journal_name(serial);
         let mut seals = match &ledger {
-            Some(ledger) => Seals::after(self.key, ledger),
+            Some(ledger) => Seals::from_ledger(self.key, ledger),
             None => Seals::new(self.key),
         };
-        let lines = match line::read(bytes, before, &mut seals) {
+        let lines = match line::decode_lines(bytes, before, &mut seals) {
             Ok(lines) => lines,
             Err(damage) => {
-                report.damage(format!("{name}, line {}", damage.line), damage.reason.to_owned());
+                report.add_damage(format!("{name}, line {}", damage.line), damage.reason.to_owned());
                 return None;
             }
         };
         if lines.whole < bytes.len() {
             if !last {
-                report.damage(name.clone(), "its end is missing".to_owned());
+                report.add_damage(name.clone(), "its end is missing".to_owned());
             }
             report.torn = last;
         }
@@ -184,7 +194,7 @@ impl<'k> Material<'k> {
         match load_ledger(summed.into_iter().chain(lines.records)) {
             Ok(ledger) => Some((ledger, lines.head)),
             Err(error) => {
-                report.damage(name, error.to_string());
+                report.add_damage(name, error.to_string());
                 None
             }
         }
@@ -193,13 +203,13 @@ impl<'k> Material<'k> {
 
 /// Tells whether a summary says what the records before it say. MACs may begin with it, or a new key's; earlier
 /// versions did not write that there were entries.
-fn agree((before, head): &Point, (ledger, summed): &Point) -> bool {
+fn is_consistent((before, head): &Point, (ledger, summed): &Point) -> bool {
     let (sealed, had_entries) = (ledger.sealed.clone(), ledger.had_entries);
     head == summed && Ledger { sealed, had_entries, ..before.clone() } == *ledger
 }
 
 impl Report {
-    fn damage(&mut self, place: String, reason: String) {
+    fn add_damage(&mut self, place: String, reason: String) {
         self.damages.push(Damage { place, reason });
     }
 }

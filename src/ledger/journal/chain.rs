@@ -13,6 +13,6 @@ pub(in crate::ledger) fn first_head() -> Head {
 }
 
 /// Returns the digest after a line.
-pub(in crate::ledger) fn digest(before: &Head, json: &[u8]) -> Head {
+pub(in crate::ledger) fn line_digest(before: &Head, json: &[u8]) -> Head {
     Sha256::new().chain_update(before).chain_update(json).finalize().into()
 }

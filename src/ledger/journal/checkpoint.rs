@@ -10,7 +10,7 @@ use super::chain::Head;
 use super::mac::{SealKey, Seals};
 use crate::ledger::state::entry::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
-use crate::model::hex::hex;
+use crate::model::hex::encode_hex;
 
 /// The form of a summary.
 const FORMAT: u32 = 1;
@@ -32,7 +32,7 @@ struct Summary {
 }
 
 /// Writes a summary, piece by piece. Returns the writer, so that it can be made durable.
-pub(in crate::ledger) fn write<W: Write>(
+pub(in crate::ledger) fn serialize_checkpoint<W: Write>(
     out: W,
     ledger: &Ledger,
     head: &Head,
@@ -40,12 +40,12 @@ pub(in crate::ledger) fn write<W: Write>(
 ) -> io::Result<W> {
     let digesting = Digesting { inner: out, digest: Sha256::new() };
     let mut out = BufWriter::with_capacity(1 << 16, digesting);
-    write!(out, "{{\"format\":{FORMAT},\"head\":\"{}\",\"ledger\":", hex(head))?;
+    write!(out, "{{\"format\":{FORMAT},\"head\":\"{}\",\"ledger\":", encode_hex(head))?;
     serde_json::to_writer(&mut out, ledger)?;
     let Digesting { mut inner, digest } = out.into_inner().map_err(io::IntoInnerError::into_error)?;
     let digest: Head = digest.finalize().into();
     let mut tail = DIGEST_KEY.to_vec();
-    tail.extend_from_slice(hex(&digest).as_bytes());
+    tail.extend_from_slice(encode_hex(&digest).as_bytes());
     // A ledger that was never sealed is not: a key at hand does not make it so.
     if let Some(key) = key.filter(|_| ledger.sealed.is_some()) {
         tail.extend_from_slice(MAC_KEY);
@@ -62,10 +62,11 @@ pub(in crate::ledger) fn parse(
     seals: &mut Seals<'_>,
 ) -> Result<(Ledger, Head), &'static str> {
     let open = bytes.strip_suffix(END).unwrap_or_default();
-    let (open, mac) = cut(open, MAC_KEY).map_or((open, None), |(open, mac)| (open, Some(mac)));
-    let (content, stored) = cut(open, DIGEST_KEY).ok_or("its digest does not match")?;
+    let (open, mac) =
+        split_trailing_digest(open, MAC_KEY).map_or((open, None), |(open, mac)| (open, Some(mac)));
+    let (content, stored) = split_trailing_digest(open, DIGEST_KEY).ok_or("its digest does not match")?;
     let digest: Head = Sha256::digest(content).into();
-    if stored != hex(&digest).as_bytes() {
+    if stored != encode_hex(&digest).as_bytes() {
         return Err("its digest does not match");
     }
     let summary: Summary =
@@ -74,12 +75,12 @@ pub(in crate::ledger) fn parse(
         return Err("it is of another version");
     }
     let head = key_as_hex::parse(&summary.head).ok_or("its head is no digest")?;
-    seals.summary(&summary.ledger, &digest, mac)?;
+    seals.check_checkpoint(&summary.ledger, &digest, mac)?;
     Ok((summary.ledger, head.0))
 }
 
 /// Cuts 64 digits and the key before them off the end.
-fn cut<'b>(bytes: &'b [u8], key: &[u8]) -> Option<(&'b [u8], &'b [u8])> {
+fn split_trailing_digest<'b>(bytes: &'b [u8], key: &[u8]) -> Option<(&'b [u8], &'b [u8])> {
     let (open, digits) = bytes.split_at_checked(bytes.len().checked_sub(64)?)?;
     Some((open.strip_suffix(key)?, digits))
 }
@@ -114,7 +115,7 @@ mod tests {
             (&include_bytes!("../../../tests/golden/files/checkpoint-with-mac.json")[..], Some(&key)),
         ] {
             let (ledger, head) = parse(golden, &mut Seals::new(key)).unwrap();
-            let written = write(Vec::new(), &ledger, &head, key).unwrap();
+            let written = serialize_checkpoint(Vec::new(), &ledger, &head, key).unwrap();
             assert_eq!(String::from_utf8(written).unwrap(), String::from_utf8(golden.to_vec()).unwrap());
         }
     }

@@ -72,17 +72,17 @@ impl<S: Store> Journal<S> {
         }
         let mut trial = self.ledger.borrow().excerpt(records);
         for record in records {
-            trial.record(record)?;
+            trial.apply_record(record)?;
         }
-        self.certain(self.store.append(records)).await?;
+        self.write_or_poison(self.store.append(records)).await?;
         {
             // What is durable and cannot be taken in leaves nobody certain either.
             let unsure = Poison(Some(&self.poisoned));
             let mut ledger = self.ledger.borrow_mut();
             for record in records {
-                ledger.record(record)?;
+                ledger.apply_record(record)?;
             }
-            unsure.spare();
+            unsure.disarm_guard();
         }
         if self.is_long() { self.condense().await } else { Ok(()) }
     }
@@ -90,10 +90,13 @@ impl<S: Store> Journal<S> {
     /// Waits for a write of the store. One that fails, or is dropped half-way, leaves nobody certain:
     /// nothing is written any more. While it is under way, what was durable before stays so, and what was
     /// intended before may be sent: others do not wait for it.
-    async fn certain(&self, write: impl Future<Output = Result<(), StoreError>>) -> Result<(), StoreError> {
+    async fn write_or_poison(
+        &self,
+        write: impl Future<Output = Result<(), StoreError>>,
+    ) -> Result<(), StoreError> {
         let poison = Poison(Some(&self.poisoned));
         write.await?;
-        poison.spare();
+        poison.disarm_guard();
         Ok(())
     }
 
@@ -107,7 +110,7 @@ impl<S: Store> Journal<S> {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn seal(&self, key: &SealKey, who: &str, at: Timestamp) -> Result<(), StoreError> {
+    pub async fn enable_macs(&self, key: &SealKey, who: &str, at: Timestamp) -> Result<(), StoreError> {
         let what = Happening::Sealed { key: key.id().clone() };
         // A line of its own: what is summed up up to it was never summed up before.
         let incident = Incident { at, who: who.to_owned(), what, reason: None };
@@ -118,7 +121,7 @@ impl<S: Store> Journal<S> {
         }
         let mut ledger = self.ledger.borrow().clone();
         ledger.seal_with(key.id());
-        self.certain(self.store.seal(&ledger, key)).await?;
+        self.write_or_poison(self.store.condense_with_macs(&ledger, key)).await?;
         self.condensed.set(ledger.serial);
         *self.ledger.borrow_mut() = ledger;
         Ok(())
@@ -152,8 +155,8 @@ impl<S: Store> Journal<S> {
 
     /// Keeps the place while work goes on. When it is lost, nothing is committed any more and no
     /// request may leave; returns why.
-    pub async fn keep(&self) -> StoreError {
-        let lost = self.store.keep().await;
+    pub async fn keep_lease(&self) -> StoreError {
+        let lost = self.store.keep_lease().await;
         self.poisoned.set(true);
         lost
     }
@@ -171,7 +174,7 @@ impl<S: Store> Journal<S> {
     async fn condense(&self) -> Result<(), StoreError> {
         // A copy, because a future may not hold the borrow while it waits.
         let ledger = self.ledger.borrow().clone();
-        self.certain(self.store.condense(&ledger)).await?;
+        self.write_or_poison(self.store.condense(&ledger)).await?;
         self.condensed.set(ledger.serial);
         Ok(())
     }
@@ -181,7 +184,7 @@ impl<S: Store> Journal<S> {
 struct Poison<'j>(Option<&'j Cell<bool>>);
 
 impl Poison<'_> {
-    fn spare(mut self) {
+    fn disarm_guard(mut self) {
         self.0 = None;
     }
 }
@@ -245,7 +248,7 @@ impl Ledger {
         }
         // What is said of a request is judged by all that is open at its address.
         addresses.extend(ops.iter().filter_map(|op| self.address_of(*op)));
-        let mut excerpt = self.pick(&addresses, &ops, &plans);
+        let mut excerpt = self.copy_selected(&addresses, &ops, &plans);
         excerpt.secrets = self.secrets.excerpt(&secrets);
         let named = records.iter().filter_map(newly_owned);
         excerpt.tombstones =
@@ -259,7 +262,12 @@ impl Ledger {
         known.map(|intent| &intent.address)
     }
 
-    fn pick(&self, addresses: &BTreeSet<&Address>, ops: &BTreeSet<Uuid>, plans: &BTreeSet<Uuid>) -> Ledger {
+    fn copy_selected(
+        &self,
+        addresses: &BTreeSet<&Address>,
+        ops: &BTreeSet<Uuid>,
+        plans: &BTreeSet<Uuid>,
+    ) -> Ledger {
         let mut excerpt = Ledger {
             serial: self.serial,
             epoch: self.epoch,

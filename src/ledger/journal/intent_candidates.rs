@@ -33,7 +33,7 @@ pub fn is_watched(intent: &Intent, now: Timestamp) -> bool {
 /// What a list leaves out speaks against no object: one candidate too many asks a human, one too few
 /// makes a second object.
 #[must_use]
-pub fn candidates<'a>(
+pub fn creation_candidates<'a>(
     registry: Registry,
     intent: &Intent,
     ledger: &Ledger,
@@ -41,7 +41,7 @@ pub fn candidates<'a>(
 ) -> Vec<&'a Object> {
     let IntentAction::Create { expected, baseline, .. } = &intent.action else { return Vec::new() };
     let before: HashSet<&Name> = baseline.iter().collect();
-    let owned = owned(intent, ledger);
+    let owned = owned_ids(intent, ledger);
     let kind = registry.kind(&intent.kind);
     let could_be = |object: &&Object| {
         object.kind == intent.kind
@@ -52,14 +52,14 @@ pub fn candidates<'a>(
             && (object.parent.is_some() || !ledger.is_buried(&object.kind, &object.id))
             && expected.iter().all(|(name, value)| {
                 let attribute = kind.and_then(|kind| kind.attribute(name));
-                attribute.is_none_or(|attribute| shows(object, attribute, value))
+                attribute.is_none_or(|attribute| may_match_sent(object, attribute, value))
             })
     };
     objects.into_iter().filter(could_be).collect()
 }
 
 /// Returns the ids of the kind (under the parent) that some address has.
-fn owned<'a>(intent: &Intent, ledger: &'a Ledger) -> HashSet<&'a Name> {
+fn owned_ids<'a>(intent: &Intent, ledger: &'a Ledger) -> HashSet<&'a Name> {
     let entries = ledger.entries.values().filter(|entry| entry.kind == intent.kind);
     let objects = entries.flat_map(|entry| entry.current.iter().chain(&entry.deposed));
     objects.filter(|object| object.parent == intent.parent).map(|object| &object.id).collect()
@@ -67,7 +67,7 @@ fn owned<'a>(intent: &Intent, ledger: &'a Ledger) -> HashSet<&'a Name> {
 
 /// Tells whether an object can be one of which an attribute was sent. What the service does not show, and what a list
 /// shows as empty, speaks against nothing.
-fn shows(object: &Object, attribute: &Attribute, sent: &Value) -> bool {
+fn may_match_sent(object: &Object, attribute: &Attribute, sent: &Value) -> bool {
     match Reading::new(attribute, object) {
         Reading::NotTold | Reading::InTransition => true,
         Reading::Empty => !object.detailed || is_same(attribute, sent, &Value::Null),
@@ -83,7 +83,7 @@ fn is_same(attribute: &Attribute, sent: &Value, live: &Value) -> bool {
         (Value::Map(map), _) => map.iter().all(|(key, sent)| {
             let told = told_part(&attribute.ty, live, key);
             let ty = meaning::part_type(&attribute.ty, key);
-            told.zip(ty).is_none_or(|(live, ty)| meaning::same(ty, sent, live))
+            told.zip(ty).is_none_or(|(live, ty)| meaning::are_equivalent(ty, sent, live))
         }),
         _ => meaning::same_of(attribute, sent, live),
     }

@@ -8,7 +8,7 @@ use super::super::journal::record::{Answer, ClosedOutcome, Record};
 use super::super::state::entry::{Intent, IntentAction, Owned};
 use super::super::state::kept_secrets::KeptSecrets;
 use super::super::state::ledger::Ledger;
-use super::replay::owns;
+use super::replay::entry_owns_id;
 use crate::model::address::Address;
 
 impl Ledger {
@@ -22,7 +22,7 @@ impl Ledger {
                 Err("only the first record says whose ledger it is")
             }
             Record::Begin { plan, .. } => {
-                allow(!self.applied_plans.contains(plan), "the plan was applied before")
+                require_legal(!self.applied_plans.contains(plan), "the plan was applied before")
             }
             Record::Intent(intent) => self.check_intent(intent),
             Record::Bound { op, object } => self.check_bound(*op, object),
@@ -30,19 +30,19 @@ impl Ledger {
             Record::Gone { op, address, id } => self.check_gone(*op, address, id),
             Record::Applied { address, entry } => {
                 let known = self.entries.get(address).ok_or("there is no such entry")?;
-                allow(known.kind == entry.kind, "the entry is of another kind")
+                require_legal(known.kind == entry.kind, "the entry is of another kind")
             }
             Record::Merged { address, .. } => {
-                allow(self.entries.contains_key(address), "there is no such entry")
+                require_legal(self.entries.contains_key(address), "there is no such entry")
             }
             Record::Adopted { address, entry } => {
                 let object = entry.current.as_ref().ok_or("there is no object to adopt")?;
                 self.check_alive(&entry.kind, object)?;
-                allow(self.current(address).is_none(), "the address has an object already")?;
+                require_legal(self.current_object(address).is_none(), "the address has an object already")?;
                 self.check_quiet(address)
             }
             Record::Forgotten { address } => {
-                allow(self.entries.contains_key(address), "there is no such entry")?;
+                require_legal(self.entries.contains_key(address), "there is no such entry")?;
                 self.check_quiet(address)
             }
             Record::Moved { moves } => self.check_moves(moves),
@@ -50,7 +50,7 @@ impl Ledger {
                 let op = &question.intent.op;
                 let open = self.intents.get(op).or_else(|| self.watched.get(op));
                 let open = open.ok_or("there is no such open or watched intent")?;
-                allow(*open == question.intent, "the question is about another request")
+                require_legal(*open == question.intent, "the question is about another request")
             }
             Record::Answered { op, answer } => self.check_answered(*op, answer),
             Record::Account { .. }
@@ -77,18 +77,18 @@ impl Ledger {
                 Some(known) if known != account => Err("the ledger belongs to another account"),
                 _ => Ok(()),
             },
-            Record::Took { epoch, .. } => allow(*epoch > self.epoch, "the lease is an older one"),
+            Record::Took { epoch, .. } => require_legal(*epoch > self.epoch, "the lease is an older one"),
             Record::Released { epoch } => {
                 let held = self.holder.is_some() && *epoch == self.epoch;
-                allow(held, "the lease that is given back is not the one that is held")
+                require_legal(held, "the lease that is given back is not the one that is held")
             }
-            Record::Sealed { .. } => allow(self.sealed.is_none(), "the lines bear MACs already"),
+            Record::Sealed { .. } => require_legal(self.sealed.is_none(), "the lines bear MACs already"),
             Record::Pushed { ledger, .. } => {
                 let (copy, mine) = (&ledger.identity, &self.identity);
                 let same = copy.lineage == mine.lineage
                     && (&copy.stack, &copy.environment) == (&mine.stack, &mine.environment);
-                allow(same, "the copy is another ledger's")?;
-                allow(ledger.moved_to.is_none(), "the copy is of a ledger that is kept elsewhere")
+                require_legal(same, "the copy is another ledger's")?;
+                require_legal(ledger.moved_to.is_none(), "the copy is of a ledger that is kept elsewhere")
             }
             Record::SecretRecipients { recipients } => KeptSecrets::check_recipients(recipients),
             Record::SecretKept { address, value, pending } => {
@@ -102,15 +102,18 @@ impl Ledger {
     fn check_intent(&self, intent: &Intent) -> Result<(), &'static str> {
         let op = &intent.op;
         let is_new = !self.intents.contains_key(op) && !self.watched.contains_key(op);
-        allow(is_new && !self.questions.contains_key(op), "the operation's id was used before")?;
+        require_legal(is_new && !self.questions.contains_key(op), "the operation's id was used before")?;
         self.check_quiet(&intent.address)?;
         let entry = self.entries.get(&intent.address);
-        allow(entry.is_none_or(|entry| entry.kind == intent.kind), "the entry is of another kind")?;
+        require_legal(entry.is_none_or(|entry| entry.kind == intent.kind), "the entry is of another kind")?;
         match &intent.action {
             IntentAction::Create { .. } => self.check_birth(intent),
             // An older object may have to let go of another one before it can be deleted.
             IntentAction::Update { id, .. } | IntentAction::Delete { object: Owned { id, .. } } => {
-                allow(entry.is_some_and(|entry| owns(entry, id)), "the object is not the address's")
+                require_legal(
+                    entry.is_some_and(|entry| entry_owns_id(entry, id)),
+                    "the object is not the address's",
+                )
             }
         }
     }
@@ -121,7 +124,7 @@ impl Ledger {
         self.check_alive(&intent.kind, object)?;
         self.check_new(&intent.address, object)?;
         let IntentAction::Create { baseline, .. } = &intent.action else { return Ok(()) };
-        allow(!baseline.contains(&object.id), "the object was there before the request")
+        require_legal(!baseline.contains(&object.id), "the object was there before the request")
     }
 
     /// A creation must not drop an object that the address has.
@@ -129,7 +132,7 @@ impl Ledger {
         let IntentAction::Create { deposes, .. } = &intent.action else {
             return Err("only a creation makes an object");
         };
-        match (self.current(&intent.address), deposes) {
+        match (self.current_object(&intent.address), deposes) {
             (Some(_), false) => Err("the address has an object already"),
             (None, true) => Err("the address has no object to depose"),
             _ => Ok(()),
@@ -151,12 +154,15 @@ impl Ledger {
     }
 
     fn check_moves(&self, moves: &BTreeMap<Address, Address>) -> Result<(), &'static str> {
-        self.barred(moves).map_or(Ok(()), |(_, reason)| Err(reason))
+        self.first_illegal_move(moves).map_or(Ok(()), |(_, reason)| Err(reason))
     }
 
     /// Returns the old address of the first of some moves that is none, and why it is none.
     #[must_use]
-    pub fn barred<'m>(&self, moves: &'m BTreeMap<Address, Address>) -> Option<(&'m Address, &'static str)> {
+    pub fn first_illegal_move<'m>(
+        &self,
+        moves: &'m BTreeMap<Address, Address>,
+    ) -> Option<(&'m Address, &'static str)> {
         let open = self.intents.values().chain(self.questions.values().map(|asked| &asked.intent));
         let open: BTreeSet<&Address> = open.map(|intent| &intent.address).collect();
         let mut new = BTreeSet::new();
@@ -178,7 +184,7 @@ impl Ledger {
 
     fn check_gone(&self, op: Option<Uuid>, address: &Address, id: &str) -> Result<(), &'static str> {
         let entry = self.entries.get(address).ok_or("there is no such entry")?;
-        allow(owns(entry, id), "the object is not the address's")?;
+        require_legal(entry_owns_id(entry, id), "the object is not the address's")?;
         let Some(op) = op else { return Ok(()) };
         let intent = self.intents.get(&op).ok_or("there is no such open intent")?;
         match &intent.action {
@@ -194,7 +200,7 @@ impl Ledger {
         if matches!(answer, Answer::Made { .. } | Answer::Surplus { .. }) {
             // What that one makes would find the address's place taken.
             let other = |open: &Intent| open.op != op && open.address == intent.address;
-            allow(
+            require_legal(
                 !self.intents.values().any(other),
                 "another request for the address is open: apply first",
             )?;
@@ -208,10 +214,10 @@ impl Ledger {
             Answer::Surplus { object } => {
                 self.check_alive(&intent.kind, object)?;
                 let creates = matches!(intent.action, IntentAction::Create { .. });
-                allow(creates, "only a creation makes an object")?;
+                require_legal(creates, "only a creation makes an object")?;
                 let Some(entry) = self.entries.get(&intent.address) else { return Ok(()) };
-                allow(entry.kind == intent.kind, "the entry is of another kind")?;
-                allow(!owns(entry, &object.id), "the object is the address's")
+                require_legal(entry.kind == intent.kind, "the entry is of another kind")?;
+                require_legal(!entry_owns_id(entry, &object.id), "the object is the address's")
             }
             Answer::Nothing | Answer::Dropped => Ok(()),
         }
@@ -220,24 +226,24 @@ impl Ledger {
     /// Ids are never given again. A child's may be its name, which is.
     fn check_alive(&self, kind: &str, object: &Owned) -> Result<(), &'static str> {
         let ghost = object.parent.is_none() && self.is_buried(kind, &object.id);
-        allow(!ghost, "the object was deleted and proven gone")
+        require_legal(!ghost, "the object was deleted and proven gone")
     }
 
     /// An address has an object once: what steps down is not what takes its place.
     fn check_new(&self, address: &Address, object: &Owned) -> Result<(), &'static str> {
-        let is_new = self.entries.get(address).is_none_or(|entry| !owns(entry, &object.id));
-        allow(is_new, "the object is the address's already")
+        let is_new = self.entries.get(address).is_none_or(|entry| !entry_owns_id(entry, &object.id));
+        require_legal(is_new, "the object is the address's already")
     }
 
     /// One request at a time for each address, and none while a human is asked.
     fn check_quiet(&self, address: &Address) -> Result<(), &'static str> {
         let open = self.intents.values().any(|intent| intent.address == *address);
-        allow(!open, "another request for the address is open")?;
+        require_legal(!open, "another request for the address is open")?;
         let asked = self.questions.values().any(|question| question.intent.address == *address);
-        allow(!asked, "a question about the address is open")
+        require_legal(!asked, "a question about the address is open")
     }
 }
 
-fn allow(legal: bool, reason: &'static str) -> Result<(), &'static str> {
+fn require_legal(legal: bool, reason: &'static str) -> Result<(), &'static str> {
     if legal { Ok(()) } else { Err(reason) }
 }

@@ -4,10 +4,10 @@
 //! A line holds all records of one append, so that they are durable together or not at all. JSON has
 //! no raw line break; so a break ends a line, and what follows the last one was torn off.
 
-use super::chain::{Head, digest};
+use super::chain::{Head, line_digest};
 use super::mac::{self, SealKey, Seals};
 use super::record::Record;
-use crate::model::hex::hex;
+use crate::model::hex::encode_hex;
 
 /// Characters before the JSON: length, space, digest, space.
 pub(in crate::ledger) const PREFIX: usize = 8 + 1 + 64 + 1;
@@ -35,14 +35,14 @@ pub(in crate::ledger) struct Damage {
 }
 
 /// Returns the line of one append, and the digest after it.
-pub(in crate::ledger) fn write(
+pub(in crate::ledger) fn encode_line(
     records: &[Record],
     before: &Head,
     key: Option<&SealKey>,
 ) -> Result<(Vec<u8>, Head), serde_json::Error> {
     let json = serde_json::to_vec(records)?;
-    let head = digest(before, &json);
-    let mut line = format!("{:08x} {} ", json.len(), hex(&head)).into_bytes();
+    let head = line_digest(before, &json);
+    let mut line = format!("{:08x} {} ", json.len(), encode_hex(&head)).into_bytes();
     line.extend_from_slice(&json);
     if let Some(key) = key {
         line.push(b' ');
@@ -53,7 +53,11 @@ pub(in crate::ledger) fn write(
 }
 
 /// Reads a journal that starts after `before`. Only the end may be missing.
-pub(in crate::ledger) fn read(bytes: &[u8], before: Head, seals: &mut Seals<'_>) -> Result<Lines, Damage> {
+pub(in crate::ledger) fn decode_lines(
+    bytes: &[u8],
+    before: Head,
+    seals: &mut Seals<'_>,
+) -> Result<Lines, Damage> {
     let mut lines = Lines { records: Vec::new(), head: before, whole: 0, ends: Vec::new() };
     for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let damage = |reason| Damage { line: number + 1, reason };
@@ -61,18 +65,18 @@ pub(in crate::ledger) fn read(bytes: &[u8], before: Head, seals: &mut Seals<'_>)
             return if is_torn(line) { Ok(lines) } else { Err(damage("it goes on where it should end")) };
         };
         let (length, digest_text, rest) =
-            split(whole).ok_or_else(|| damage("it has no length and digest"))?;
-        let (json, mac) = unsealed(rest);
+            split_line(whole).ok_or_else(|| damage("it has no length and digest"))?;
+        let (json, mac) = split_mac(rest);
         if length != json.len() {
             return Err(damage("its length is another"));
         }
-        let head = digest(&lines.head, json);
-        if digest_text != hex(&head).as_bytes() {
+        let head = line_digest(&lines.head, json);
+        if digest_text != encode_hex(&head).as_bytes() {
             return Err(damage("its digest does not match"));
         }
         let records: Vec<Record> = serde_json::from_slice(json)
             .map_err(|_| damage("it holds no records that this version knows"))?;
-        seals.line(&records, &head, mac).map_err(damage)?;
+        seals.check_line(&records, &head, mac).map_err(damage)?;
         lines.records.extend(records);
         lines.head = head;
         lines.whole += line.len();
@@ -83,7 +87,7 @@ pub(in crate::ledger) fn read(bytes: &[u8], before: Head, seals: &mut Seals<'_>)
 
 /// Tells whether the end of a line is missing, and nothing else is wrong that can be seen.
 fn is_torn(line: &[u8]) -> bool {
-    match split(line) {
+    match split_line(line) {
         // Of a sealed line the MAC may be torn.
         Some((length, _, json)) => {
             let torn =
@@ -95,7 +99,7 @@ fn is_torn(line: &[u8]) -> bool {
 }
 
 /// Returns a line's JSON and its MAC. A list of records ends with a bracket: what follows one is none of it.
-pub(in crate::ledger) fn unsealed(rest: &[u8]) -> (&[u8], Option<&[u8]>) {
+pub(in crate::ledger) fn split_mac(rest: &[u8]) -> (&[u8], Option<&[u8]>) {
     let at = rest.len().checked_sub(1 + mac::LENGTH);
     match at.and_then(|at| rest.split_at_checked(at)) {
         Some((json @ [.., b']'], [b' ', mac @ ..]))
@@ -108,7 +112,7 @@ pub(in crate::ledger) fn unsealed(rest: &[u8]) -> (&[u8], Option<&[u8]>) {
 }
 
 /// Returns a line's length, digest, and JSON with what follows it.
-pub(in crate::ledger) fn split(line: &[u8]) -> Option<(usize, &[u8], &[u8])> {
+pub(in crate::ledger) fn split_line(line: &[u8]) -> Option<(usize, &[u8], &[u8])> {
     let (prefix, json) = line.split_at_checked(PREFIX)?;
     let (length, digest) = (prefix.get(..8)?, prefix.get(9..PREFIX - 1)?);
     let spaced = prefix.get(8) == Some(&b' ') && prefix.last() == Some(&b' ');
@@ -138,7 +142,7 @@ mod tests {
     fn journal(appends: &[Vec<Record>]) -> (Vec<u8>, Vec<usize>) {
         let (mut bytes, mut head, mut ends) = (Vec::new(), first_head(), vec![0]);
         for records in appends {
-            let (line, after) = write(records, &head, None).unwrap();
+            let (line, after) = encode_line(records, &head, None).unwrap();
             bytes.extend(line);
             head = after;
             ends.push(bytes.len());
@@ -153,7 +157,7 @@ mod tests {
         fn every_prefix_is_a_whole_number_of_appends(appends in appends()) {
             let (bytes, ends) = journal(&appends);
             for cut in 0..=bytes.len() {
-                let lines = read(&bytes[..cut], first_head(), &mut Seals::new(None)).unwrap();
+                let lines = decode_lines(&bytes[..cut], first_head(), &mut Seals::new(None)).unwrap();
                 let whole = ends.iter().rposition(|end| *end <= cut).unwrap();
                 prop_assert_eq!(lines.records, appends[..whole].concat());
                 prop_assert_eq!(lines.whole, ends[whole]);
@@ -169,7 +173,7 @@ mod tests {
             }
             for bit in 0..whole * 8 {
                 bytes[bit / 8] ^= 1 << (bit % 8);
-                prop_assert!(read(&bytes, first_head(), &mut Seals::new(None)).is_err(), "bit {} of {}", bit, whole * 8);
+                prop_assert!(decode_lines(&bytes, first_head(), &mut Seals::new(None)).is_err(), "bit {} of {}", bit, whole * 8);
                 bytes[bit / 8] ^= 1 << (bit % 8);
             }
         }
@@ -180,7 +184,11 @@ mod tests {
         let (bytes, _) = journal(&[vec![Record::Account { account: "a".into() }]]);
         for more in [" ".to_owned(), format!(" {}", "0".repeat(64)), format!(" {}", "x".repeat(64))] {
             let text = [bytes.trim_ascii_end(), more.as_bytes(), b"\n"].concat();
-            assert_eq!(read(&text, first_head(), &mut Seals::new(None)).unwrap_err().line, 1, "{more}");
+            assert_eq!(
+                decode_lines(&text, first_head(), &mut Seals::new(None)).unwrap_err().line,
+                1,
+                "{more}"
+            );
         }
     }
 
@@ -190,9 +198,9 @@ mod tests {
             [vec![Record::Account { account: "a".into() }], vec![Record::Account { account: "b".into() }]];
         let (bytes, ends) = journal(&appends);
         let swapped = [&bytes[ends[1]..], &bytes[..ends[1]]].concat();
-        assert_eq!(read(&swapped, first_head(), &mut Seals::new(None)).unwrap_err().line, 1);
+        assert_eq!(decode_lines(&swapped, first_head(), &mut Seals::new(None)).unwrap_err().line, 1);
         assert_eq!(
-            read(&bytes[ends[1]..], first_head(), &mut Seals::new(None)).unwrap_err().reason,
+            decode_lines(&bytes[ends[1]..], first_head(), &mut Seals::new(None)).unwrap_err().reason,
             "its digest does not match"
         );
     }
@@ -204,11 +212,11 @@ mod tests {
             (&include_bytes!("../../../tests/golden/files/journal.jsonl")[..], None),
             (&include_bytes!("../../../tests/golden/files/journal-with-macs.jsonl")[..], Some(&key)),
         ] {
-            let read = read(golden, first_head(), &mut Seals::new(key)).unwrap();
+            let read = decode_lines(golden, first_head(), &mut Seals::new(key)).unwrap();
             assert_eq!(read.whole, golden.len());
             let (mut written, mut head, mut from) = (Vec::new(), first_head(), 0);
             for (end, after) in read.ends {
-                let (line, digest) = write(&read.records[from..end], &head, key).unwrap();
+                let (line, digest) = encode_line(&read.records[from..end], &head, key).unwrap();
                 assert_eq!(digest, after);
                 written.extend(line);
                 (head, from) = (digest, end);

@@ -16,7 +16,7 @@ use super::error::{SealError, StoreError};
 use super::record::Record;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
-use crate::model::hex::hex;
+use crate::model::hex::encode_hex;
 
 /// The shortest secret that a key is made of.
 const SHORTEST: usize = 32;
@@ -53,9 +53,9 @@ impl SealKey {
         if bytes.len() < SHORTEST {
             return Err(TooShort(bytes.len()));
         }
-        let mut id = hex(&keyed(bytes, &[b"stead ledger key id"]));
+        let mut id = encode_hex(&keyed_mac(bytes, &[b"stead ledger key id"]));
         id.truncate(16);
-        Ok(Self { key: keyed(bytes, &[b"stead ledger key"]), id: id.into(), accepts_unsealed: false })
+        Ok(Self { key: keyed_mac(bytes, &[b"stead ledger key"]), id: id.into(), accepts_unsealed: false })
     }
 
     /// Returns the same key for reading a ledger that may have no MACs; those that it has are checked.
@@ -72,18 +72,18 @@ impl SealKey {
 
     /// Returns the MAC of a line, by the digest after it.
     pub(in crate::ledger) fn of_line(&self, head: &Head) -> String {
-        hex(&keyed(&self.key, &[b"line", head]))
+        encode_hex(&keyed_mac(&self.key, &[b"line", head]))
     }
 
     /// Returns the MAC of a high-water mark.
     #[must_use]
     pub fn of_mark(&self, mark: &[u8]) -> String {
-        hex(&keyed(&self.key, &[b"high-water mark", mark]))
+        encode_hex(&keyed_mac(&self.key, &[b"high-water mark", mark]))
     }
 
     /// Returns the MAC of a summary, by its digest.
     pub(in crate::ledger) fn of_summary(&self, digest: &Head) -> String {
-        hex(&keyed(&self.key, &[b"summary", digest]))
+        encode_hex(&keyed_mac(&self.key, &[b"summary", digest]))
     }
 }
 
@@ -93,7 +93,7 @@ impl fmt::Debug for SealKey {
     }
 }
 
-fn keyed(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
+fn keyed_mac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     // A key of any length is one for HMAC.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return Sha256::digest(key).into() };
     for part in parts {
@@ -116,35 +116,35 @@ impl<'k> Seals<'k> {
     }
 
     /// Begins a reading of what follows on a ledger.
-    pub(in crate::ledger) fn after(key: Option<&'k SealKey>, ledger: &Ledger) -> Self {
+    pub(in crate::ledger) fn from_ledger(key: Option<&'k SealKey>, ledger: &Ledger) -> Self {
         Self { key, begun: ledger.sealed.as_ref().map(|sealing| sealing.key.clone()) }
     }
 
     /// Checks the next line.
-    pub(in crate::ledger) fn line(
+    pub(in crate::ledger) fn check_line(
         &mut self,
         records: &[Record],
         head: &Head,
         mac: Option<&[u8]>,
     ) -> Result<(), &'static str> {
         if self.begun.is_none() {
-            self.begun = sealing(records).cloned();
+            self.begun = sealing_key(records).cloned();
         }
-        self.judge(mac, |key| key.of_line(head))
+        self.check_mac(mac, |key| key.of_line(head))
     }
 
     /// Checks a summary.
-    pub(in crate::ledger) fn summary(
+    pub(in crate::ledger) fn check_checkpoint(
         &mut self,
         ledger: &Ledger,
         digest: &Head,
         mac: Option<&[u8]>,
     ) -> Result<(), &'static str> {
-        *self = Self::after(self.key, ledger);
-        self.judge(mac, |key| key.of_summary(digest))
+        *self = Self::from_ledger(self.key, ledger);
+        self.check_mac(mac, |key| key.of_summary(digest))
     }
 
-    fn judge(&self, mac: Option<&[u8]>, made: impl Fn(&SealKey) -> String) -> Result<(), &'static str> {
+    fn check_mac(&self, mac: Option<&[u8]>, made: impl Fn(&SealKey) -> String) -> Result<(), &'static str> {
         let Some(begun) = &self.begun else { return if mac.is_none() { Ok(()) } else { Err(STRAY) } };
         let Some(key) = self.key else { return Ok(()) };
         match mac {
@@ -158,7 +158,7 @@ impl<'k> Seals<'k> {
 }
 
 /// Returns the key with which records say that they are sealed.
-fn sealing(records: &[Record]) -> Option<&Name> {
+fn sealing_key(records: &[Record]) -> Option<&Name> {
     records.iter().find_map(|record| match record {
         Record::Sealed { key } => Some(key),
         Record::Condensed(ledger) => ledger.sealed.as_ref().map(|sealing| &sealing.key),
@@ -167,8 +167,8 @@ fn sealing(records: &[Record]) -> Option<&Name> {
 }
 
 /// Returns the record with which a ledger's seals begin; `None` where they have, or there is no key.
-pub(in crate::ledger) fn begin(records: &[Record], key: Option<&SealKey>) -> Option<Record> {
-    let key = key.filter(|_| sealing(records).is_none())?;
+pub(in crate::ledger) fn mac_start_record(records: &[Record], key: Option<&SealKey>) -> Option<Record> {
+    let key = key.filter(|_| sealing_key(records).is_none())?;
     Some(Record::Sealed { key: key.id.clone() })
 }
 
@@ -177,7 +177,7 @@ pub(in crate::ledger) fn check_writable(
     records: &[Record],
     key: Option<&SealKey>,
 ) -> Result<(), StoreError> {
-    match (sealing(records), key) {
+    match (sealing_key(records), key) {
         (Some(_), None) => Err(SealError::Keyless.into()),
         _ => check_readable(records, key),
     }
@@ -190,8 +190,8 @@ pub(in crate::ledger) fn check_readable(
     key: Option<&SealKey>,
 ) -> Result<(), StoreError> {
     let Some(key) = key else { return Ok(()) };
-    if let Some(found) = sealing(records) {
-        same(found, key)?;
+    if let Some(found) = sealing_key(records) {
+        require_same_key(found, key)?;
     }
     if key.accepts_unsealed || is_covered(records) { Ok(()) } else { Err(SealError::Unsealed.into()) }
 }
@@ -200,7 +200,7 @@ pub(in crate::ledger) fn check_readable(
 pub(in crate::ledger) fn check_ledger(ledger: &Ledger, key: Option<&SealKey>) -> Result<(), StoreError> {
     match (key, &ledger.sealed) {
         (None, _) => Ok(()),
-        (Some(key), Some(sealing)) => same(&sealing.key, key),
+        (Some(key), Some(sealing)) => require_same_key(&sealing.key, key),
         (Some(key), None) if key.accepts_unsealed || ledger.is_blank() => Ok(()),
         (Some(_), None) => Err(SealError::Unsealed.into()),
     }
@@ -213,7 +213,7 @@ fn is_covered(records: &[Record]) -> bool {
         Some(Record::Condensed(ledger)) if ledger.sealed.is_some() => true,
         Some(Record::Condensed(ledger)) if !ledger.is_blank() => false,
         // Nothing is decided by a ledger that says nothing: its MACs begin with the next line.
-        _ => sealing(records).is_some() || records.iter().all(says_nothing),
+        _ => sealing_key(records).is_some() || records.iter().all(says_nothing),
     }
 }
 
@@ -226,7 +226,7 @@ fn says_nothing(record: &Record) -> bool {
     }
 }
 
-fn same(found: &Name, key: &SealKey) -> Result<(), StoreError> {
+fn require_same_key(found: &Name, key: &SealKey) -> Result<(), StoreError> {
     if *found == key.id {
         return Ok(());
     }

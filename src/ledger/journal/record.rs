@@ -229,7 +229,7 @@ impl Record {
             lineage: identity.lineage,
             stack: identity.stack.clone(),
             environment: identity.environment.clone(),
-            key: key_as_hex::text(&identity.key),
+            key: key_as_hex::to_hex(&identity.key),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::ledger::state::ledger::Ledger;
 /// The failed append may have been written after all, and a later run may have found out by itself:
 /// a fact counts only while its request is open, or asked about.
 #[must_use]
-pub fn salvaged(ledger: &Ledger, kept: &[Record]) -> Vec<Record> {
+pub fn records_to_replay(ledger: &Ledger, kept: &[Record]) -> Vec<Record> {
     let mut trial = ledger.clone();
     let mut found = Vec::new();
     let mut follows_change = false;
@@ -44,9 +44,9 @@ pub fn salvaged(ledger: &Ledger, kept: &[Record]) -> Vec<Record> {
             _ => continue,
         };
         follows_change = matches!(record, Record::Closed { outcome: ClosedOutcome::Done, .. });
-        if trial.record(&record).is_ok() {
+        if trial.apply_record(&record).is_ok() {
             found.push(record);
-            found.extend(shown.filter(|shown| trial.record(shown).is_ok()).cloned());
+            found.extend(shown.filter(|shown| trial.apply_record(shown).is_ok()).cloned());
         } else {
             follows_change = false;
         }

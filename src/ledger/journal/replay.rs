@@ -41,7 +41,7 @@ pub fn load_ledger(records: impl IntoIterator<Item = Record>) -> Result<Ledger, 
     };
     for record in records {
         ledger
-            .record(&record)
+            .apply_record(&record)
             .map_err(|illegal| corrupt(format!("record {}", illegal.serial), illegal.reason))?;
     }
     Ok(ledger)
@@ -57,7 +57,7 @@ pub(in crate::ledger) fn check_owner(
     for record in records {
         match record {
             Record::MovedAway { to } => return Err(StoreError::Moved { to: to.clone() }),
-            Record::Condensed(ledger) => here(ledger)?,
+            Record::Condensed(ledger) => check_not_moved(ledger)?,
             _ => {}
         }
     }
@@ -82,7 +82,7 @@ pub fn same_owner(stack: &str, environment: &str, wanted: &str, wanted_in: &str)
 }
 
 /// Checks that a ledger still is kept where it was read.
-pub(in crate::ledger) fn here(ledger: &Ledger) -> Result<(), StoreError> {
+pub(in crate::ledger) fn check_not_moved(ledger: &Ledger) -> Result<(), StoreError> {
     match &ledger.moved_to {
         Some(to) => Err(StoreError::Moved { to: to.clone() }),
         None => Ok(()),
@@ -105,28 +105,28 @@ impl Ledger {
     ///
     /// # Errors
     /// When it is no legal move; the ledger is as before then.
-    pub fn record(&mut self, record: &Record) -> Result<(), IllegalRecord> {
+    pub fn apply_record(&mut self, record: &Record) -> Result<(), IllegalRecord> {
         let serial = self.serial + 1;
         self.check(record).map_err(|reason| IllegalRecord { serial, reason })?;
         self.serial = serial;
         // Before the record: it may remove the last entry.
         self.had_entries |= !self.entries.is_empty();
-        self.follow(record);
+        self.apply_legal(record);
         Ok(())
     }
 
-    pub(super) fn current(&self, address: &Address) -> Option<&Owned> {
+    pub(super) fn current_object(&self, address: &Address) -> Option<&Owned> {
         self.entries.get(address)?.current.as_ref()
     }
 
     /// Does what a legal record says.
-    fn follow(&mut self, record: &Record) {
+    fn apply_legal(&mut self, record: &Record) {
         match record {
             Record::Condensed(_) | Record::Born { .. } => {}
             Record::Begin { run, plan, who, at, origin } => {
                 self.tombstones.retain(|_, stone| at.duration_since(stone.at) < BURIED_FOR);
                 let (who, origin) = (who.clone(), origin.clone());
-                self.remember(Run { run: *run, plan: *plan, who, at: *at, origin, end: None });
+                self.remember_run(Run { run: *run, plan: *plan, who, at: *at, origin, end: None });
             }
             Record::Intent(intent) => {
                 self.intents.insert(intent.op, intent.clone());
@@ -141,7 +141,7 @@ impl Ledger {
             Record::Closed { op, outcome } => self.close(*op, *outcome),
             Record::Gone { op, address, id } => {
                 if op.and_then(|op| self.intents.remove(&op)).is_some() {
-                    self.bury(address, id);
+                    self.add_tombstone(address, id);
                 }
                 self.drop_object(address, id);
             }
@@ -154,13 +154,13 @@ impl Ledger {
             Record::Merged { address, attributes } => self.merge(address, attributes),
             Record::Adopted { address, entry } => self.settle_in(address, (**entry).clone()),
             Record::Forgotten { address } => self.let_go(address),
-            Record::Moved { moves } => self.rename(moves),
+            Record::Moved { moves } => self.move_entries(moves),
             Record::Asked(question) => {
                 self.intents.remove(&question.intent.op);
                 self.watched.remove(&question.intent.op);
                 self.questions.insert(question.intent.op, (**question).clone());
             }
-            Record::Answered { op, answer } => self.answer(*op, answer),
+            Record::Answered { op, answer } => self.apply_answer(*op, answer),
             Record::Took { .. }
             | Record::Released { .. }
             | Record::Sealed { .. }
@@ -177,13 +177,13 @@ impl Ledger {
             Record::Ended { run, plan, complete, at, tally, outputs } => {
                 self.outputs = outputs.clone().or(self.outputs.take());
                 self.applied_plans.insert(*plan);
-                self.end(*run, End { at: *at, complete: *complete, tally: *tally });
+                self.end_run(*run, End { at: *at, complete: *complete, tally: *tally });
             }
         }
     }
 
     /// Remembers how a run ended.
-    fn end(&mut self, run: Uuid, end: End) {
+    fn end_run(&mut self, run: Uuid, end: End) {
         if end.complete {
             self.last_applied = Some(end.at);
         }
@@ -201,7 +201,7 @@ impl Ledger {
                 if reason.is_some() {
                     let what = Happening::Broken { from: before.map(|before| before.who) };
                     let (at, who, reason) = (holder.since, holder.who.clone(), reason.clone());
-                    self.happened(Incident { at, who, what, reason });
+                    self.add_incident(Incident { at, who, what, reason });
                 }
                 if !proven {
                     self.intents.values_mut().for_each(|intent| intent.foreign = true);
@@ -213,13 +213,15 @@ impl Ledger {
             }
             Record::Pushed { ledger, who, at } => self.become_copy(ledger, who, *at),
             Record::Account { account } => self.identity.account = Some(account.clone()),
-            Record::Noted(incident) => self.happened(incident.clone()),
+            Record::Noted(incident) => self.add_incident(incident.clone()),
             Record::Generated { variable, generated } => {
                 self.generated.insert(variable.clone(), generated.clone());
             }
             Record::Delivered { target, delivery } => self.remember_delivery(target, delivery),
-            Record::SecretRecipients { recipients } => self.secrets.pin(recipients),
-            Record::SecretKept { address, value, pending } => self.secrets.keep(address, value, *pending),
+            Record::SecretRecipients { recipients } => self.secrets.set_recipients(recipients),
+            Record::SecretKept { address, value, pending } => {
+                self.secrets.store_version(address, value, *pending);
+            }
             Record::SecretRotation { address, step } => self.rotate_secret(address, *step),
             Record::Origins { origins } => self.origins.clone_from(origins),
             Record::MovedAway { to } => self.moved_to = Some(to.clone()),
@@ -261,15 +263,15 @@ impl Ledger {
         }
     }
 
-    fn remember(&mut self, run: Run) {
+    fn remember_run(&mut self, run: Run) {
         if self.history.len() >= REMEMBERED {
             self.history.pop_front();
         }
         self.history.push_back(run);
     }
 
-    fn happened(&mut self, incident: Incident) {
-        if let Some(begun) = self.incidents.iter_mut().rev().find(|known| incident.ends(known)) {
+    fn add_incident(&mut self, incident: Incident) {
+        if let Some(begun) = self.incidents.iter_mut().rev().find(|known| incident.is_end_of(known)) {
             *begun = incident;
             return;
         }
@@ -296,10 +298,10 @@ impl Ledger {
             self.incidents = before;
         }
         let what = Happening::Pushed { serial: copy.serial };
-        self.happened(Incident { at, who: who.to_owned(), what, reason: None });
+        self.add_incident(Incident { at, who: who.to_owned(), what, reason: None });
     }
 
-    fn answer(&mut self, op: Uuid, answer: &Answer) {
+    fn apply_answer(&mut self, op: Uuid, answer: &Answer) {
         let (asked, candidates) = match self.questions.remove(&op) {
             Some(question) => (Some(question.intent), question.candidates),
             None => (None, Vec::new()),
@@ -334,7 +336,7 @@ impl Ledger {
                 entry.applied.insert(name.clone(), value.clone());
             }
             if let Some(verified) = &mut entry.verified {
-                verified.forget(name);
+                verified.drop_attribute(name);
             }
         }
     }
@@ -369,7 +371,7 @@ impl Ledger {
     }
 
     /// Remembers an object that a deletion of ours is proven to have removed.
-    fn bury(&mut self, address: &Address, id: &Name) {
+    fn add_tombstone(&mut self, address: &Address, id: &Name) {
         let Some(entry) = self.entries.get(address) else { return };
         let mut objects = entry.current.iter().chain(&entry.deposed);
         let is_child = objects.any(|object| object.id == *id && object.parent.is_some());
@@ -397,7 +399,7 @@ impl Ledger {
     }
 
     /// Moves entries, and every mention of them.
-    fn rename(&mut self, moves: &BTreeMap<Address, Address>) {
+    fn move_entries(&mut self, moves: &BTreeMap<Address, Address>) {
         for (from, to) in moves {
             if let Some(entry) = self.entries.remove(from) {
                 self.entries.insert(to.clone(), entry);
@@ -412,11 +414,11 @@ impl Ledger {
             entry.parent.iter_mut().chain(&mut entry.depends_on).for_each(new);
         }
         self.watched.values_mut().for_each(|intent| new(&mut intent.address));
-        self.secrets.rename(moves);
+        self.secrets.follow_moves(moves);
     }
 }
 
-pub(super) fn owns(entry: &Entry, id: &str) -> bool {
+pub(super) fn entry_owns_id(entry: &Entry, id: &str) -> bool {
     entry.current.iter().chain(&entry.deposed).any(|object| object.id == id)
 }
 

@@ -26,7 +26,11 @@ pub trait Store {
 
     /// Sums up everything as `condense` does, in one write that takes effect whole or not at all, after which MACs of
     /// this key cover the ledger. `ledger` says so, and its last record is not summed up yet. Poisons like `append`.
-    fn seal(&self, ledger: &Ledger, _key: &SealKey) -> impl Future<Output = Result<(), StoreError>> {
+    fn condense_with_macs(
+        &self,
+        ledger: &Ledger,
+        _key: &SealKey,
+    ) -> impl Future<Output = Result<(), StoreError>> {
         self.condense(ledger)
     }
 
@@ -43,7 +47,7 @@ pub trait Store {
     }
 
     /// Keeps the place while work goes on; ends only when it is lost. Polled beside the work.
-    fn keep(&self) -> impl Future<Output = StoreError> {
+    fn keep_lease(&self) -> impl Future<Output = StoreError> {
         std::future::pending()
     }
 

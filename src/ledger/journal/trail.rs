@@ -4,7 +4,7 @@
 use super::chain::Head;
 use super::line::Lines;
 use super::record::Record;
-use crate::model::hex::hex;
+use crate::model::hex::encode_hex;
 
 /// Digests by the number of the record after which they hold, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Trail {
     }
 
     /// Goes on with lines that were read.
-    pub(in crate::ledger) fn follow(&mut self, lines: &Lines) {
+    pub(in crate::ledger) fn extend_with_lines(&mut self, lines: &Lines) {
         let mut begin = 0;
         for (end, head) in &lines.ends {
             self.advance(lines.records.get(begin..*end).unwrap_or_default(), *head);
@@ -39,7 +39,7 @@ impl Trail {
     /// Returns the last digest, as 64 hexadecimal digits.
     #[must_use]
     pub fn head(&self) -> Option<String> {
-        self.0.last().map(|(_, head)| hex(head))
+        self.0.last().map(|(_, head)| encode_hex(head))
     }
 
     /// Tells whether the ledger had another digest after this record, or no line that ended with it. What lies before
@@ -48,7 +48,7 @@ impl Trail {
     pub fn contradicts(&self, serial: u64, head: &str) -> bool {
         let covers = |(first, last): (&(u64, Head), &(u64, Head))| (first.0..=last.0).contains(&serial);
         self.0.first().zip(self.0.last()).is_some_and(covers)
-            && !self.0.iter().any(|(at, known)| *at == serial && hex(known) == head)
+            && !self.0.iter().any(|(at, known)| *at == serial && encode_hex(known) == head)
     }
 }
 
@@ -62,14 +62,14 @@ mod tests {
         let mut trail = Trail::new(3, [3; 32]);
         trail.advance(&[adopted(1, "x"), adopted(2, "y")], [5; 32]);
         trail.advance(&[adopted(3, "z")], [6; 32]);
-        let other = hex(&[9; 32]);
+        let other = encode_hex(&[9; 32]);
         for (serial, head) in [(3, [3; 32]), (5, [5; 32]), (6, [6; 32])] {
-            assert!(!trail.contradicts(serial, &hex(&head)), "{serial}");
+            assert!(!trail.contradicts(serial, &encode_hex(&head)), "{serial}");
             assert!(trail.contradicts(serial, &other), "{serial}");
         }
-        assert!(trail.contradicts(4, &hex(&[5; 32])), "no line ended there");
+        assert!(trail.contradicts(4, &encode_hex(&[5; 32])), "no line ended there");
         assert!(!trail.contradicts(2, &other) && !trail.contradicts(7, &other), "that is not known");
-        assert_eq!(trail.head(), Some(hex(&[6; 32])));
+        assert_eq!(trail.head(), Some(encode_hex(&[6; 32])));
         assert!(!Trail::default().contradicts(0, &other));
     }
 }

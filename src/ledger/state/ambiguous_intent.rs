@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::entry::{Intent, IntentAction};
 use super::ledger::Ledger;
 use crate::model::address::Name;
-use crate::model::diagnostic::nearest;
+use crate::model::diagnostic::nearest_name;
 
 /// Digits of a request's id that are shown, at least.
 const SHORTEST: usize = 8;
@@ -34,16 +34,16 @@ pub enum Unfound {
 }
 
 /// Returns the requests that can be answered: those asked about, and those watched for late effects.
-fn answerable(ledger: &Ledger) -> impl Iterator<Item = Uuid> {
+fn answerable_intents(ledger: &Ledger) -> impl Iterator<Item = Uuid> {
     ledger.questions.keys().chain(ledger.watched.keys()).copied()
 }
 
 /// Returns the first digits of a request's id, enough to tell it from the others.
 #[must_use]
-pub fn handle(ledger: &Ledger, op: Uuid) -> String {
+pub fn short_handle(ledger: &Ledger, op: Uuid) -> String {
     let whole = op.to_string();
     let others: Vec<String> =
-        answerable(ledger).filter(|other| *other != op).map(|other| other.to_string()).collect();
+        answerable_intents(ledger).filter(|other| *other != op).map(|other| other.to_string()).collect();
     let unique = |length: &usize| !others.iter().any(|other| other.starts_with(&whole[..*length]));
     let length = (SHORTEST..whole.len()).find(unique).unwrap_or(whole.len());
     // A dash at the end would look odd.
@@ -54,19 +54,20 @@ pub fn handle(ledger: &Ledger, op: Uuid) -> String {
 ///
 /// # Errors
 /// When none or several begin so.
-pub fn find(ledger: &Ledger, asked: &str) -> Result<Uuid, Unfound> {
+pub fn find_by_prefix(ledger: &Ledger, asked: &str) -> Result<Uuid, Unfound> {
     let wanted = asked.to_lowercase();
     let fits = |op: &Uuid| !wanted.is_empty() && op.to_string().starts_with(&wanted);
-    let found: Vec<Uuid> = answerable(ledger).filter(fits).collect();
+    let found: Vec<Uuid> = answerable_intents(ledger).filter(fits).collect();
     match found[..] {
         [op] => Ok(op),
         [] => {
-            let handles: Vec<String> = answerable(ledger).map(|op| handle(ledger, op)).collect();
-            let near = nearest(&wanted, handles.iter().map(String::as_str)).map(str::to_owned);
+            let handles: Vec<String> =
+                answerable_intents(ledger).map(|op| short_handle(ledger, op)).collect();
+            let near = nearest_name(&wanted, handles.iter().map(String::as_str)).map(str::to_owned);
             Err(Unfound::None { asked: asked.to_owned(), near })
         }
         _ => {
-            let all = found.into_iter().map(|op| handle(ledger, op)).collect();
+            let all = found.into_iter().map(|op| short_handle(ledger, op)).collect();
             Err(Unfound::Several { asked: asked.to_owned(), all })
         }
     }
@@ -74,7 +75,7 @@ pub fn find(ledger: &Ledger, asked: &str) -> Result<Uuid, Unfound> {
 
 /// Returns the answers that a request can have, as the words after `stead resolve OP`.
 #[must_use]
-pub fn answers(ledger: &Ledger, intent: &Intent, candidates: &[Name]) -> Vec<String> {
+pub fn possible_answers(ledger: &Ledger, intent: &Intent, candidates: &[Name]) -> Vec<String> {
     // A change or a deletion makes no object: it has no effect any more, or it is of no interest.
     let IntentAction::Create { deposes, .. } = &intent.action else {
         return vec!["absent".to_owned(), "forget".to_owned()];
@@ -97,10 +98,10 @@ pub fn answers(ledger: &Ledger, intent: &Intent, candidates: &[Name]) -> Vec<Str
 
 /// Returns an open question in one line, with the ways to answer it.
 #[must_use]
-pub fn told(ledger: &Ledger, op: Uuid) -> Option<String> {
+pub fn describe_ambiguous_intent(ledger: &Ledger, op: Uuid) -> Option<String> {
     let question = ledger.questions.get(&op)?;
-    let mut text = format!("{}; answer: stead resolve {} ", question.text, handle(ledger, op));
-    let words = answers(ledger, &question.intent, &question.candidates);
+    let mut text = format!("{}; answer: stead resolve {} ", question.text, short_handle(ledger, op));
+    let words = possible_answers(ledger, &question.intent, &question.candidates);
     // Writing to a text cannot fail.
     let _ = write!(text, "{}", words.join(" | "));
     Some(text)
@@ -109,7 +110,7 @@ pub fn told(ledger: &Ledger, op: Uuid) -> Option<String> {
 /// Returns, each in one line, the open requests of holders that lost the ledger and are not proven
 /// dead: the next apply may ask about them.
 #[must_use]
-pub fn expected(ledger: &Ledger) -> Vec<String> {
+pub fn likely_ambiguous_intents(ledger: &Ledger) -> Vec<String> {
     let foreign = ledger.intents.values().filter(|intent| intent.foreign);
     let line = |intent: &Intent| {
         let address = &intent.address;

@@ -261,7 +261,7 @@ pub struct FormerKey {
 impl Identity {
     /// Returns the identity of a ledger that was never begun. Its key makes no fingerprints.
     #[must_use]
-    pub fn unborn(stack: &str, environment: &str) -> Self {
+    pub fn new_placeholder(stack: &str, environment: &str) -> Self {
         Self {
             lineage: Uuid::nil(),
             stack: Name::new(stack),
@@ -273,7 +273,7 @@ impl Identity {
 
     /// Returns the identity of a ledger that is born now.
     #[must_use]
-    pub fn fresh(stack: &str, environment: &str, random: &impl Random) -> Self {
+    pub fn new_random(stack: &str, environment: &str, random: &impl Random) -> Self {
         let key = fresh_key(random);
         Self {
             lineage: random.uuid(),
@@ -307,12 +307,12 @@ fn fresh_key(random: &impl Random) -> FingerprintKey {
 pub mod key_as_hex {
     use serde::{Deserialize, Deserializer, Serializer, de};
 
-    use crate::model::hex::hex;
+    use crate::model::hex::encode_hex;
     use crate::model::secret::FingerprintKey;
 
     /// Writes the digits.
-    pub fn text(key: &FingerprintKey) -> String {
-        hex(&key.0)
+    pub fn to_hex(key: &FingerprintKey) -> String {
+        encode_hex(&key.0)
     }
 
     /// Reads the digits.
@@ -329,7 +329,7 @@ pub mod key_as_hex {
 
     /// For serde.
     pub fn serialize<S: Serializer>(key: &FingerprintKey, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&text(key))
+        serializer.serialize_str(&to_hex(key))
     }
 
     /// For serde.

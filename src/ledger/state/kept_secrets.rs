@@ -72,7 +72,7 @@ pub enum RotationStep {
 impl KeptSecret {
     /// Returns the value that is to be in use: the pending one while there is one.
     #[must_use]
-    pub fn wanted(&self) -> &KeptVersion {
+    pub fn effective_version(&self) -> &KeptVersion {
         self.pending.as_ref().unwrap_or(&self.current)
     }
 
@@ -89,14 +89,14 @@ impl KeptSecrets {
     }
 
     /// Returns the addresses whose values are encrypted to an earlier set of recipients.
-    pub fn outdated(&self) -> impl Iterator<Item = &Name> {
+    pub fn outdated_addresses(&self) -> impl Iterator<Item = &Name> {
         let old = |version: &KeptVersion| version.generation != self.generation;
         let is_old = move |one: &KeptSecret| old(&one.current) || one.pending.as_ref().is_some_and(old);
         self.values.iter().filter(move |(_, one)| is_old(one)).map(|(address, _)| address)
     }
 
     /// Returns who could read a value once and is no recipient now.
-    pub fn former<'s>(&'s self, version: &'s KeptVersion) -> impl Iterator<Item = &'s Name> {
+    pub fn former_recipients<'s>(&'s self, version: &'s KeptVersion) -> impl Iterator<Item = &'s Name> {
         version.former.iter().filter(|name| !self.recipients.contains(*name))
     }
 
@@ -104,7 +104,7 @@ impl KeptSecrets {
     #[must_use]
     pub fn next_version(&self, address: &str) -> u64 {
         let known = self.values.get(address);
-        known.map_or(1, |one| one.wanted().version.max(one.current.version) + 1)
+        known.map_or(1, |one| one.effective_version().version.max(one.current.version) + 1)
     }
 
     /// Says why a set cannot be pinned.
@@ -132,7 +132,7 @@ impl KeptSecrets {
         let again = place.is_some_and(|before| {
             (before.version, &before.fingerprint) == (version.version, &version.fingerprint)
         });
-        let newest = known.current.version.max(known.wanted().version);
+        let newest = known.current.version.max(known.effective_version().version);
         if again || version.version > newest { Ok(()) } else { Err("the secret's version is an older one") }
     }
 
@@ -152,7 +152,7 @@ impl KeptSecrets {
     }
 
     /// Pins another set of recipients.
-    pub(in crate::ledger) fn pin(&mut self, recipients: &BTreeSet<Name>) {
+    pub(in crate::ledger) fn set_recipients(&mut self, recipients: &BTreeSet<Name>) {
         if self.recipients == *recipients {
             return;
         }
@@ -165,7 +165,12 @@ impl KeptSecrets {
     }
 
     /// Keeps a value.
-    pub(in crate::ledger) fn keep(&mut self, address: &Name, version: &KeptVersion, pending: bool) {
+    pub(in crate::ledger) fn store_version(
+        &mut self,
+        address: &Name,
+        version: &KeptVersion,
+        pending: bool,
+    ) {
         let mut version = version.clone();
         let Some(known) = self.values.get_mut(address) else {
             self.values.insert(address.clone(), KeptSecret { current: version, pending: None });
@@ -197,7 +202,7 @@ impl KeptSecrets {
     }
 
     /// Follows resources to their new addresses. What is encrypted says the old one.
-    pub(in crate::ledger) fn rename(&mut self, moves: &BTreeMap<Address, Address>) {
+    pub(in crate::ledger) fn follow_moves(&mut self, moves: &BTreeMap<Address, Address>) {
         let moved: Vec<_> = moves
             .iter()
             .filter_map(|(from, to)| Some((from, to, self.values.remove(from.as_str())?)))

@@ -13,7 +13,7 @@ use super::entry::{
 use super::kept_secrets::{KeptSecrets, KeptVersion, VARS};
 use super::origins::StackOrigin;
 use super::run_history::{Incident, Run};
-use crate::ledger::age_file::{self, AgeFileError, SecretPlace, decrypt, encrypt};
+use crate::ledger::age_file::{self, AgeFileError, SecretPlace, decrypt_value, encrypt_value};
 use crate::ledger::state::holder::Holder;
 use crate::model::address::{Address, Name};
 use crate::model::secret::Secret;
@@ -204,7 +204,7 @@ impl Ledger {
     #[must_use]
     pub fn for_plans(mut self) -> Self {
         if self.entries.is_empty() {
-            self.identity = Identity::unborn(&self.identity.stack, &self.identity.environment);
+            self.identity = Identity::new_placeholder(&self.identity.stack, &self.identity.environment);
             self.serial = 0;
             self.generated.clear();
             // Who may read what comes next stays pinned: another set would be another plan.
@@ -246,7 +246,7 @@ impl Ledger {
             place.object = Some(id.into());
         }
         let kept = &self.secrets;
-        let ciphertext = encrypt(&kept.recipients, &place, secret)?;
+        let ciphertext = encrypt_value(&kept.recipients, &place, secret)?;
         let fingerprint = secret.fingerprint(&self.identity.key).ok_or(AgeFileError::Value)?;
         let generation = kept.generation;
         Ok(KeptVersion { version, fingerprint, ciphertext, generation, was: None, former: BTreeSet::new() })
@@ -266,7 +266,7 @@ impl Ledger {
         if let Some(was) = version.was.as_ref().filter(|_| place.object.is_some()) {
             place.address.clone_from(was);
         }
-        let secret = decrypt(identities, &place, &version.ciphertext)?;
+        let secret = decrypt_value(identities, &place, &version.ciphertext)?;
         let print = secret.fingerprint(&self.identity.key);
         if print.as_ref() == Some(&version.fingerprint) {
             Ok(secret)

@@ -40,7 +40,7 @@ impl StackOrigin {
             (!plain.is_empty())
                 .then(|| Name::new(format!("{}{}", host.to_lowercase(), &plain[host.len()..])))
         })?;
-        Some(Self { repository, directory: relative(directory)? })
+        Some(Self { repository, directory: normalize_relative_path(directory)? })
     }
 }
 
@@ -69,7 +69,7 @@ fn without_ends(path: &str) -> &str {
 }
 
 /// Returns a relative path in one spelling; `None` for one that leads out of the repository.
-fn relative(path: &str) -> Option<Name> {
+fn normalize_relative_path(path: &str) -> Option<Name> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     if parts.contains(&"..") {
         return None;

@@ -152,7 +152,7 @@ pub enum Deed {
 impl Deed {
     /// Returns it in words.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Open => "no end recorded",
             Self::Done => "done",
@@ -165,7 +165,7 @@ impl Deed {
 impl Incident {
     /// Tells whether this one is the end of that one.
     #[must_use]
-    pub fn ends(&self, other: &Self) -> bool {
+    pub fn is_end_of(&self, other: &Self) -> bool {
         match (&self.what, &other.what) {
             (Happening::Acted { op, .. }, Happening::Acted { op: known, .. }) => op == known,
             _ => false,

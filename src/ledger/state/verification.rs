@@ -36,7 +36,7 @@ pub enum Confirmation<'v> {
 
 impl Verification {
     /// Leaves out what is known of an attribute: it is written again, and was not read since.
-    pub(in crate::ledger) fn forget(&mut self, attribute: &Name) {
+    pub(in crate::ledger) fn drop_attribute(&mut self, attribute: &Name) {
         self.not_kept.retain(|path, _| attribute_of(path) != attribute.as_str());
         self.not_shown.insert(attribute.clone());
     }
@@ -84,7 +84,7 @@ mod tests {
         ] {
             assert_eq!(first.confirmation(path), wanted, "{path}");
         }
-        verified.forget(&"env".into());
+        verified.drop_attribute(&"env".into());
         assert_eq!(entry(&verified).confirmation("env.A"), Confirmation::Unknown);
         assert_eq!(entry(&verified).confirmation("size"), Confirmation::NotKept(&shown));
     }

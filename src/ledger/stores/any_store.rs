@@ -52,7 +52,7 @@ pub struct Opening<'a> {
 impl<'a> Opening<'a> {
     /// Returns the same for a shared place.
     #[must_use]
-    pub fn shared(&self) -> shared::lease_rules::Opening<'a> {
+    pub fn shared_options(&self) -> shared::lease_rules::Opening<'a> {
         shared::lease_rules::Opening {
             identity: self.identity,
             holder: self.holder.clone(),
@@ -65,7 +65,7 @@ impl<'a> Opening<'a> {
 
     /// Returns the same for a state server.
     #[must_use]
-    pub fn http(&self) -> http::store::Opening<'a> {
+    pub fn http_options(&self) -> http::store::Opening<'a> {
         http::store::Opening {
             identity: self.identity,
             holder: self.holder.clone(),
@@ -111,24 +111,24 @@ impl<K: Clock> AnyStore<K> {
             Place::Postgres(address) => {
                 let Identity { stack, environment, .. } = opening.identity;
                 let shelf = postgres_shelf(address, stack, environment)?;
-                let store = SharedStore::open(shelf, clock, &opening.shared()).await?;
+                let store = SharedStore::open(shelf, clock, &opening.shared_options()).await?;
                 Ok(Self::Postgres(Box::new(store)))
             }
             #[cfg(feature = "s3")]
             Place::S3 { bucket, prefix } => {
                 let owner = (opening.identity.stack.as_str(), opening.identity.environment.as_str());
-                let shelf = S3Shelf::open(bucket, prefix, owner, backend::variables()).await?;
-                let store = SharedStore::open(shelf, clock, &opening.shared()).await?;
+                let shelf = S3Shelf::open(bucket, prefix, owner, backend::s3_variables()).await?;
+                let store = SharedStore::open(shelf, clock, &opening.shared_options()).await?;
                 Ok(Self::S3(Box::new(store)))
             }
             Place::Http(address) => {
                 let owner = (opening.identity.stack.as_str(), opening.identity.environment.as_str());
-                let settings = http::store::Settings::new(address, owner, http::store::variables());
-                let store = HttpStore::open(&settings, clock, &opening.http()).await?;
+                let settings = http::store::Settings::new(address, owner, http::store::http_variables());
+                let store = HttpStore::open(&settings, clock, &opening.http_options()).await?;
                 Ok(Self::Http(Box::new(store)))
             }
             #[allow(unreachable_patterns, reason = "a build may have every place")]
-            _ => Err(unknown()),
+            _ => Err(unknown_store_error()),
         }
     }
 
@@ -165,16 +165,19 @@ impl<K: Clock> AnyStore<K> {
             #[cfg(feature = "s3")]
             Place::S3 { bucket, prefix } => {
                 let shelf =
-                    S3Shelf::open(bucket, prefix, (stack, environment), backend::variables()).await?;
+                    S3Shelf::open(bucket, prefix, (stack, environment), backend::s3_variables()).await?;
                 SharedStore::<_, K>::read_with_trail(&shelf, stack, environment, key).await
             }
             Place::Http(address) => {
-                let settings =
-                    http::store::Settings::new(address, (stack, environment), http::store::variables());
+                let settings = http::store::Settings::new(
+                    address,
+                    (stack, environment),
+                    http::store::http_variables(),
+                );
                 HttpStore::<K>::read_with_trail(&settings, stack, environment, key).await
             }
             #[allow(unreachable_patterns, reason = "a build may have every place")]
-            _ => Err(unknown()),
+            _ => Err(unknown_store_error()),
         }
     }
 }
@@ -184,7 +187,7 @@ impl<K: Clock> AnyStore<K> {
 ///
 /// # Errors
 /// When the place cannot be read.
-pub async fn beside(
+pub async fn list_ledgers(
     place: &Place,
     (stack, environment): (&str, &str),
 ) -> Result<Vec<(String, String)>, StoreError> {
@@ -192,12 +195,13 @@ pub async fn beside(
         #[cfg(feature = "postgres")]
         Place::Postgres(address) => {
             let shelf = postgres_shelf(address, stack, environment)?;
-            shelf.ledgers().await.map_err(|error| unlisted(place, &error))?
+            shelf.list_ledgers().await.map_err(|error| listing_error(place, &error))?
         }
         #[cfg(feature = "s3")]
         Place::S3 { bucket, prefix } => {
-            let shelf = S3Shelf::open(bucket, prefix, (stack, environment), backend::variables()).await?;
-            shelf.ledgers().await.map_err(|error| unlisted(place, &error))?
+            let shelf =
+                S3Shelf::open(bucket, prefix, (stack, environment), backend::s3_variables()).await?;
+            shelf.list_ledgers().await.map_err(|error| listing_error(place, &error))?
         }
         _ => Vec::new(),
     };
@@ -210,14 +214,14 @@ pub async fn beside(
 }
 
 #[cfg(any(feature = "postgres", feature = "s3"))]
-fn unlisted(place: &Place, error: &shared::backend::ShelfError) -> StoreError {
+fn listing_error(place: &Place, error: &shared::backend::ShelfError) -> StoreError {
     StoreError::Shared { action: "list", place: place.to_string(), reason: error.to_string() }
 }
 
 /// Returns a text that is the same for all ways to write a place, and has no password: by it, what a machine knows of
 /// a ledger there is filed. A directory is written as its full path.
 #[must_use]
-pub fn normalized(place: &Place) -> String {
+pub fn normalize_location(place: &Place) -> String {
     match place {
         #[cfg(feature = "postgres")]
         Place::Postgres(address) => Address::parse(address).map_or_else(
@@ -235,7 +239,7 @@ pub fn normalized(place: &Place) -> String {
         Place::S3 { .. } => {
             // The same name is another bucket at another service.
             let named = |(name, _): &(String, String)| name.starts_with("AWS_ENDPOINT_URL");
-            let mut endpoints: Vec<_> = backend::variables().into_iter().filter(named).collect();
+            let mut endpoints: Vec<_> = backend::s3_variables().into_iter().filter(named).collect();
             endpoints.sort();
             let urls = endpoints.iter().map(|(_, url)| url.trim_end_matches('/').to_lowercase());
             format!("{place}#{}", urls.collect::<Vec<_>>().join(" "))
@@ -268,27 +272,33 @@ pub struct Looking<'a> {
 ///
 /// # Errors
 /// When the place cannot be read.
-pub async fn held(place: &Place, looking: &Looking<'_>) -> Result<Option<Held>, StoreError> {
+pub async fn find_holder(place: &Place, looking: &Looking<'_>) -> Result<Option<Held>, StoreError> {
     let Looking { identity, holder, effect, is_dead } = looking;
     let (stack, environment) = (identity.stack.as_str(), identity.environment.as_str());
     match place {
-        Place::Directory(directory) => lock::held(directory, environment),
+        Place::Directory(directory) => lock::read_lock_holder(directory, environment),
         #[cfg(feature = "postgres")]
         Place::Postgres(address) => {
-            shared::store::held(&postgres_shelf(address, stack, environment)?, *effect, is_dead).await
+            shared::store::find_lease_holder(
+                &postgres_shelf(address, stack, environment)?,
+                *effect,
+                is_dead,
+            )
+            .await
         }
         #[cfg(feature = "s3")]
         Place::S3 { bucket, prefix } => {
-            let shelf = S3Shelf::open(bucket, prefix, (stack, environment), backend::variables()).await?;
-            shared::store::held(&shelf, *effect, is_dead).await
+            let shelf =
+                S3Shelf::open(bucket, prefix, (stack, environment), backend::s3_variables()).await?;
+            shared::store::find_lease_holder(&shelf, *effect, is_dead).await
         }
         Place::Http(address) => {
             let settings =
-                http::store::Settings::new(address, (stack, environment), http::store::variables());
-            http::store::held(&settings, holder, identity).await
+                http::store::Settings::new(address, (stack, environment), http::store::http_variables());
+            http::store::find_lock_holder(&settings, holder, identity).await
         }
         #[allow(unreachable_patterns, reason = "a build may have every place")]
-        _ => Err(unknown()),
+        _ => Err(unknown_store_error()),
     }
 }
 
@@ -301,7 +311,7 @@ fn postgres_shelf(address: &str, stack: &str, environment: &str) -> Result<Postg
     })
 }
 
-fn unknown() -> StoreError {
+fn unknown_store_error() -> StoreError {
     StoreError::Shared {
         action: "use",
         place: "the ledger's place".to_owned(),
@@ -343,14 +353,14 @@ impl<K: Clock> Store for AnyStore<K> {
         }
     }
 
-    async fn seal(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
+    async fn condense_with_macs(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
         match self {
-            Self::File(store, _) => store.seal(ledger, key).await,
+            Self::File(store, _) => store.condense_with_macs(ledger, key).await,
             #[cfg(feature = "postgres")]
-            Self::Postgres(store) => store.seal(ledger, key).await,
+            Self::Postgres(store) => store.condense_with_macs(ledger, key).await,
             #[cfg(feature = "s3")]
-            Self::S3(store) => store.seal(ledger, key).await,
-            Self::Http(store) => store.seal(ledger, key).await,
+            Self::S3(store) => store.condense_with_macs(ledger, key).await,
+            Self::Http(store) => store.condense_with_macs(ledger, key).await,
         }
     }
 
@@ -376,14 +386,14 @@ impl<K: Clock> Store for AnyStore<K> {
         }
     }
 
-    async fn keep(&self) -> StoreError {
+    async fn keep_lease(&self) -> StoreError {
         match self {
-            Self::File(store, _) => store.keep().await,
+            Self::File(store, _) => store.keep_lease().await,
             #[cfg(feature = "postgres")]
-            Self::Postgres(store) => store.keep().await,
+            Self::Postgres(store) => store.keep_lease().await,
             #[cfg(feature = "s3")]
-            Self::S3(store) => store.keep().await,
-            Self::Http(store) => store.keep().await,
+            Self::S3(store) => store.keep_lease().await,
+            Self::Http(store) => store.keep_lease().await,
         }
     }
 

@@ -30,7 +30,7 @@ pub(crate) enum Way {
 
 impl Way {
     /// Returns how an address is reached.
-    pub(crate) fn to(url: &Url) -> Self {
+    pub(crate) fn for_url(url: &Url) -> Self {
         match (url.scheme(), is_loopback(url)) {
             ("https", false) => Self::Secure,
             ("https", true) => Self::SecureHere,
@@ -43,7 +43,7 @@ impl Way {
 ///
 /// # Errors
 /// When it is none, or what is sent there could be read on the way.
-pub(crate) fn address(text: &str) -> Result<Url, &'static str> {
+pub(crate) fn parse_server_url(text: &str) -> Result<Url, &'static str> {
     let url = Url::parse(text).map_err(|_| "it is no URL")?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err("it holds a user or a password");
@@ -67,9 +67,9 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
 ///
 /// # Errors
 /// When TLS cannot start.
-pub(crate) fn client(way: Way) -> Result<Client, String> {
+pub(crate) fn build_client(way: Way) -> Result<Client, String> {
     let builder = Client::builder()
-        .tls_backend_preconfigured(tls(way)?)
+        .tls_backend_preconfigured(http_tls_config(way)?)
         .http1_only()
         .redirect(redirect::Policy::none())
         .retry(retry::never())
@@ -82,11 +82,11 @@ pub(crate) fn client(way: Way) -> Result<Client, String> {
         Way::SecureHere => builder.https_only(true).no_proxy(),
         Way::Plain => builder.no_proxy(),
     };
-    builder.build().map_err(|error| innermost(&error))
+    builder.build().map_err(|error| root_cause_text(&error))
 }
 
 /// Returns the TLS settings: the platform's roots. Plain http needs none, and works without them.
-fn tls(way: Way) -> Result<ClientConfig, String> {
+fn http_tls_config(way: Way) -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -105,7 +105,7 @@ pub(in crate::ledger) fn platform_verified(
         Ok(builder) => Ok(builder.with_no_client_auth()),
         Err(error) => Err(error),
     };
-    roots::verified(builder, platform, some_are_named())
+    roots::tls_with_fallback(builder, platform, some_are_named())
 }
 
 /// Tells whether the environment names authorities in the place of the platform's.
@@ -115,7 +115,7 @@ fn some_are_named() -> bool {
 }
 
 /// Returns the last cause of an error: the words that say what happened, without the address.
-pub(crate) fn innermost(error: &dyn std::error::Error) -> String {
+pub(crate) fn root_cause_text(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {
         cause = source;
@@ -124,7 +124,7 @@ pub(crate) fn innermost(error: &dyn std::error::Error) -> String {
 }
 
 /// Returns a server's words as they may be shown: on one line, no control characters, not long.
-pub(crate) fn shown(text: &str) -> String {
+pub(crate) fn sanitize_server_text(text: &str) -> String {
     let hidden = |c: char| {
         c.is_control()
             || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
@@ -151,13 +151,13 @@ mod tests {
             ("ftp://example.com/", Err("it must begin with https://")),
             ("states", Err("it is no URL")),
         ] {
-            assert_eq!(address(text).map(|url| Way::to(&url)), wanted, "{text}");
+            assert_eq!(parse_server_url(text).map(|url| Way::for_url(&url)), wanted, "{text}");
         }
     }
 
     #[test]
     fn a_servers_words_stay_on_their_line() {
-        assert_eq!(shown("ada\r\n\u{1b}[31m@host\u{202e}"), "ada[31m@host");
-        assert_eq!(shown(&"x".repeat(500)).len(), 200);
+        assert_eq!(sanitize_server_text("ada\r\n\u{1b}[31m@host\u{202e}"), "ada[31m@host");
+        assert_eq!(sanitize_server_text(&"x".repeat(500)).len(), 200);
     }
 }

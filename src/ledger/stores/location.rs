@@ -48,7 +48,7 @@ impl Place {
             "file" if rest.is_empty() => Err(bad("it names no directory")),
             "file" => Ok(Self::Directory(rest.into())),
             "postgres" | "postgresql" => Ok(Self::Postgres(text.to_owned())),
-            "s3" => bucket(rest).map_err(bad),
+            "s3" => parse_bucket(rest).map_err(bad),
             "https" => Ok(Self::Http(text.trim_end_matches('/').to_owned())),
             "http" if is_loopback(rest) => Ok(Self::Http(text.trim_end_matches('/').to_owned())),
             "http" => Err(bad("plain http is for this machine only; use https")),
@@ -75,7 +75,7 @@ impl std::fmt::Display for Place {
     }
 }
 
-fn bucket(rest: &str) -> Result<Place, &'static str> {
+fn parse_bucket(rest: &str) -> Result<Place, &'static str> {
     let rest = rest.strip_prefix("//").ok_or("write s3://bucket/prefix")?;
     let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
     let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');

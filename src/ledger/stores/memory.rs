@@ -31,12 +31,12 @@ impl MemoryStore {
     /// Returns the store of a ledger that is born now.
     #[must_use]
     pub fn new(identity: &Identity) -> Self {
-        Self::with(vec![Record::birth(identity)])
+        Self::with_records(vec![Record::birth(identity)])
     }
 
     /// Returns a store with durable records.
     #[must_use]
-    pub fn with(records: Vec<Record>) -> Self {
+    pub fn with_records(records: Vec<Record>) -> Self {
         Self { records: RefCell::new(records), ..Self::default() }
     }
 
@@ -47,27 +47,27 @@ impl MemoryStore {
 
     /// Returns what is durable.
     #[must_use]
-    pub fn durable(&self) -> Vec<Record> {
+    pub fn durable_records(&self) -> Vec<Record> {
         self.records.borrow().clone()
     }
 
     /// Returns how many appends there were, failed ones included.
     #[must_use]
-    pub fn appends(&self) -> usize {
+    pub fn append_count(&self) -> usize {
         self.appends.get()
     }
 
     /// Returns a new store with what is durable: the world after a crash.
     #[must_use]
-    pub fn restarted(&self) -> Self {
-        Self::with(self.durable())
+    pub fn after_restart(&self) -> Self {
+        Self::with_records(self.durable_records())
     }
 }
 
 /// A store that a test keeps a hand on.
 impl Store for &MemoryStore {
     async fn load(&self) -> Result<Vec<Record>, StoreError> {
-        Ok(self.durable())
+        Ok(self.durable_records())
     }
 
     async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
@@ -84,10 +84,10 @@ impl Store for &MemoryStore {
             return Ok(());
         }
         self.poisoned.set(true);
-        Err(full())
+        Err(disk_full_error())
     }
 
-    async fn seal(&self, ledger: &Ledger, _key: &SealKey) -> Result<(), StoreError> {
+    async fn condense_with_macs(&self, ledger: &Ledger, _key: &SealKey) -> Result<(), StoreError> {
         if self.poisoned.get() {
             return Err(StoreError::Poisoned);
         }
@@ -96,7 +96,7 @@ impl Store for &MemoryStore {
     }
 }
 
-fn full() -> StoreError {
+fn disk_full_error() -> StoreError {
     let source = std::io::Error::from(std::io::ErrorKind::StorageFull);
     StoreError::Io { action: "write", place: "memory".to_owned(), source }
 }
@@ -110,7 +110,7 @@ impl Store for MemoryStore {
         (&self).append(records).await
     }
 
-    async fn seal(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
-        (&self).seal(ledger, key).await
+    async fn condense_with_macs(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
+        (&self).condense_with_macs(ledger, key).await
     }
 }

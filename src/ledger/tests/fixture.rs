@@ -27,7 +27,7 @@ impl Random for Counted {
 }
 
 pub(super) fn identity() -> Identity {
-    Identity::fresh("shop", "prod", &Counted::default())
+    Identity::new_random("shop", "prod", &Counted::default())
 }
 
 pub(super) fn op(n: u8) -> Uuid {

@@ -26,7 +26,10 @@ impl<'a> Walk<'_, 'a> {
     }
 
     /// Returns the elements of a list, which are charged.
-    pub(super) fn elements(&mut self, list: &Item<'a>) -> Result<Option<Vec<Item<'a>>>, EvaluationError> {
+    pub(super) fn charged_elements(
+        &mut self,
+        list: &Item<'a>,
+    ) -> Result<Option<Vec<Item<'a>>>, EvaluationError> {
         if matches!(list, Item::ListRef(_) | Item::List(_)) {
             self.charge_items(list.len().unwrap_or(0))?;
             list.charge_copies(self.budget)?;
@@ -35,7 +38,7 @@ impl<'a> Walk<'_, 'a> {
     }
 
     /// Returns the entries of a map, which are charged.
-    pub(super) fn entries(
+    pub(super) fn charged_entries(
         &mut self,
         map: &Item<'a>,
     ) -> Result<Option<Vec<(Name, Item<'a>)>>, EvaluationError> {

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 
 use cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators};
 
-use super::functions::{NAMES, unknown};
+use super::functions::{NAMES, unknown_function};
 use super::item::{Item, Object};
-use super::parse::{Path, Segment, parts, path_of};
+use super::parse::{Path, Segment, child_nodes, path_of};
 use super::{FILES, Scope, walk};
 use crate::model::address::Address;
 use crate::model::budget::Budget;
@@ -27,11 +27,11 @@ pub(super) enum Missing {
 }
 
 /// Returns the derivation of a tree.
-pub(super) fn derive(tree: &IdedExpr, scope: &Scope<'_>) -> Result<Derivation, Missing> {
+pub(super) fn derive_tree(tree: &IdedExpr, scope: &Scope<'_>) -> Result<Derivation, Missing> {
     let mut fields = BTreeSet::new();
     let is_static = collect_fields(&tree.expr, &mut fields);
     let walk = Walk { scope, fields: is_static.then_some(fields) };
-    walk.node(&tree.expr, &mut Vec::new())
+    walk.derive_node(&tree.expr, &mut Vec::new())
 }
 
 struct Walk<'s, 'a> {
@@ -41,32 +41,32 @@ struct Walk<'s, 'a> {
 }
 
 impl<'s> Walk<'s, '_> {
-    fn node(&self, expr: &'s Expr, bound: &mut Vec<&'s str>) -> Result<Derivation, Missing> {
+    fn derive_node(&self, expr: &'s Expr, bound: &mut Vec<&'s str>) -> Result<Derivation, Missing> {
         if let Some(path) = path_of(expr)
             && !bound.contains(&path.root.as_str())
             && let Some(root) = self.scope.roots.get(&path.root)
         {
-            return self.path(&path, root.clone(), expr, bound);
+            return self.derive_path(&path, root.clone(), expr, bound);
         }
         let all = |exprs: Vec<&'s Expr>, bound: &mut Vec<&'s str>| {
-            exprs.into_iter().map(|expr| self.node(expr, bound)).collect::<Result<Vec<_>, _>>()
+            exprs.into_iter().map(|expr| self.derive_node(expr, bound)).collect::<Result<Vec<_>, _>>()
         };
         Ok(match expr {
-            Expr::Literal(literal) => leaf(&literal_value(literal)),
+            Expr::Literal(literal) => leaf_derivation(&literal_value(literal)),
             Expr::Ident(name) => Derivation::node("variable", &[name], []),
             Expr::Call(CallExpr { func_name, args, target: None }) if func_name == "file" => {
                 let [path] = args.as_slice() else { return Err(Missing::Unreadable) };
-                self.file(&path.expr)?
+                self.derive_file(&path.expr)?
             }
             Expr::Call(call) => {
                 let target = if call.target.is_some() { "method" } else { "call" };
-                Derivation::node(target, &[&call.func_name], all(parts(expr), bound)?)
+                Derivation::node(target, &[&call.func_name], all(child_nodes(expr), bound)?)
             }
             Expr::Select(select) => {
                 let tag = if select.test { "has" } else { "select" };
-                Derivation::node(tag, &[&select.field], all(parts(expr), bound)?)
+                Derivation::node(tag, &[&select.field], all(child_nodes(expr), bound)?)
             }
-            Expr::List(_) => Derivation::node("list", &[], all(parts(expr), bound)?),
+            Expr::List(_) => Derivation::node("list", &[], all(child_nodes(expr), bound)?),
             Expr::Map(map) => {
                 let literal = |entry: &EntryExpr| match entry {
                     EntryExpr::MapEntry(entry) => literal_text(&entry.key.expr).is_some(),
@@ -74,10 +74,10 @@ impl<'s> Walk<'s, '_> {
                 };
                 let tag =
                     if map.entries.iter().all(|entry| literal(&entry.expr)) { "map" } else { "entries" };
-                Derivation::node(tag, &[], all(parts(expr), bound)?)
+                Derivation::node(tag, &[], all(child_nodes(expr), bound)?)
             }
             Expr::Comprehension(c) => {
-                let range = self.node(&c.iter_range.expr, bound)?;
+                let range = self.derive_node(&c.iter_range.expr, bound)?;
                 let before = bound.len();
                 bound.extend([c.iter_var.as_str(), c.accu_var.as_str()]);
                 bound.extend(c.iter_var2.as_deref());
@@ -92,7 +92,7 @@ impl<'s> Walk<'s, '_> {
     }
 
     /// Follows a path as far as its names lead; what remains of it is computed.
-    fn path(
+    fn derive_path(
         &self,
         path: &Path,
         root: Item<'_>,
@@ -105,7 +105,7 @@ impl<'s> Walk<'s, '_> {
             let next = match (&item, item.entry(name)) {
                 (_, Some(next)) => next,
                 (Item::Object(object, _), None) if object.complete => Item::Scalar(Value::Null),
-                (Item::Object(object, _), None) => return Err(waits(object)),
+                (Item::Object(object, _), None) => return Err(waits_for_object(object)),
                 _ => break,
             };
             item = next;
@@ -114,7 +114,7 @@ impl<'s> Walk<'s, '_> {
         let base = match rest {
             // A name that is not there: nothing else of the map enters the expression.
             [Segment::Name(_), ..] => Derivation::node("absent", &[path.root.as_str()], []),
-            rest => self.item(&item, rest.is_empty())?,
+            rest => self.derive_item(&item, rest.is_empty())?,
         };
         if rest.is_empty() && !path.tested {
             return Ok(base);
@@ -126,12 +126,12 @@ impl<'s> Walk<'s, '_> {
             Segment::Computed(_) => None,
         }));
         for key in computed_keys(expr) {
-            all.push(self.node(key, bound)?);
+            all.push(self.derive_node(key, bound)?);
         }
         Ok(Derivation::node("path", &names, all))
     }
 
-    fn item(&self, item: &Item<'_>, whole: bool) -> Result<Derivation, Missing> {
+    fn derive_item(&self, item: &Item<'_>, whole: bool) -> Result<Derivation, Missing> {
         if let Item::Object(object, children) = item {
             let read = |name: &str| {
                 whole && self.fields.as_ref().is_none_or(|fields| fields.contains(name)) || name == "id"
@@ -144,22 +144,25 @@ impl<'s> Walk<'s, '_> {
             }
             for (name, child) in children.iter() {
                 names.push(name);
-                all.push(self.item(child, true)?);
+                all.push(self.derive_item(child, true)?);
             }
             let lacks = |name: &&str| !object.attributes.contains_key(*name);
             let may_come = self.fields.as_ref().is_none_or(|fields| fields.iter().any(lacks));
             if !object.complete && may_come {
-                return Err(waits(object));
+                return Err(waits_for_object(object));
             }
             return Ok(Derivation::node("object", &names, all));
         }
         if let Some(items) = item.elements() {
-            let all = items.iter().map(|item| self.item(item, true)).collect::<Result<Vec<_>, _>>()?;
+            let all =
+                items.iter().map(|item| self.derive_item(item, true)).collect::<Result<Vec<_>, _>>()?;
             return Ok(Derivation::node("list", &[], all));
         }
         if let Some(entries) = item.entries() {
-            let all =
-                entries.iter().map(|(_, item)| self.item(item, true)).collect::<Result<Vec<_>, _>>()?;
+            let all = entries
+                .iter()
+                .map(|(_, item)| self.derive_item(item, true))
+                .collect::<Result<Vec<_>, _>>()?;
             let keys: Vec<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
             return Ok(Derivation::node("map", &keys, all));
         }
@@ -170,7 +173,7 @@ impl<'s> Walk<'s, '_> {
     }
 
     /// Takes a file by its content.
-    fn file(&self, path: &'s Expr) -> Result<Derivation, Missing> {
+    fn derive_file(&self, path: &'s Expr) -> Result<Derivation, Missing> {
         // The path may be computed, but of nothing secret: it is then the same in every run.
         let tree = IdedExpr { id: 0, expr: path.clone() };
         let own = Budget::default();
@@ -193,9 +196,9 @@ pub(super) fn missing_function(expr: &Expr) -> Option<EvaluationError> {
         && call.func_name.starts_with(|c: char| c.is_ascii_alphabetic())
         && !NAMES.contains(&call.func_name.as_str())
     {
-        return Some(unknown(&call.func_name, &[]));
+        return Some(unknown_function(&call.func_name, &[]));
     }
-    parts(expr).into_iter().find_map(missing_function)
+    child_nodes(expr).into_iter().find_map(missing_function)
 }
 
 /// Collects every name that can be an attribute's. Returns whether there is no other way to name one.
@@ -213,7 +216,7 @@ fn collect_fields<'e>(expr: &'e Expr, into: &mut BTreeSet<&'e str>) -> bool {
         }
         _ => {}
     }
-    parts(expr).into_iter().fold(is_static, |all, part| collect_fields(part, into) && all)
+    child_nodes(expr).into_iter().fold(is_static, |all, part| collect_fields(part, into) && all)
 }
 
 /// Returns the keys of a path that are computed, outermost last.
@@ -235,7 +238,7 @@ fn computed_keys(expr: &Expr) -> Vec<&Expr> {
     found
 }
 
-fn leaf(value: &Value) -> Derivation {
+fn leaf_derivation(value: &Value) -> Derivation {
     Derivation::from_value(value).unwrap_or_else(|| Derivation::node("unknown", &[], []))
 }
 
@@ -258,7 +261,7 @@ fn literal_text(expr: &Expr) -> Option<&str> {
     }
 }
 
-fn waits(object: &Object) -> Missing {
+fn waits_for_object(object: &Object) -> Missing {
     Missing::Waits(vec![object.address.clone()])
 }
 

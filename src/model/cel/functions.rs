@@ -9,11 +9,11 @@ use sha2::{Digest, Sha256};
 use super::FILES;
 use super::item::Item;
 use super::reference::FUNCTIONS;
-use super::walk::{Outcome, Walk, failed, together};
+use super::walk::{Outcome, Walk, evaluation_failure, merge_unknowns};
 use crate::model::address::Name;
-use crate::model::diagnostic::nearest;
+use crate::model::diagnostic::nearest_name;
 use crate::model::expression::EvaluationError;
-use crate::model::hex::hex;
+use crate::model::hex::encode_hex;
 use crate::model::value::Value;
 
 /// Every function's name, for suggestions.
@@ -68,26 +68,26 @@ const OF_OTHERS: &[(&str, &str)] = &[
 const MOST_TEXT: usize = 1 << 20;
 
 /// Calls a function; a method's target is the first argument.
-pub(super) fn call<'a>(walk: &mut Walk<'_, 'a>, name: &str, args: &[Item<'a>]) -> Outcome<'a> {
+pub(super) fn call_function<'a>(walk: &mut Walk<'_, 'a>, name: &str, args: &[Item<'a>]) -> Outcome<'a> {
     match (name, args) {
-        ("size", [item]) => size(walk, item),
-        ("get", [map, key, default]) => get(walk, map, key, default),
+        ("size", [item]) => size_of(walk, item),
+        ("get", [map, key, default]) => get_or_default(walk, map, key, default),
         ("keys", [map]) => {
-            let entries = entries(walk, map)?;
+            let entries = map_entries(walk, map)?;
             Ok(Item::list(entries.into_iter().map(|(key, _)| Item::Scalar(Value::Text(key))).collect()))
         }
         ("values", [map]) => {
-            let entries = entries(walk, map)?;
+            let entries = map_entries(walk, map)?;
             Ok(Item::list(entries.into_iter().map(|(_, item)| item).collect()))
         }
-        ("string", [item]) => string(walk, item),
-        ("int", [Item::Scalar(value @ (Value::Integer(_) | Value::Decimal(_)))]) => int(value),
-        ("int", [item]) => int(&Value::Text(numeric(walk, name, item)?)),
-        ("double", [item]) => double(walk, item),
-        ("bool", [item]) => match walk.text(item)?.as_str() {
+        ("string", [item]) => to_string_item(walk, item),
+        ("int", [Item::Scalar(value @ (Value::Integer(_) | Value::Decimal(_)))]) => to_int(value),
+        ("int", [item]) => to_int(&Value::Text(numeric_text(walk, name, item)?)),
+        ("double", [item]) => to_double(walk, item),
+        ("bool", [item]) => match walk.text_of(item)?.as_str() {
             "true" => Ok(Item::Scalar(Value::Bool(true))),
             "false" => Ok(Item::Scalar(Value::Bool(false))),
-            _ => Err(failed("this is neither `true` nor `false`")),
+            _ => Err(evaluation_failure("this is neither `true` nor `false`")),
         },
         _ => text_function(walk, name, args),
     }
@@ -96,178 +96,196 @@ pub(super) fn call<'a>(walk: &mut Walk<'_, 'a>, name: &str, args: &[Item<'a>]) -
 /// Calls a function over texts.
 fn text_function<'a>(walk: &mut Walk<'_, 'a>, name: &str, args: &[Item<'a>]) -> Outcome<'a> {
     match (name, args) {
-        ("contains", [text, part]) => test(walk, text, part, |text, part| text.contains(part)),
-        ("startsWith", [text, part]) => test(walk, text, part, |text, part| text.starts_with(part)),
-        ("endsWith", [text, part]) => test(walk, text, part, |text, part| text.ends_with(part)),
-        ("matches", [text, pattern]) => matches(walk, text, pattern),
-        ("lowerAscii", [text]) => Ok(Item::text(copied(walk, text)?.to_ascii_lowercase())),
-        ("upperAscii", [text]) => Ok(Item::text(copied(walk, text)?.to_ascii_uppercase())),
-        ("trim", [text]) => Ok(Item::text(copied(walk, text)?.trim())),
+        ("contains", [text, part]) => test_texts(walk, text, part, |text, part| text.contains(part)),
+        ("startsWith", [text, part]) => test_texts(walk, text, part, |text, part| text.starts_with(part)),
+        ("endsWith", [text, part]) => test_texts(walk, text, part, |text, part| text.ends_with(part)),
+        ("matches", [text, pattern]) => matches_pattern(walk, text, pattern),
+        ("lowerAscii", [text]) => Ok(Item::text(charged_text(walk, text)?.to_ascii_lowercase())),
+        ("upperAscii", [text]) => Ok(Item::text(charged_text(walk, text)?.to_ascii_uppercase())),
+        ("trim", [text]) => Ok(Item::text(charged_text(walk, text)?.trim())),
         ("replace", [text, old, new]) => {
-            let (text, old, new) = (walk.text(text)?, walk.text(old)?, walk.text(new)?);
+            let (text, old, new) = (walk.text_of(text)?, walk.text_of(old)?, walk.text_of(new)?);
             let found = text.matches(old.as_str()).count();
             let longest = text.len().saturating_add(found.saturating_mul(new.len()));
             walk.charge_text(longest)?;
-            bounded(text.replace(old.as_str(), &new))
+            checked_text(text.replace(old.as_str(), &new))
         }
         ("split", [text, separator]) => {
-            let (text, separator) = (walk.text(text)?, walk.text(separator)?);
+            let (text, separator) = (walk.text_of(text)?, walk.text_of(separator)?);
             walk.charge(text.len())?;
             walk.charge_items(text.split(separator.as_str()).count())?;
             walk.charge_text(text.len())?;
             Ok(Item::list(text.split(separator.as_str()).map(Item::text).collect()))
         }
-        ("join", [list]) => join(walk, list, ""),
+        ("join", [list]) => join_list(walk, list, ""),
         ("join", [list, separator]) => {
-            let separator = walk.text(separator)?;
-            join(walk, list, &separator)
+            let separator = walk.text_of(separator)?;
+            join_list(walk, list, &separator)
         }
-        ("format", [pattern, values]) => format(walk, pattern, values),
+        ("format", [pattern, values]) => format_pattern(walk, pattern, values),
         ("sha256", [text]) => {
-            let text = walk.text(text)?;
+            let text = walk.text_of(text)?;
             walk.charge(text.len() / 64)?;
             let digest = Sha256::digest(text.as_bytes());
-            Ok(Item::text(hex(&digest)))
+            Ok(Item::text(encode_hex(&digest)))
         }
         ("base64", [text]) => {
-            let text = walk.text(text)?;
+            let text = walk.text_of(text)?;
             walk.charge_text(text.len().div_ceil(3).saturating_mul(4))?;
-            Ok(Item::text(base64(text.as_bytes())))
+            Ok(Item::text(encode_base64(text.as_bytes())))
         }
-        ("cidr_subnet", [network, bits, number]) => subnet(walk, network, bits, number),
-        ("file", [path]) => file(walk, path),
-        _ => Err(unknown(name, args)),
+        ("cidr_subnet", [network, bits, number]) => subnet_of(walk, network, bits, number),
+        ("file", [path]) => read_file(walk, path),
+        _ => Err(unknown_function(name, args)),
     }
 }
 
-pub(super) fn unknown(name: &str, args: &[Item<'_>]) -> EvaluationError {
+pub(super) fn unknown_function(name: &str, args: &[Item<'_>]) -> EvaluationError {
     if NAMES.contains(&name) {
         let types: Vec<_> = args.iter().map(Item::type_name).collect();
         let on = if types.is_empty() { "nothing".to_owned() } else { types.join(", ") };
         let known = FUNCTIONS.iter().find(|function| function.name == name);
         let usage =
             known.map(|function| format!("; it is written `{}`", function.usage)).unwrap_or_default();
-        return failed(format!("`{name}` does not work on {on}{usage}"));
+        return evaluation_failure(format!("`{name}` does not work on {on}{usage}"));
     }
     if let Some((_, ours)) = OF_OTHERS.iter().find(|(theirs, _)| *theirs == name) {
-        return failed(format!("there is no function `{name}`; write `{ours}`"));
+        return evaluation_failure(format!("there is no function `{name}`; write `{ours}`"));
     }
-    let hint = match nearest(name, NAMES.iter().copied()) {
+    let hint = match nearest_name(name, NAMES.iter().copied()) {
         Some(near) => format!("; did you mean `{near}`?"),
         None => format!("; there are {}", NAMES.join(", ")),
     };
-    failed(format!("there is no function `{name}`{hint}"))
+    evaluation_failure(format!("there is no function `{name}`{hint}"))
 }
 
-fn entries<'a>(walk: &mut Walk<'_, 'a>, map: &Item<'a>) -> Result<Vec<(Name, Item<'a>)>, EvaluationError> {
+fn map_entries<'a>(
+    walk: &mut Walk<'_, 'a>,
+    map: &Item<'a>,
+) -> Result<Vec<(Name, Item<'a>)>, EvaluationError> {
     if let Item::Object(object, _) = map
         && !object.complete
     {
-        return Err(failed(format!("the attributes of {} are not all known yet", object.address)));
+        return Err(evaluation_failure(format!(
+            "the attributes of {} are not all known yet",
+            object.address
+        )));
     }
-    walk.entries(map)?.ok_or_else(|| failed(format!("a map was expected, not {}", map.type_name())))
+    walk.charged_entries(map)?
+        .ok_or_else(|| evaluation_failure(format!("a map was expected, not {}", map.type_name())))
 }
 
-fn bounded<'a>(text: String) -> Outcome<'a> {
+fn checked_text<'a>(text: String) -> Outcome<'a> {
     if text.len() > MOST_TEXT {
-        return Err(failed(format!("the text would be longer than {MOST_TEXT} bytes")));
+        return Err(evaluation_failure(format!("the text would be longer than {MOST_TEXT} bytes")));
     }
     Ok(Item::text(text))
 }
 
-fn size<'a>(walk: &mut Walk<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
+fn size_of<'a>(walk: &mut Walk<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
     let size = if let Some(len) = item.len() {
         len
     } else {
-        let text = walk.text(item)?;
+        let text = walk.text_of(item)?;
         walk.charge(text.len() / 64)?;
         text.chars().count()
     };
     Ok(Item::Scalar(Value::Integer(i64::try_from(size).unwrap_or(i64::MAX))))
 }
 
-fn get<'a>(walk: &mut Walk<'_, 'a>, map: &Item<'a>, key: &Item<'a>, default: &Item<'a>) -> Outcome<'a> {
-    let key = walk.text(key)?;
+fn get_or_default<'a>(
+    walk: &mut Walk<'_, 'a>,
+    map: &Item<'a>,
+    key: &Item<'a>,
+    default: &Item<'a>,
+) -> Outcome<'a> {
+    let key = walk.text_of(key)?;
     match (map, map.entry(&key)) {
         (_, Some(Item::Scalar(Value::Null))) | (Item::Scalar(Value::Null), None) => Ok(default.clone()),
         (_, Some(item)) => Ok(item),
         (Item::Object(object, _), None) if !object.complete => {
             Ok(Item::Scalar(Value::Unknown(vec![object.address.clone()])))
         }
-        (_, None) => entries(walk, map).map(|_| default.clone()),
+        (_, None) => map_entries(walk, map).map(|_| default.clone()),
     }
 }
 
-fn string<'a>(walk: &mut Walk<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
+fn to_string_item<'a>(walk: &mut Walk<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
     match item {
         Item::Scalar(value @ (Value::Bool(_) | Value::Integer(_) | Value::Decimal(_))) => {
             Ok(Item::text(value.to_string()))
         }
-        other => walk.text(other).map(|text| Item::Scalar(Value::Text(text))),
+        other => walk.text_of(other).map(|text| Item::Scalar(Value::Text(text))),
     }
 }
 
 /// Returns the text of an item of which a copy is about to be made.
-fn copied<'a>(walk: &mut Walk<'_, 'a>, item: &Item<'a>) -> Result<Name, EvaluationError> {
-    let text = walk.text(item)?;
+fn charged_text<'a>(walk: &mut Walk<'_, 'a>, item: &Item<'a>) -> Result<Name, EvaluationError> {
+    let text = walk.text_of(item)?;
     walk.charge_text(text.len())?;
     Ok(text)
 }
 
-fn int<'a>(value: &Value) -> Outcome<'a> {
+fn to_int<'a>(value: &Value) -> Outcome<'a> {
     let n = match value {
         Value::Integer(n) => Some(*n),
         Value::Decimal(n) => n.trunc().to_i64(),
         Value::Text(text) => text.parse().ok(),
         _ => None,
     };
-    n.map(|n| Item::Scalar(Value::Integer(n))).ok_or_else(|| failed("this is no whole number"))
+    n.map(|n| Item::Scalar(Value::Integer(n))).ok_or_else(|| evaluation_failure("this is no whole number"))
 }
 
-fn double<'a>(walk: &mut Walk<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
+fn to_double<'a>(walk: &mut Walk<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
     let number = match item {
         Item::Scalar(value @ (Value::Integer(_) | Value::Decimal(_))) => value.as_decimal(),
-        other => Value::Text(numeric(walk, "double", other)?).as_decimal(),
+        other => Value::Text(numeric_text(walk, "double", other)?).as_decimal(),
     };
-    number.map(|n| Item::Scalar(Value::Decimal(n))).ok_or_else(|| failed("this is no number"))
+    number.map(|n| Item::Scalar(Value::Decimal(n))).ok_or_else(|| evaluation_failure("this is no number"))
 }
 
 /// Returns the text that a number is read from.
-fn numeric<'a>(walk: &mut Walk<'_, 'a>, function: &str, item: &Item<'a>) -> Result<Name, EvaluationError> {
+fn numeric_text<'a>(
+    walk: &mut Walk<'_, 'a>,
+    function: &str,
+    item: &Item<'a>,
+) -> Result<Name, EvaluationError> {
     match item {
-        Item::Scalar(Value::Text(_) | Value::Secret(_)) => walk.text(item),
-        other => Err(failed(format!("`{function}` takes a number or a text, not {}", other.type_name()))),
+        Item::Scalar(Value::Text(_) | Value::Secret(_)) => walk.text_of(item),
+        other => Err(evaluation_failure(format!(
+            "`{function}` takes a number or a text, not {}",
+            other.type_name()
+        ))),
     }
 }
 
-fn test<'a>(
+fn test_texts<'a>(
     walk: &mut Walk<'_, 'a>,
     text: &Item<'a>,
     part: &Item<'a>,
     test: impl Fn(&str, &str) -> bool,
 ) -> Outcome<'a> {
-    let (text, part) = (walk.text(text)?, walk.text(part)?);
+    let (text, part) = (walk.text_of(text)?, walk.text_of(part)?);
     walk.charge(text.len() / 64)?;
     Ok(Item::Scalar(Value::Bool(test(&text, &part))))
 }
 
-fn matches<'a>(walk: &mut Walk<'_, 'a>, text: &Item<'a>, pattern: &Item<'a>) -> Outcome<'a> {
-    let (text, pattern) = (walk.text(text)?, walk.text(pattern)?);
+fn matches_pattern<'a>(walk: &mut Walk<'_, 'a>, text: &Item<'a>, pattern: &Item<'a>) -> Outcome<'a> {
+    let (text, pattern) = (walk.text_of(text)?, walk.text_of(pattern)?);
     // Compiling costs more than most expressions.
     walk.charge(1000 + pattern.len() + text.len())?;
-    let regex = regex::RegexBuilder::new(&pattern)
-        .size_limit(1 << 18)
-        .nest_limit(50)
-        .build()
-        .map_err(|_| failed("the pattern of `matches` is no regular expression, or too large"))?;
+    let regex =
+        regex::RegexBuilder::new(&pattern).size_limit(1 << 18).nest_limit(50).build().map_err(|_| {
+            evaluation_failure("the pattern of `matches` is no regular expression, or too large")
+        })?;
     Ok(Item::Scalar(Value::Bool(regex.is_match(&text))))
 }
 
-fn join<'a>(walk: &mut Walk<'_, 'a>, list: &Item<'a>, separator: &str) -> Outcome<'a> {
+fn join_list<'a>(walk: &mut Walk<'_, 'a>, list: &Item<'a>, separator: &str) -> Outcome<'a> {
     let items = walk
-        .elements(list)?
-        .ok_or_else(|| failed(format!("a list was expected, not {}", list.type_name())))?;
-    if let Some(unknown) = together(&items) {
+        .charged_elements(list)?
+        .ok_or_else(|| evaluation_failure(format!("a list was expected, not {}", list.type_name())))?;
+    if let Some(unknown) = merge_unknowns(&items) {
         return Ok(unknown);
     }
     let mut text = String::new();
@@ -275,22 +293,24 @@ fn join<'a>(walk: &mut Walk<'_, 'a>, list: &Item<'a>, separator: &str) -> Outcom
         if n > 0 {
             text.push_str(separator);
         }
-        let item = string(walk, item)?;
-        let item = walk.text(&item)?;
+        let item = to_string_item(walk, item)?;
+        let item = walk.text_of(&item)?;
         walk.charge_text(item.len() + separator.len())?;
         text.push_str(&item);
         if text.len() > MOST_TEXT {
             break;
         }
     }
-    bounded(text)
+    checked_text(text)
 }
 
 /// `format("%s-%03d", ["a", 7])` is `a-007`; `%s`, `%d`, `%x` and `%%`, with a width.
-fn format<'a>(walk: &mut Walk<'_, 'a>, pattern: &Item<'a>, values: &Item<'a>) -> Outcome<'a> {
-    let pattern = walk.text(pattern)?;
-    let values = walk.elements(values)?.ok_or_else(|| failed("`format` takes a list of values"))?;
-    if let Some(unknown) = together(&values) {
+fn format_pattern<'a>(walk: &mut Walk<'_, 'a>, pattern: &Item<'a>, values: &Item<'a>) -> Outcome<'a> {
+    let pattern = walk.text_of(pattern)?;
+    let values = walk
+        .charged_elements(values)?
+        .ok_or_else(|| evaluation_failure("`format` takes a list of values"))?;
+    if let Some(unknown) = merge_unknowns(&values) {
         return Ok(unknown);
     }
     walk.charge(pattern.len())?;
@@ -306,21 +326,22 @@ fn format<'a>(walk: &mut Walk<'_, 'a>, pattern: &Item<'a>, values: &Item<'a>) ->
         match verbs.next() {
             Some('%') if digits == 0 => text.push('%'),
             Some(verb @ ('s' | 'd' | 'x')) => {
-                let value = values.next().ok_or_else(|| failed("`format` has too few values"))?;
-                text.push_str(&padded(walk, value, verb, width)?);
+                let value =
+                    values.next().ok_or_else(|| evaluation_failure("`format` has too few values"))?;
+                text.push_str(&format_directive(walk, value, verb, width)?);
             }
-            _ => return Err(failed("`format` knows %s, %d, %x and %%, with a width up to 99")),
+            _ => return Err(evaluation_failure("`format` knows %s, %d, %x and %%, with a width up to 99")),
         }
         rest = verbs.as_str();
     }
     text.push_str(rest);
     if values.next().is_some() {
-        return Err(failed("`format` has more values than places"));
+        return Err(evaluation_failure("`format` has more values than places"));
     }
-    bounded(text)
+    checked_text(text)
 }
 
-fn padded<'a>(
+fn format_directive<'a>(
     walk: &mut Walk<'_, 'a>,
     value: &Item<'a>,
     verb: char,
@@ -328,70 +349,88 @@ fn padded<'a>(
 ) -> Result<String, EvaluationError> {
     let text = match (verb, value) {
         ('s', item) => {
-            let item = string(walk, item)?;
-            copied(walk, &item)?.to_string()
+            let item = to_string_item(walk, item)?;
+            charged_text(walk, &item)?.to_string()
         }
         ('d', Item::Scalar(Value::Integer(n))) => n.to_string(),
         ('x', Item::Scalar(Value::Integer(n))) => format!("{n:x}"),
-        _ => return Err(failed(format!("`%{verb}` needs a whole number, not {}", value.type_name()))),
+        _ => {
+            return Err(evaluation_failure(format!(
+                "`%{verb}` needs a whole number, not {}",
+                value.type_name()
+            )));
+        }
     };
     let wide: usize = if width.is_empty() { 0 } else { width.parse().unwrap_or(100) };
     if wide > 99 {
-        return Err(failed("`format` takes a width up to 99"));
+        return Err(evaluation_failure("`format` takes a width up to 99"));
     }
     let fill = if width.starts_with('0') { "0" } else { " " };
     Ok(format!("{}{text}", fill.repeat(wide.saturating_sub(text.chars().count()))))
 }
 
 /// Returns subnet `number` of `network`, whose prefix is `bits` longer.
-fn subnet<'a>(
+fn subnet_of<'a>(
     walk: &mut Walk<'_, 'a>,
     network: &Item<'a>,
     bits: &Item<'a>,
     number: &Item<'a>,
 ) -> Outcome<'a> {
-    let network = walk.text(network)?;
-    let network: Ipv4Net =
-        network.parse().map_err(|_| failed("`cidr_subnet` needs an IPv4 network such as 10.0.0.0/16"))?;
+    let network = walk.text_of(network)?;
+    let network: Ipv4Net = network
+        .parse()
+        .map_err(|_| evaluation_failure("`cidr_subnet` needs an IPv4 network such as 10.0.0.0/16"))?;
     let (Item::Scalar(Value::Integer(bits)), Item::Scalar(Value::Integer(number))) = (bits, number) else {
-        return Err(failed("`cidr_subnet` takes two whole numbers: bits and number"));
+        return Err(evaluation_failure("`cidr_subnet` takes two whole numbers: bits and number"));
     };
     let prefix = u8::try_from(*bits)
         .ok()
         .and_then(|bits| bits.checked_add(network.prefix_len()))
         .filter(|prefix| *prefix <= 32)
-        .ok_or_else(|| failed(format!("{} has no {} more bits", walk.shown(&network), walk.shown(bits))))?;
+        .ok_or_else(|| {
+            evaluation_failure(format!(
+                "{} has no {} more bits",
+                walk.display_argument(&network),
+                walk.display_argument(bits)
+            ))
+        })?;
     let room = 1u64 << (prefix - network.prefix_len());
     let number = u64::try_from(*number).ok().filter(|number| *number < room).ok_or_else(|| {
-        let shown = walk.shown(&network);
-        if walk.hides() {
-            failed(format!("{shown} has no such subnet"))
+        let shown = walk.display_argument(&network);
+        if walk.hides_arguments() {
+            evaluation_failure(format!("{shown} has no such subnet"))
         } else {
-            failed(format!("{shown} has {room} subnets of /{prefix}: 0 to {}", room - 1))
+            evaluation_failure(format!("{shown} has {room} subnets of /{prefix}: 0 to {}", room - 1))
         }
     })?;
     let first = u64::from(u32::from(network.network())) + (number << (32 - prefix));
-    let first = u32::try_from(first).map_err(|_| failed("the subnet is out of range"))?;
+    let first = u32::try_from(first).map_err(|_| evaluation_failure("the subnet is out of range"))?;
     Ok(Item::text(format!("{}/{prefix}", Ipv4Addr::from(first))))
 }
 
-fn file<'a>(walk: &mut Walk<'_, 'a>, path: &Item<'a>) -> Outcome<'a> {
-    let path = walk.text(path)?;
+fn read_file<'a>(walk: &mut Walk<'_, 'a>, path: &Item<'a>) -> Outcome<'a> {
+    let path = walk.text_of(path)?;
     if let Some(text) = walk.scope.roots.get(FILES).and_then(|files| files.entry(&path)) {
         return Ok(text);
     }
-    let shown = walk.shown(&path);
-    let read =
-        walk.scope.read.ok_or_else(|| failed(format!("`{shown}` can be read while loading only")))?;
+    let shown = walk.display_argument(&path);
+    let read = walk
+        .scope
+        .read
+        .ok_or_else(|| evaluation_failure(format!("`{shown}` can be read while loading only")))?;
     // The reader's own words name the path.
     let text = read(&path).map_err(|error| {
-        failed(if walk.hides() { "the file that a secret names cannot be read".to_owned() } else { error })
+        evaluation_failure(if walk.hides_arguments() {
+            "the file that a secret names cannot be read".to_owned()
+        } else {
+            error
+        })
     })?;
     walk.charge_text(text.len())?;
     Ok(Item::text(text))
 }
 
-fn base64(bytes: &[u8]) -> String {
+fn encode_base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {

@@ -40,7 +40,7 @@ pub enum Item<'a> {
 impl<'a> Item<'a> {
     /// Returns the item of a bound value.
     #[must_use]
-    pub fn of(value: &'a Value) -> Self {
+    pub fn from_borrowed(value: &'a Value) -> Self {
         match value {
             Value::List(items) => Self::ListRef(items),
             Value::Map(map) => Self::MapRef(map),
@@ -97,7 +97,7 @@ impl<'a> Item<'a> {
         if !matches!(self, Self::Map(_) | Self::Object(..)) {
             let entries = match &*self {
                 Self::MapRef(map) => {
-                    map.iter().map(|(key, value)| (key.clone(), Self::of(value))).collect()
+                    map.iter().map(|(key, value)| (key.clone(), Self::from_borrowed(value))).collect()
                 }
                 _ => BTreeMap::new(),
             };
@@ -110,7 +110,7 @@ impl<'a> Item<'a> {
     }
 
     /// Returns what an item that is not known waits for.
-    pub(super) fn unknown(&self) -> Option<&[Address]> {
+    pub(super) fn unknown_addresses(&self) -> Option<&[Address]> {
         match self {
             Self::Scalar(Value::Unknown(addresses)) => Some(addresses),
             _ => None,
@@ -134,10 +134,10 @@ impl<'a> Item<'a> {
     /// Returns the entry of a map.
     pub(super) fn entry(&self, key: &str) -> Option<Item<'a>> {
         match self {
-            Self::MapRef(map) => map.get(key).map(Self::of),
+            Self::MapRef(map) => map.get(key).map(Self::from_borrowed),
             Self::Map(map) => map.get(key).cloned(),
             Self::Object(object, children) => {
-                children.get(key).cloned().or_else(|| object.attributes.get(key).map(Self::of))
+                children.get(key).cloned().or_else(|| object.attributes.get(key).map(Self::from_borrowed))
             }
             _ => None,
         }
@@ -146,7 +146,7 @@ impl<'a> Item<'a> {
     /// Returns the elements of a list.
     pub(super) fn elements(&self) -> Option<Vec<Item<'a>>> {
         match self {
-            Self::ListRef(items) => Some(items.iter().map(Self::of).collect()),
+            Self::ListRef(items) => Some(items.iter().map(Self::from_borrowed).collect()),
             Self::List(items) => Some(items.as_ref().clone()),
             _ => None,
         }
@@ -155,7 +155,7 @@ impl<'a> Item<'a> {
     /// Returns the element of a list.
     pub(super) fn element(&self, index: usize) -> Option<Item<'a>> {
         match self {
-            Self::ListRef(items) => items.get(index).map(Self::of),
+            Self::ListRef(items) => items.get(index).map(Self::from_borrowed),
             Self::List(items) => items.get(index).cloned(),
             _ => None,
         }
@@ -163,7 +163,7 @@ impl<'a> Item<'a> {
 
     /// Returns the entries of a map in the order of their keys.
     pub(super) fn entries(&self) -> Option<Vec<(Name, Item<'a>)>> {
-        let owned = |(key, value): (&Name, &'a Value)| (key.clone(), Self::of(value));
+        let owned = |(key, value): (&Name, &'a Value)| (key.clone(), Self::from_borrowed(value));
         match self {
             Self::MapRef(map) => Some(map.iter().map(owned).collect()),
             Self::Map(map) => Some(map.iter().map(|(key, item)| (key.clone(), item.clone())).collect()),
@@ -266,7 +266,7 @@ impl<'a> Item<'a> {
     }
 }
 
-pub(super) fn answer<'a>(known: Result<bool, Vec<Address>>) -> Item<'a> {
+pub(super) fn boolean_or_unknown<'a>(known: Result<bool, Vec<Address>>) -> Item<'a> {
     Item::Scalar(known.map_or_else(Value::Unknown, Value::Bool))
 }
 

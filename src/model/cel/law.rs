@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::{Item, Object, Program, Scope, bind};
+use super::{Item, Object, Program, Scope, bind_path};
 use crate::model::address::{Address, Name};
 use crate::model::expression::EvaluationError;
 use crate::model::secret::{FingerprintKey, Secret};
@@ -27,7 +27,7 @@ impl Writer {
         format!("'{}'", self.pick(GUESSES))
     }
 
-    fn text(&mut self, depth: u32) -> String {
+    fn write_text(&mut self, depth: u32) -> String {
         if depth == 0 {
             let leaf = self.pick(&[
                 "vars.s",
@@ -44,54 +44,59 @@ impl Writer {
         }
         let d = depth - 1;
         match self.0.random_range(0..14) {
-            0 => format!("({} + {})", self.text(d), self.text(d)),
-            1 => format!("({} ? {} : {})", self.truth(d), self.text(d), self.text(d)),
-            2 => format!("upperAscii({})", self.text(d)),
-            3 => format!("{}.replace({}, {})", self.text(d), self.guess(), self.text(d)),
-            4 => format!("base64({})", self.text(d)),
-            5 => format!("sha256({})", self.text(d)),
-            6 => format!("string({})", self.number(d)),
+            0 => format!("({} + {})", self.write_text(d), self.write_text(d)),
+            1 => format!("({} ? {} : {})", self.write_condition(d), self.write_text(d), self.write_text(d)),
+            2 => format!("upperAscii({})", self.write_text(d)),
+            3 => format!("{}.replace({}, {})", self.write_text(d), self.guess(), self.write_text(d)),
+            4 => format!("base64({})", self.write_text(d)),
+            5 => format!("sha256({})", self.write_text(d)),
+            6 => format!("string({})", self.write_number(d)),
             7 => format!("{}.join('-')", self.list(d)),
-            8 => format!("get({}, 'k', {})", self.map(d), self.text(d)),
-            9 => format!("{}[{}]", self.list(d), self.number(d)),
-            10 => format!("{}[{}]", self.map(d), self.text(d)),
-            11 => format!("'%s!'.format([{}])", self.text(d)),
+            8 => format!("get({}, 'k', {})", self.map(d), self.write_text(d)),
+            9 => format!("{}[{}]", self.list(d), self.write_number(d)),
+            10 => format!("{}[{}]", self.map(d), self.write_text(d)),
+            11 => format!("'%s!'.format([{}])", self.write_text(d)),
             12 => format!("{}.k", self.map(d)),
-            _ => self.text(0),
+            _ => self.write_text(0),
         }
     }
 
-    fn number(&mut self, depth: u32) -> String {
+    fn write_number(&mut self, depth: u32) -> String {
         if depth == 0 {
             return self.pick(&["0", "1", "2", "vars.n"]).to_owned();
         }
         let d = depth - 1;
         match self.0.random_range(0..7) {
-            0 => format!("size({})", self.text(d)),
+            0 => format!("size({})", self.write_text(d)),
             1 => format!("size({})", self.list(d)),
             2 => format!("size({})", self.map(d)),
-            3 => format!("int({})", self.text(d)),
-            4 => format!("({} / {})", self.number(d), self.number(d)),
-            5 => format!("({} ? {} : {})", self.truth(d), self.number(d), self.number(d)),
-            _ => self.number(0),
+            3 => format!("int({})", self.write_text(d)),
+            4 => format!("({} / {})", self.write_number(d), self.write_number(d)),
+            5 => format!(
+                "({} ? {} : {})",
+                self.write_condition(d),
+                self.write_number(d),
+                self.write_number(d)
+            ),
+            _ => self.write_number(0),
         }
     }
 
-    fn truth(&mut self, depth: u32) -> String {
+    fn write_condition(&mut self, depth: u32) -> String {
         if depth == 0 {
             return format!("vars.s == {}", self.guess());
         }
         let d = depth - 1;
         match self.0.random_range(0..11) {
-            0 => format!("({} == {})", self.text(d), self.text(d)),
-            1 => format!("{}.startsWith({})", self.text(d), self.guess()),
-            2 => format!("({} < {})", self.text(d), self.text(d)),
-            3 => format!("({} && {})", self.truth(d), self.truth(d)),
-            4 => format!("({} || {})", self.truth(d), self.truth(d)),
-            5 => format!("!{}", self.truth(d)),
-            6 => format!("({} in {})", self.text(d), self.list(d)),
-            7 => format!("({} in {})", self.text(d), self.map(d)),
-            8 => format!("{}.exists(x, x == {})", self.list(d), self.text(d)),
+            0 => format!("({} == {})", self.write_text(d), self.write_text(d)),
+            1 => format!("{}.startsWith({})", self.write_text(d), self.guess()),
+            2 => format!("({} < {})", self.write_text(d), self.write_text(d)),
+            3 => format!("({} && {})", self.write_condition(d), self.write_condition(d)),
+            4 => format!("({} || {})", self.write_condition(d), self.write_condition(d)),
+            5 => format!("!{}", self.write_condition(d)),
+            6 => format!("({} in {})", self.write_text(d), self.list(d)),
+            7 => format!("({} in {})", self.write_text(d), self.map(d)),
+            8 => format!("{}.exists(x, x == {})", self.list(d), self.write_text(d)),
             9 => format!("has({}.k)", self.map(d)),
             _ => format!("({} == {})", self.list(d), self.list(d)),
         }
@@ -105,13 +110,13 @@ impl Writer {
         }
         let d = depth - 1;
         match self.0.random_range(0..7) {
-            0 => format!("[{}, {}]", self.text(d), self.text(d)),
-            1 => format!("{}.split({})", self.text(d), self.guess()),
-            2 => format!("{}.map(x, x + {})", self.list(d), self.text(d)),
-            3 => format!("{}.filter(x, x == {})", self.list(d), self.text(d)),
+            0 => format!("[{}, {}]", self.write_text(d), self.write_text(d)),
+            1 => format!("{}.split({})", self.write_text(d), self.guess()),
+            2 => format!("{}.map(x, x + {})", self.list(d), self.write_text(d)),
+            3 => format!("{}.filter(x, x == {})", self.list(d), self.write_text(d)),
             4 => format!("keys({})", self.map(d)),
             5 => format!("values({})", self.map(d)),
-            _ => format!("({} ? {} : {})", self.truth(d), self.list(d), self.list(d)),
+            _ => format!("({} ? {} : {})", self.write_condition(d), self.list(d), self.list(d)),
         }
     }
 
@@ -121,9 +126,9 @@ impl Writer {
         }
         let d = depth - 1;
         match self.0.random_range(0..4) {
-            0 => format!("{{'k': {}, 'l': {}}}", self.text(d), self.text(d)),
-            1 => format!("{{{}: {}}}", self.text(d), self.text(d)),
-            2 => format!("({} ? {} : {})", self.truth(d), self.map(d), self.map(d)),
+            0 => format!("{{'k': {}, 'l': {}}}", self.write_text(d), self.write_text(d)),
+            1 => format!("{{{}: {}}}", self.write_text(d), self.write_text(d)),
+            2 => format!("({} ? {} : {})", self.write_condition(d), self.map(d), self.map(d)),
             _ => self.map(0),
         }
     }
@@ -131,9 +136,9 @@ impl Writer {
     fn expression(&mut self) -> String {
         let depth = self.0.random_range(1..5);
         match self.0.random_range(0..5) {
-            0 => self.text(depth),
-            1 => self.number(depth),
-            2 => self.truth(depth),
+            0 => self.write_text(depth),
+            1 => self.write_number(depth),
+            2 => self.write_condition(depth),
             3 => self.list(depth),
             _ => self.map(depth),
         }
@@ -141,8 +146,9 @@ impl Writer {
 }
 
 /// What an expression can name, with the texts of two secrets.
-fn vars(s: &str, p: &str) -> Attributes {
-    let secret = |name: &str, text: &str| Value::Secret(Secret::new(text).named(&format!("vars.{name}")));
+fn secret_vars(s: &str, p: &str) -> Attributes {
+    let secret =
+        |name: &str, text: &str| Value::Secret(Secret::new(text).named_after(&format!("vars.{name}")));
     let (s, p) = (secret("s", s), secret("p", p));
     let mut vars = Attributes::from([
         ("n".into(), Value::Integer(2)),
@@ -163,16 +169,16 @@ fn vars(s: &str, p: &str) -> Attributes {
 }
 
 /// What somebody sees of a result: everything but the fingerprints of the secrets themselves.
-fn seen(source: &str, vars: &Attributes) -> Result<serde_json::Value, EvaluationError> {
-    fn neutral(value: &Value) -> serde_json::Value {
+fn observable_result(source: &str, vars: &Attributes) -> Result<serde_json::Value, EvaluationError> {
+    fn without_fingerprints(value: &Value) -> serde_json::Value {
         match value {
             Value::Secret(Secret::Derived(derived)) => {
                 format!("computed {}", derived.id(&FingerprintKey::NONE)).into()
             }
             Value::Secret(secret) => format!("secret {:?}", secret.name()).into(),
-            Value::List(items) => items.iter().map(neutral).collect::<Vec<_>>().into(),
+            Value::List(items) => items.iter().map(without_fingerprints).collect::<Vec<_>>().into(),
             Value::Map(map) => serde_json::Value::Object(
-                map.iter().map(|(key, part)| (key.to_string(), neutral(part))).collect(),
+                map.iter().map(|(key, part)| (key.to_string(), without_fingerprints(part))).collect(),
             ),
             other => other.to_string().into(),
         }
@@ -184,9 +190,9 @@ fn seen(source: &str, vars: &Attributes) -> Result<serde_json::Value, Evaluation
     };
     let mut scope = Scope::default();
     scope.roots.insert("vars".into(), Item::of_map(vars));
-    bind(&mut scope.roots, ["vm", "web"].into_iter(), Item::of_object(&object));
+    bind_path(&mut scope.roots, ["vm", "web"].into_iter(), Item::of_object(&object));
     let program = Program::parse(source).map_err(|error| EvaluationError::Failed(error.message))?;
-    program.evaluate(&scope).map(|value| neutral(&value))
+    program.evaluate(&scope).map(|value| without_fingerprints(&value))
 }
 
 #[test]
@@ -198,14 +204,14 @@ fn two_runs_differ_in_nothing_but_that_one_may_fail() {
         (("7", "a"), ("", "7")),
         (("true", "Hu"), ("a", "a")),
     ]
-    .map(|((s, p), (t, q))| (vars(s, p), vars(t, q)))
+    .map(|((s, p), (t, q))| (secret_vars(s, p), secret_vars(t, q)))
     .into();
     let mut outcomes: BTreeMap<&str, u64> = BTreeMap::new();
     for seed in 0..count {
         let source = Writer(StdRng::seed_from_u64(seed)).expression();
         let (one, other) = &pairs[usize::try_from(seed % 3).unwrap()];
         let name: Name = Name::new(&source);
-        let outcome = match (seen(&source, one), seen(&source, other)) {
+        let outcome = match (observable_result(&source, one), observable_result(&source, other)) {
             (Err(EvaluationError::Sensitive), Err(EvaluationError::Sensitive)) => "both fail",
             (Err(EvaluationError::Sensitive), Ok(seen)) | (Ok(seen), Err(EvaluationError::Sensitive)) => {
                 assert!(seen.as_str().is_some_and(|seen| seen.starts_with("computed ")), "{name}: {seen}");

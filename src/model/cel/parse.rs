@@ -66,8 +66,8 @@ impl Program {
             .max_expression_node_count(MOST_NODES)
             .enable_ident_escape_syntax(true)
             .parse(source)
-            .map_err(|errors| first(source, &errors))?;
-        if depth(&tree) > MOST_DEPTH {
+            .map_err(|errors| first_error(source, &errors))?;
+        if tree_height(&tree) > MOST_DEPTH {
             return Err(too(format!("the expression nests deeper than {MOST_DEPTH} operations")));
         }
         Ok(Self { tree })
@@ -87,18 +87,18 @@ impl Program {
     #[must_use]
     pub fn paths(&self) -> Vec<Path> {
         let mut found = Vec::new();
-        collect(&self.tree.expr, &mut BTreeSet::new(), &mut found);
+        collect_paths(&self.tree.expr, &mut BTreeSet::new(), &mut found);
         found
     }
 
     /// Tells whether the expression calls a function.
     #[must_use]
-    pub fn calls(&self, function: &str) -> bool {
-        fn search(expr: &Expr, function: &str) -> bool {
+    pub fn calls_function(&self, function: &str) -> bool {
+        fn search_calls(expr: &Expr, function: &str) -> bool {
             matches!(expr, Expr::Call(call) if call.func_name == function)
-                || parts(expr).into_iter().any(|part| search(part, function))
+                || child_nodes(expr).into_iter().any(|part| search_calls(part, function))
         }
-        search(&self.tree.expr, function)
+        search_calls(&self.tree.expr, function)
     }
 }
 
@@ -108,7 +108,7 @@ impl PartialEq for Program {
     }
 }
 
-fn first(source: &str, errors: &cel::ParseErrors) -> SyntaxError {
+fn first_error(source: &str, errors: &cel::ParseErrors) -> SyntaxError {
     let Some(error) = errors.errors.first() else {
         return SyntaxError { message: "it is not an expression".into(), offset: None };
     };
@@ -122,7 +122,7 @@ fn first(source: &str, errors: &cel::ParseErrors) -> SyntaxError {
 }
 
 /// Returns the parts of a node.
-pub(super) fn parts(expr: &Expr) -> Vec<&Expr> {
+pub(super) fn child_nodes(expr: &Expr) -> Vec<&Expr> {
     match expr {
         Expr::Call(call) => call
             .target
@@ -148,38 +148,38 @@ pub(super) fn parts(expr: &Expr) -> Vec<&Expr> {
 }
 
 /// Returns the height of a tree, without recursion.
-fn depth(tree: &IdedExpr) -> usize {
+fn tree_height(tree: &IdedExpr) -> usize {
     let mut deepest = 0;
     let mut open = vec![(&tree.expr, 1)];
     while let Some((expr, depth)) = open.pop() {
         deepest = deepest.max(depth);
-        open.extend(parts(expr).into_iter().map(|part| (part, depth + 1)));
+        open.extend(child_nodes(expr).into_iter().map(|part| (part, depth + 1)));
     }
     deepest
 }
 
-fn collect(expr: &Expr, bound: &mut BTreeSet<String>, into: &mut Vec<Path>) {
+fn collect_paths(expr: &Expr, bound: &mut BTreeSet<String>, into: &mut Vec<Path>) {
     if let Some(path) = path_of(expr).filter(|path| !bound.contains(path.root.as_str())) {
         for segment in &path.segments {
             if let Segment::Computed(key) = segment {
-                collect(&key.tree.expr, bound, into);
+                collect_paths(&key.tree.expr, bound, into);
             }
         }
         into.push(path);
         return;
     }
     if let Expr::Comprehension(c) = expr {
-        collect(&c.iter_range.expr, bound, into);
+        collect_paths(&c.iter_range.expr, bound, into);
         let mut inner = bound.clone();
         inner.extend([c.iter_var.clone(), c.accu_var.clone()]);
         inner.extend(c.iter_var2.clone());
         for part in [&c.accu_init, &c.loop_cond, &c.loop_step, &c.result] {
-            collect(&part.expr, &mut inner, into);
+            collect_paths(&part.expr, &mut inner, into);
         }
         return;
     }
-    for part in parts(expr) {
-        collect(part, bound, into);
+    for part in child_nodes(expr) {
+        collect_paths(part, bound, into);
     }
 }
 

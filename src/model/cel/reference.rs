@@ -15,7 +15,7 @@ pub struct Function {
     pub gives: &'static str,
 }
 
-const fn function(
+const fn new_function(
     name: &'static str,
     usage: &'static str,
     summary: &'static str,
@@ -27,131 +27,155 @@ const fn function(
 
 /// All of them, sorted.
 pub const FUNCTIONS: &[Function] = &[
-    function(
+    new_function(
         "all",
         "list.all(x, TEST)",
         "Whether the test holds for every entry.",
         "[1, 2].all(x, x > 0)",
         "true",
     ),
-    function("base64", "base64(text)", "The text in base64.", "base64('shop')", "c2hvcA=="),
-    function("bool", "bool(text)", "A text `true` or `false` as true or false.", "bool('true')", "true"),
-    function(
+    new_function("base64", "base64(text)", "The text in base64.", "base64('shop')", "c2hvcA=="),
+    new_function(
+        "bool",
+        "bool(text)",
+        "A text `true` or `false` as true or false.",
+        "bool('true')",
+        "true",
+    ),
+    new_function(
         "cidr_subnet",
         "cidr_subnet(network, bits, number)",
         "A part of a network: so many bits longer, and the part of this number.",
         "cidr_subnet('10.0.0.0/16', 8, 2)",
         "10.0.2.0/24",
     ),
-    function(
+    new_function(
         "contains",
         "text.contains(part)",
         "Whether the text has this part.",
         "'web-1'.contains('web')",
         "true",
     ),
-    function(
+    new_function(
         "double",
         "double(value)",
         "The value as a number with a fraction.",
         "double('1.5') * 2",
         "3.0",
     ),
-    function(
+    new_function(
         "endsWith",
         "text.endsWith(part)",
         "Whether the text ends so.",
         "'a.com'.endsWith('.com')",
         "true",
     ),
-    function(
+    new_function(
         "exists",
         "list.exists(x, TEST)",
         "Whether the test holds for one entry at least.",
         "[1, 2].exists(x, x == 2)",
         "true",
     ),
-    function(
+    new_function(
         "exists_one",
         "list.exists_one(x, TEST)",
         "Whether the test holds for exactly one entry.",
         "[1, 2, 2].exists_one(x, x == 2)",
         "false",
     ),
-    function(
+    new_function(
         "file",
         "file(path)",
         "The text of a file below the stack's directory.",
         "file('./boot.sh')",
         "",
     ),
-    function(
+    new_function(
         "filter",
         "list.filter(x, TEST)",
         "The entries for which the test holds.",
         "[1, 2, 3].filter(x, x > 1)",
         "[2, 3]",
     ),
-    function(
+    new_function(
         "format",
         "pattern.format(list)",
         "The pattern with its `%s` and `%d` filled in.",
         "'%s-%d'.format(['web', 2])",
         "web-2",
     ),
-    function(
+    new_function(
         "get",
         "get(map, key, default)",
         "A map's value, or the default where it has no such key.",
         "get({'a': 1}, 'b', 0)",
         "0",
     ),
-    function("has", "has(map.key)", "Whether the map has this key.", "has({'a': 1}.a)", "true"),
-    function("int", "int(value)", "The value as a whole number.", "int('40') + 2", "42"),
-    function("join", "list.join(separator)", "The texts of a list as one.", "['a', 'b'].join('-')", "a-b"),
-    function(
+    new_function("has", "has(map.key)", "Whether the map has this key.", "has({'a': 1}.a)", "true"),
+    new_function("int", "int(value)", "The value as a whole number.", "int('40') + 2", "42"),
+    new_function(
+        "join",
+        "list.join(separator)",
+        "The texts of a list as one.",
+        "['a', 'b'].join('-')",
+        "a-b",
+    ),
+    new_function(
         "keys",
         "keys(map)",
         "The keys of a map, or of a block with `for_each`.",
         "keys({'a': 1, 'b': 2})",
         "[a, b]",
     ),
-    function("lowerAscii", "text.lowerAscii()", "The text in small letters.", "'Web'.lowerAscii()", "web"),
-    function(
+    new_function(
+        "lowerAscii",
+        "text.lowerAscii()",
+        "The text in small letters.",
+        "'Web'.lowerAscii()",
+        "web",
+    ),
+    new_function(
         "map",
         "list.map(x, VALUE)",
         "A list of what each entry gives.",
         "[1, 2].map(x, x * 10)",
         "[10, 20]",
     ),
-    function(
+    new_function(
         "matches",
         "text.matches(pattern)",
         "Whether a regular expression finds something in the text.",
         "'web-12'.matches('^web-[0-9]+$')",
         "true",
     ),
-    function(
+    new_function(
         "replace",
         "text.replace(old, new)",
         "The text with every such part replaced.",
         "'a.b'.replace('.', '-')",
         "a-b",
     ),
-    function("sha256", "sha256(text)", "The text's SHA-256, in hexadecimal.", "size(sha256('shop'))", "64"),
-    function("size", "size(value)", "How many entries or letters there are.", "size(['a', 'b'])", "2"),
-    function("split", "text.split(separator)", "The parts of a text.", "'a,b'.split(',')", "[a, b]"),
-    function(
+    new_function(
+        "sha256",
+        "sha256(text)",
+        "The text's SHA-256, in hexadecimal.",
+        "size(sha256('shop'))",
+        "64",
+    ),
+    new_function("size", "size(value)", "How many entries or letters there are.", "size(['a', 'b'])", "2"),
+    new_function("split", "text.split(separator)", "The parts of a text.", "'a,b'.split(',')", "[a, b]"),
+    new_function(
         "startsWith",
         "text.startsWith(part)",
         "Whether the text begins so.",
         "'web-1'.startsWith('web')",
         "true",
     ),
-    function("string", "string(value)", "The value as text.", "'port ' + string(8080)", "port 8080"),
-    function("trim", "text.trim()", "The text without blanks around it.", "' a '.trim()", "a"),
-    function("upperAscii", "text.upperAscii()", "The text in capitals.", "'web'.upperAscii()", "WEB"),
-    function(
+    new_function("string", "string(value)", "The value as text.", "'port ' + string(8080)", "port 8080"),
+    new_function("trim", "text.trim()", "The text without blanks around it.", "' a '.trim()", "a"),
+    new_function("upperAscii", "text.upperAscii()", "The text in capitals.", "'web'.upperAscii()", "WEB"),
+    new_function(
         "values",
         "values(map)",
         "The values of a map, or the instances of a block with `for_each`.",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Item, Program, Scope, Segment, concatenate};
+use super::{Item, Program, Scope, Segment, concatenate_parts};
 use crate::model::address::{Address, Name};
 use crate::model::budget::{Budget, MOST_NODES, MOST_TEXT};
 use crate::model::expression::{Cel, EvaluationError, Expression, Lookup, Reference};
@@ -18,7 +18,7 @@ fn vars() -> Attributes {
         ("map".into(), Value::Map([("a".into(), Value::Integer(1)), ("b-c".into(), Value::Null)].into())),
         ("s".into(), Value::Secret(Secret::new("canary"))),
         ("digits".into(), Value::Secret(Secret::new("31337"))),
-        ("w".into(), Value::Secret(Secret::withheld())),
+        ("w".into(), Value::Secret(Secret::new_withheld())),
         ("u".into(), Value::Unknown(vec![Address::new("vm", "web")])),
     ])
 }
@@ -258,8 +258,8 @@ fn what_does_not_fit_into_the_budget_is_not_built() {
     let budget = Budget::default();
     budget.charge_text(MOST_TEXT - 150).unwrap();
     let part = Value::text("x".repeat(100));
-    assert!(concatenate(std::slice::from_ref(&part), &budget).is_ok());
-    assert_eq!(concatenate(&[part.clone(), part], &budget), Err(EvaluationError::TooLarge));
+    assert!(concatenate_parts(std::slice::from_ref(&part), &budget).is_ok());
+    assert_eq!(concatenate_parts(&[part.clone(), part], &budget), Err(EvaluationError::TooLarge));
 }
 
 /// vm.web.a exists, vm.web.b is on its way, vpc.main is not there yet.
@@ -403,10 +403,10 @@ fn a_sealed_secret_is_not_computed_with() {
         module: Name::default(),
     };
     assert_eq!(
-        super::evaluate(&cel("vars.s"), &World, &Budget::default()).map(|value| value.to_string()),
+        super::evaluate_cel(&cel("vars.s"), &World, &Budget::default()).map(|value| value.to_string()),
         Ok("(secret)".into())
     );
-    let computed = super::evaluate(&cel("vars.s + 'x'"), &World, &Budget::default());
+    let computed = super::evaluate_cel(&cel("vars.s + 'x'"), &World, &Budget::default());
     assert_eq!(computed, Err(EvaluationError::Sensitive));
 }
 
@@ -416,7 +416,8 @@ fn each_key() -> Value {
 
 #[test]
 fn texts_are_joined() {
-    let text = |parts: &[Value]| concatenate(parts, &Budget::default()).map(|value| value.to_string());
+    let text =
+        |parts: &[Value]| concatenate_parts(parts, &Budget::default()).map(|value| value.to_string());
     assert_eq!(text(&[Value::text("a"), Value::Integer(1), Value::Bool(true)]), Ok("a1true".into()));
     assert_eq!(text(&[Value::text("a"), Value::Secret(Secret::new("b"))]), Ok("(secret)".into()));
     assert_eq!(text(&[Value::Secret(Secret::Sealed(None)), Value::text("a")]), Ok("(secret)".into()));

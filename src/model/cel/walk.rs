@@ -8,17 +8,17 @@ use cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, MapExpr, SelectExpr, operators,
 };
 
-use super::arithmetic::{arithmetic, number};
-use super::derivation::{Missing, derive, missing_function};
-use super::item::{Item, answer, index_item};
+use super::arithmetic::{as_decimal, compute_arithmetic};
+use super::derivation::{Missing, derive_tree, missing_function};
+use super::item::{Item, boolean_or_unknown, index_item};
 use super::{Scope, functions};
 use crate::model::address::{Address, Name};
 use crate::model::budget::Budget;
 use crate::model::derived::Derived;
-use crate::model::diagnostic::nearest;
+use crate::model::diagnostic::nearest_name;
 use crate::model::expression::EvaluationError;
 use crate::model::secret::Secret;
-use crate::model::value::{Value, decimal};
+use crate::model::value::{Value, parse_decimal};
 
 /// What a step of the walk gives.
 pub(super) type Outcome<'a> = Result<Item<'a>, EvaluationError>;
@@ -36,14 +36,14 @@ pub(super) fn run(tree: &IdedExpr, scope: &Scope<'_>, budget: &Budget) -> Result
         taint: Taint::default(),
         fails_on_withheld: false,
     };
-    let outcome = walk.result(&tree.expr).map(Item::into_value);
+    let outcome = walk.evaluate_root(&tree.expr).map(Item::into_value);
     if !walk.taint.secret {
         return outcome;
     }
     if let Some(failure) = missing_function(&tree.expr) {
         return Err(failure);
     }
-    let derivation = match derive(tree, scope) {
+    let derivation = match derive_tree(tree, scope) {
         Ok(derivation) => derivation,
         Err(Missing::Waits(mut addresses)) => {
             addresses.sort();
@@ -63,7 +63,7 @@ pub(super) fn run(tree: &IdedExpr, scope: &Scope<'_>, budget: &Budget) -> Result
 }
 
 /// Returns a failure in words.
-pub(super) fn failed(text: impl Into<String>) -> EvaluationError {
+pub(super) fn evaluation_failure(text: impl Into<String>) -> EvaluationError {
     EvaluationError::Failed(text.into())
 }
 
@@ -91,39 +91,39 @@ pub(super) struct Walk<'s, 'a> {
 
 impl<'s, 'a> Walk<'s, 'a> {
     /// Computes the whole expression; the value that is to be made of it is charged.
-    fn result(&mut self, expr: &'s Expr) -> Outcome<'a> {
-        let item = self.pass(expr)?;
+    fn evaluate_root(&mut self, expr: &'s Expr) -> Outcome<'a> {
+        let item = self.evaluate_part(expr)?;
         item.charge(self.budget)?;
         Ok(item)
     }
 
     /// Computes a part whose value is looked into.
-    fn item(&mut self, expr: &'s Expr) -> Outcome<'a> {
-        let item = self.pass(expr)?;
-        self.open(item)
+    fn evaluate_opened(&mut self, expr: &'s Expr) -> Outcome<'a> {
+        let item = self.evaluate_part(expr)?;
+        self.open_secret(item)
     }
 
     /// Computes a part whose value is passed on as it is: a secret stays one.
-    fn pass(&mut self, expr: &'s Expr) -> Outcome<'a> {
+    fn evaluate_part(&mut self, expr: &'s Expr) -> Outcome<'a> {
         self.charge(1)?;
         let item = match expr {
             Expr::Literal(literal) => literal_item(literal)?,
-            Expr::Ident(name) => self.named(name)?,
-            Expr::Select(select) => self.select(select)?,
+            Expr::Ident(name) => self.resolve_name(name)?,
+            Expr::Select(select) => self.evaluate_select(select)?,
             Expr::List(list) => {
                 self.charge_items(list.elements.len())?;
                 Item::list(
                     list.elements
                         .iter()
-                        .map(|element| self.pass(&element.expr))
+                        .map(|element| self.evaluate_part(&element.expr))
                         .collect::<Result<_, _>>()?,
                 )
             }
-            Expr::Map(map) => self.map(map)?,
-            Expr::Call(call) => self.call(call)?,
-            Expr::Comprehension(comprehension) => self.comprehension(comprehension)?,
+            Expr::Map(map) => self.evaluate_map(map)?,
+            Expr::Call(call) => self.evaluate_call(call)?,
+            Expr::Comprehension(comprehension) => self.evaluate_comprehension(comprehension)?,
             Expr::Struct(_) | Expr::Unspecified => {
-                return Err(failed("messages are not part of the language"));
+                return Err(evaluation_failure("messages are not part of the language"));
             }
         };
         item.charge_copy(self.budget)?;
@@ -131,52 +131,52 @@ impl<'s, 'a> Walk<'s, 'a> {
     }
 
     /// Looks into an item: from here on everything depends on a secret that it is.
-    pub(super) fn open(&mut self, item: Item<'a>) -> Outcome<'a> {
+    pub(super) fn open_secret(&mut self, item: Item<'a>) -> Outcome<'a> {
         let Item::Scalar(Value::Secret(secret)) = &item else { return Ok(item) };
         self.taint.secret = true;
         self.taint.withheld |= secret.is_withheld();
         let opened = match secret {
-            Secret::Derived(derived) => match derived.computed() {
+            Secret::Derived(derived) => match derived.to_computable() {
                 Some(value) => {
                     self.budget.charge_value(&value)?;
                     Some(Item::from_value(value))
                 }
                 None => None,
             },
-            secret => secret.computed().map(Item::text),
+            secret => secret.computable_text().map(Item::text),
         };
-        opened.ok_or_else(|| failed("the secret's text is not at hand"))
+        opened.ok_or_else(|| evaluation_failure("the secret's text is not at hand"))
     }
 
     /// Tells whether a message must not name what it is about.
-    pub(super) const fn hides(&self) -> bool {
+    pub(super) const fn hides_arguments(&self) -> bool {
         self.taint.secret
     }
 
     /// Returns how a message names one of the arguments of the call that is under way.
-    pub(super) fn shown(&self, argument: &impl ToString) -> String {
-        if self.hides() { "(secret)".to_owned() } else { argument.to_string() }
+    pub(super) fn display_argument(&self, argument: &impl ToString) -> String {
+        if self.hides_arguments() { "(secret)".to_owned() } else { argument.to_string() }
     }
 
-    fn named(&mut self, name: &str) -> Outcome<'a> {
+    fn resolve_name(&mut self, name: &str) -> Outcome<'a> {
         if let Some((_, item)) = self.locals.iter().rev().find(|(local, _)| *local == name) {
             return Ok(item.clone());
         }
         self.scope.roots.get(name).cloned().ok_or_else(|| {
             let known = self.scope.roots.keys().map(Name::as_str);
-            let hint = nearest(name, known).map(|near| format!("; did you mean `{near}`?"));
-            failed(format!("there is no `{name}`{}", hint.unwrap_or_default()))
+            let hint = nearest_name(name, known).map(|near| format!("; did you mean `{near}`?"));
+            evaluation_failure(format!("there is no `{name}`{}", hint.unwrap_or_default()))
         })
     }
 
-    fn select(&mut self, select: &'s SelectExpr) -> Outcome<'a> {
-        let operand = self.item(&select.operand.expr)?;
-        if operand.unknown().is_some() {
+    fn evaluate_select(&mut self, select: &'s SelectExpr) -> Outcome<'a> {
+        let operand = self.evaluate_opened(&select.operand.expr)?;
+        if operand.unknown_addresses().is_some() {
             return Ok(operand);
         }
         if select.test {
             return Ok(match (&operand, operand.entry(&select.field)) {
-                (_, Some(item)) if item.unknown().is_some() => item,
+                (_, Some(item)) if item.unknown_addresses().is_some() => item,
                 (_, Some(item)) => Item::Scalar(Value::Bool(!matches!(item, Item::Scalar(Value::Null)))),
                 (Item::Object(object, _), None) if !object.complete => {
                     Item::Scalar(Value::Unknown(vec![object.address.clone()]))
@@ -184,55 +184,55 @@ impl<'s, 'a> Walk<'s, 'a> {
                 (_, None) => Item::Scalar(Value::Bool(false)),
             });
         }
-        member(&operand, &select.field, false)
+        select_member(&operand, &select.field, false)
     }
 
-    fn map(&mut self, map: &'s MapExpr) -> Outcome<'a> {
+    fn evaluate_map(&mut self, map: &'s MapExpr) -> Outcome<'a> {
         self.budget.charge_map(map.entries.len())?;
         let mut made = BTreeMap::new();
         for entry in &map.entries {
             let EntryExpr::MapEntry(entry) = &entry.expr else {
-                return Err(failed("messages are not part of the language"));
+                return Err(evaluation_failure("messages are not part of the language"));
             };
-            let key = self.item(&entry.key.expr)?;
-            if key.unknown().is_some() {
+            let key = self.evaluate_opened(&entry.key.expr)?;
+            if key.unknown_addresses().is_some() {
                 return Ok(key);
             }
             let key = self.key_text(&key)?;
-            if made.insert(key.clone(), self.pass(&entry.value.expr)?).is_some() {
-                return Err(failed(format!("the key `{key}` stands twice in a map")));
+            if made.insert(key.clone(), self.evaluate_part(&entry.value.expr)?).is_some() {
+                return Err(evaluation_failure(format!("the key `{key}` stands twice in a map")));
             }
         }
         Ok(Item::Map(Rc::new(made)))
     }
 
-    fn call(&mut self, call: &'s CallExpr) -> Outcome<'a> {
+    fn evaluate_call(&mut self, call: &'s CallExpr) -> Outcome<'a> {
         let args = call.args.as_slice();
         match (call.func_name.as_str(), args) {
-            (operators::LOGICAL_AND, [left, right]) => self.logic(&left.expr, &right.expr, false),
-            (operators::LOGICAL_OR, [left, right]) => self.logic(&left.expr, &right.expr, true),
+            (operators::LOGICAL_AND, [left, right]) => self.evaluate_logic(&left.expr, &right.expr, false),
+            (operators::LOGICAL_OR, [left, right]) => self.evaluate_logic(&left.expr, &right.expr, true),
             (operators::CONDITIONAL, [condition, yes, no]) => {
-                let condition = self.item(&condition.expr)?;
-                if condition.unknown().is_some() {
+                let condition = self.evaluate_opened(&condition.expr)?;
+                if condition.unknown_addresses().is_some() {
                     return Ok(condition);
                 }
-                let chosen = if truth(&condition)? { yes } else { no };
-                self.pass(&chosen.expr)
+                let chosen = if condition_value(&condition)? { yes } else { no };
+                self.evaluate_part(&chosen.expr)
             }
-            (operators::ADD, [left, right]) => self.add(&left.expr, &right.expr),
+            (operators::ADD, [left, right]) => self.evaluate_add(&left.expr, &right.expr),
             (name, _) => {
                 let all =
                     call.target.iter().map(|target| &target.expr).chain(args.iter().map(|arg| &arg.expr));
                 // Only a call that is given what comes of a withheld secret may succeed with the secret.
                 let before = std::mem::take(&mut self.taint.withheld);
-                let items = all.map(|arg| self.item(arg)).collect::<Result<Vec<_>, _>>();
+                let items = all.map(|arg| self.evaluate_opened(arg)).collect::<Result<Vec<_>, _>>();
                 let is_given = std::mem::replace(&mut self.taint.withheld, before);
                 self.taint.withheld |= is_given;
                 let items = items?;
-                if let Some(unknown) = together(&items) {
+                if let Some(unknown) = merge_unknowns(&items) {
                     return Ok(unknown);
                 }
-                let result = self.apply(name, &items);
+                let result = self.apply_operator(name, &items);
                 self.fails_on_withheld |=
                     result.is_err() && (is_given || items.iter().any(Item::is_withheld));
                 result
@@ -240,58 +240,64 @@ impl<'s, 'a> Walk<'s, 'a> {
         }
     }
 
-    fn apply(&mut self, name: &str, items: &[Item<'a>]) -> Outcome<'a> {
+    fn apply_operator(&mut self, name: &str, items: &[Item<'a>]) -> Outcome<'a> {
         let bool = |b: bool| Ok(Item::Scalar(Value::Bool(b)));
         match (name, items) {
             (operators::NOT_STRICTLY_FALSE, [item]) => {
                 bool(!matches!(item, Item::Scalar(Value::Bool(false))))
             }
-            (operators::LOGICAL_NOT, [item]) => bool(!truth(item)?),
-            (operators::EQUALS, [left, right]) => self.equal(left, right).map(answer),
+            (operators::LOGICAL_NOT, [item]) => bool(!condition_value(item)?),
+            (operators::EQUALS, [left, right]) => self.are_equal(left, right).map(boolean_or_unknown),
             (operators::NOT_EQUALS, [left, right]) => {
-                self.equal(left, right).map(|equal| answer(equal.map(|equal| !equal)))
+                self.are_equal(left, right).map(|equal| boolean_or_unknown(equal.map(|equal| !equal)))
             }
-            (operators::LESS, [left, right]) => bool(self.order(left, right)? == Ordering::Less),
-            (operators::LESS_EQUALS, [left, right]) => bool(self.order(left, right)? != Ordering::Greater),
-            (operators::GREATER, [left, right]) => bool(self.order(left, right)? == Ordering::Greater),
-            (operators::GREATER_EQUALS, [left, right]) => bool(self.order(left, right)? != Ordering::Less),
-            (operators::INDEX, [operand, key]) => self.index(operand, key),
+            (operators::LESS, [left, right]) => bool(self.compare_items(left, right)? == Ordering::Less),
+            (operators::LESS_EQUALS, [left, right]) => {
+                bool(self.compare_items(left, right)? != Ordering::Greater)
+            }
+            (operators::GREATER, [left, right]) => {
+                bool(self.compare_items(left, right)? == Ordering::Greater)
+            }
+            (operators::GREATER_EQUALS, [left, right]) => {
+                bool(self.compare_items(left, right)? != Ordering::Less)
+            }
+            (operators::INDEX, [operand, key]) => self.evaluate_index(operand, key),
             (operators::IN, [wanted, all]) => self.is_in(wanted, all),
             (operators::NEGATE, [item]) => {
-                arithmetic(operators::SUBSTRACT, &Item::Scalar(Value::Integer(0)), item)
+                compute_arithmetic(operators::SUBSTRACT, &Item::Scalar(Value::Integer(0)), item)
             }
             (
                 operators::SUBSTRACT | operators::MULTIPLY | operators::DIVIDE | operators::MODULO,
                 [left, right],
-            ) => arithmetic(name, left, right),
-            _ => functions::call(self, name, items),
+            ) => compute_arithmetic(name, left, right),
+            _ => functions::call_function(self, name, items),
         }
     }
 
     /// `&&` and `||`: a decisive side wins over a failure and over an unknown on the other.
-    fn logic(&mut self, left: &'s Expr, right: &'s Expr, decisive: bool) -> Outcome<'a> {
+    fn evaluate_logic(&mut self, left: &'s Expr, right: &'s Expr, decisive: bool) -> Outcome<'a> {
         let decides =
             |item: &Outcome<'a>| matches!(item, Ok(Item::Scalar(Value::Bool(b))) if *b == decisive);
-        let left = self.item(left);
+        let left = self.evaluate_opened(left);
         if decides(&left) || matches!(left, Err(EvaluationError::TooLong(_) | EvaluationError::TooLarge)) {
             return left;
         }
-        let right = self.item(right);
+        let right = self.evaluate_opened(right);
         if decides(&right) || matches!(right, Err(EvaluationError::TooLong(_) | EvaluationError::TooLarge))
         {
             return right;
         }
         let both = [left?, right?];
-        if let Some(unknown) = together(&both) {
+        if let Some(unknown) = merge_unknowns(&both) {
             return Ok(unknown);
         }
         for item in &both {
-            truth(item)?;
+            condition_value(item)?;
         }
         Ok(Item::Scalar(Value::Bool(!decisive)))
     }
 
-    fn add(&mut self, left: &'s Expr, right: &'s Expr) -> Outcome<'a> {
+    fn evaluate_add(&mut self, left: &'s Expr, right: &'s Expr) -> Outcome<'a> {
         // The list that a macro builds up is taken out of its variable, not copied, for each element.
         let taken = match left {
             Expr::Ident(name) if name.starts_with('@') => self
@@ -304,13 +310,13 @@ impl<'s, 'a> Walk<'s, 'a> {
         };
         let left = match taken {
             Some(item) => item,
-            None => self.item(left)?,
+            None => self.evaluate_opened(left)?,
         };
-        let right = self.item(right)?;
+        let right = self.evaluate_opened(right)?;
         if let (Item::List(_), Item::List(_)) = (&left, &right) {
             self.charge_items(right.len().unwrap_or(0))?;
             let (Item::List(mut left), Item::List(right)) = (left, right) else {
-                return Err(failed("two lists were expected"));
+                return Err(evaluation_failure("two lists were expected"));
             };
             // A list that something else names as well is copied.
             if Rc::strong_count(&left) > 1 {
@@ -319,44 +325,47 @@ impl<'s, 'a> Walk<'s, 'a> {
             Rc::make_mut(&mut left).extend(right.iter().cloned());
             return Ok(Item::List(left));
         }
-        if let Some(unknown) = together(&[left.clone(), right.clone()]) {
+        if let Some(unknown) = merge_unknowns(&[left.clone(), right.clone()]) {
             return Ok(unknown);
         }
-        if let (Some(a), Some(b)) = (self.elements(&left)?, self.elements(&right)?) {
+        if let (Some(a), Some(b)) = (self.charged_elements(&left)?, self.charged_elements(&right)?) {
             return Ok(Item::list(a.into_iter().chain(b).collect()));
         }
         if is_text(&left) && is_text(&right) {
-            let (left, right) = (self.text(&left)?, self.text(&right)?);
+            let (left, right) = (self.text_of(&left)?, self.text_of(&right)?);
             self.charge_text(left.len() + right.len())?;
             return Ok(Item::text(format!("{left}{right}")));
         }
-        arithmetic(operators::ADD, &left, &right)
+        compute_arithmetic(operators::ADD, &left, &right)
     }
 
-    fn index(&mut self, operand: &Item<'a>, key: &Item<'a>) -> Outcome<'a> {
+    fn evaluate_index(&mut self, operand: &Item<'a>, key: &Item<'a>) -> Outcome<'a> {
         if let (Some(len), Item::Scalar(Value::Integer(n))) = (operand.len(), key) {
             if let Some(item) = usize::try_from(*n).ok().and_then(|n| operand.element(n)) {
                 return Ok(item);
             }
             if operand.entries().is_none() {
-                return Err(failed(format!("there is no element {}: the list has {len}", self.shown(n))));
+                return Err(evaluation_failure(format!(
+                    "there is no element {}: the list has {len}",
+                    self.display_argument(n)
+                )));
             }
         }
         let key = self.key_text(key)?;
-        member(operand, &key, self.hides())
+        select_member(operand, &key, self.hides_arguments())
     }
 
     fn is_in(&mut self, wanted: &Item<'a>, all: &Item<'a>) -> Outcome<'a> {
         if let Some(items) = all.elements() {
             let mut unknown = None;
             for item in items {
-                match self.equal(wanted, &item)? {
-                    Ok(true) => return Ok(answer(Ok(true))),
+                match self.are_equal(wanted, &item)? {
+                    Ok(true) => return Ok(boolean_or_unknown(Ok(true))),
                     Ok(false) => {}
                     Err(waits) => unknown = Some(waits),
                 }
             }
-            return Ok(answer(unknown.map_or(Ok(false), Err)));
+            return Ok(boolean_or_unknown(unknown.map_or(Ok(false), Err)));
         }
         if let Item::Object(object, _) = all
             && !object.complete
@@ -365,35 +374,35 @@ impl<'s, 'a> Walk<'s, 'a> {
         }
         let key = self.key_text(wanted)?;
         match all.entries() {
-            Some(_) => Ok(answer(Ok(all.entry(&key).is_some()))),
-            None => Err(failed(format!("`in` needs a list or a map, not {}", all.type_name()))),
+            Some(_) => Ok(boolean_or_unknown(Ok(all.entry(&key).is_some()))),
+            None => Err(evaluation_failure(format!("`in` needs a list or a map, not {}", all.type_name()))),
         }
     }
 
-    fn comprehension(&mut self, c: &'s ComprehensionExpr) -> Outcome<'a> {
-        let range = self.item(&c.iter_range.expr)?;
-        if range.unknown().is_some() {
+    fn evaluate_comprehension(&mut self, c: &'s ComprehensionExpr) -> Outcome<'a> {
+        let range = self.evaluate_opened(&c.iter_range.expr)?;
+        if range.unknown_addresses().is_some() {
             return Ok(range);
         }
-        let pairs: Vec<(Item<'a>, Item<'a>)> = if let Some(items) = self.elements(&range)? {
+        let pairs: Vec<(Item<'a>, Item<'a>)> = if let Some(items) = self.charged_elements(&range)? {
             items.into_iter().enumerate().map(|(n, item)| (index_item(n), item)).collect()
-        } else if let Some(entries) = self.entries(&range)? {
+        } else if let Some(entries) = self.charged_entries(&range)? {
             entries.into_iter().map(|(key, item)| (Item::Scalar(Value::Text(key)), item)).collect()
         } else if let Item::Object(object, _) = range {
             return Ok(Item::Scalar(Value::Unknown(vec![object.address.clone()])));
         } else {
-            return Err(failed(format!("{} has no elements to go through", range.type_name())));
+            return Err(evaluation_failure(format!("{} has no elements to go through", range.type_name())));
         };
         let is_list = range.element(0).is_some();
-        let init = self.item(&c.accu_init.expr)?;
+        let init = self.evaluate_opened(&c.accu_init.expr)?;
         let depth = self.locals.len();
         self.locals.push((&c.accu_var, init));
-        let result = self.iterate(c, pairs, is_list, depth);
+        let result = self.iterate_pairs(c, pairs, is_list, depth);
         self.locals.truncate(depth);
         result
     }
 
-    fn iterate(
+    fn iterate_pairs(
         &mut self,
         c: &'s ComprehensionExpr,
         pairs: Vec<(Item<'a>, Item<'a>)>,
@@ -410,10 +419,10 @@ impl<'s, 'a> Walk<'s, 'a> {
             } else {
                 self.locals.push((&c.iter_var, if is_list { item } else { key }));
             }
-            if let Item::Scalar(Value::Bool(false)) = self.item(&c.loop_cond.expr)? {
+            if let Item::Scalar(Value::Bool(false)) = self.evaluate_opened(&c.loop_cond.expr)? {
                 break;
             }
-            match self.item(&c.loop_step.expr) {
+            match self.evaluate_opened(&c.loop_step.expr) {
                 Ok(item) => self.locals[depth].1 = item,
                 Err(error @ EvaluationError::Failed(_)) if is_logic(&c.loop_step.expr) => {
                     failure = Some(error);
@@ -422,27 +431,27 @@ impl<'s, 'a> Walk<'s, 'a> {
             }
         }
         self.locals.truncate(depth + 1);
-        let decided = matches!(self.item(&c.loop_cond.expr)?, Item::Scalar(Value::Bool(false)));
+        let decided = matches!(self.evaluate_opened(&c.loop_cond.expr)?, Item::Scalar(Value::Bool(false)));
         match failure {
             Some(error) if !decided => Err(error),
-            _ => self.pass(&c.result.expr),
+            _ => self.evaluate_part(&c.result.expr),
         }
     }
 
     /// Tells whether two items are equal; `Err` holds what the answer waits for.
     #[allow(clippy::type_complexity)]
-    pub(super) fn equal(
+    pub(super) fn are_equal(
         &mut self,
         left: &Item<'a>,
         right: &Item<'a>,
     ) -> Result<Result<bool, Vec<Address>>, EvaluationError> {
         self.charge(1)?;
-        let (left, right) = (&self.open(left.clone())?, &self.open(right.clone())?);
-        if let Some(Item::Scalar(Value::Unknown(waits))) = together(&[left.clone(), right.clone()]) {
+        let (left, right) = (&self.open_secret(left.clone())?, &self.open_secret(right.clone())?);
+        if let Some(Item::Scalar(Value::Unknown(waits))) = merge_unknowns(&[left.clone(), right.clone()]) {
             return Ok(Err(waits));
         }
         if is_text(left) && is_text(right) {
-            return Ok(Ok(self.text(left)? == self.text(right)?));
+            return Ok(Ok(self.text_of(left)? == self.text_of(right)?));
         }
         if let (Some(a), Some(b)) = (left.elements(), right.elements()) {
             let pairs = a.into_iter().zip(b);
@@ -457,7 +466,7 @@ impl<'s, 'a> Walk<'s, 'a> {
             return if same { self.all_equal(pairs) } else { Ok(Ok(false)) };
         }
         Ok(Ok(match (left, right) {
-            (Item::Scalar(a), Item::Scalar(b)) => match (number(a), number(b)) {
+            (Item::Scalar(a), Item::Scalar(b)) => match (as_decimal(a), as_decimal(b)) {
                 (Some(a), Some(b)) => a == b,
                 _ => a == b,
             },
@@ -472,7 +481,7 @@ impl<'s, 'a> Walk<'s, 'a> {
     ) -> Result<Result<bool, Vec<Address>>, EvaluationError> {
         let mut unknown = None;
         for (left, right) in pairs {
-            match self.equal(&left, &right)? {
+            match self.are_equal(&left, &right)? {
                 Ok(true) => {}
                 Ok(false) => return Ok(Ok(false)),
                 Err(waits) => unknown = Some(waits),
@@ -481,23 +490,23 @@ impl<'s, 'a> Walk<'s, 'a> {
         Ok(unknown.map_or(Ok(true), Err))
     }
 
-    fn order(&mut self, left: &Item<'a>, right: &Item<'a>) -> Result<Ordering, EvaluationError> {
+    fn compare_items(&mut self, left: &Item<'a>, right: &Item<'a>) -> Result<Ordering, EvaluationError> {
         if is_text(left) && is_text(right) {
-            return Ok(self.text(left)?.cmp(&self.text(right)?));
+            return Ok(self.text_of(left)?.cmp(&self.text_of(right)?));
         }
         if let (Item::Scalar(a), Item::Scalar(b)) = (left, right)
-            && let (Some(a), Some(b)) = (number(a), number(b))
+            && let (Some(a), Some(b)) = (as_decimal(a), as_decimal(b))
         {
             return Ok(a.cmp(&b));
         }
-        Err(failed(format!("{} and {} have no order", left.type_name(), right.type_name())))
+        Err(evaluation_failure(format!("{} and {} have no order", left.type_name(), right.type_name())))
     }
 
     /// Returns the text of a text or a secret; a secret makes the result one.
-    pub(super) fn text(&mut self, item: &Item<'a>) -> Result<Name, EvaluationError> {
-        match self.open(item.clone())? {
+    pub(super) fn text_of(&mut self, item: &Item<'a>) -> Result<Name, EvaluationError> {
+        match self.open_secret(item.clone())? {
             Item::Scalar(Value::Text(text)) => Ok(text),
-            other => Err(failed(format!("a text was expected, not {}", other.type_name()))),
+            other => Err(evaluation_failure(format!("a text was expected, not {}", other.type_name()))),
         }
     }
 
@@ -505,7 +514,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         match item {
             Item::Scalar(Value::Integer(n)) => Ok(Name::new(n.to_string())),
             Item::Scalar(Value::Bool(b)) => Ok(Name::new(b.to_string())),
-            other => self.text(other),
+            other => self.text_of(other),
         }
     }
 }
@@ -514,7 +523,7 @@ impl<'s, 'a> Walk<'s, 'a> {
 const MOST_KEYS: usize = 10;
 
 /// Returns the entry that a path names, or a key that may be secret.
-fn member<'a>(operand: &Item<'a>, field: &str, secret: bool) -> Outcome<'a> {
+fn select_member<'a>(operand: &Item<'a>, field: &str, secret: bool) -> Outcome<'a> {
     if let Some(item) = operand.entry(field) {
         return Ok(item);
     }
@@ -527,22 +536,23 @@ fn member<'a>(operand: &Item<'a>, field: &str, secret: bool) -> Outcome<'a> {
     }
     let shown = if secret { "(secret)" } else { field };
     let Some(entries) = operand.entries() else {
-        return Err(failed(format!("{} has no `{shown}`", operand.type_name())));
+        return Err(evaluation_failure(format!("{} has no `{shown}`", operand.type_name())));
     };
     let keys: Vec<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
-    let hint = match (nearest(field, keys.iter().copied()), keys.as_slice()) {
+    let hint = match (nearest_name(field, keys.iter().copied()), keys.as_slice()) {
         (Some(near), _) if !secret => format!("; did you mean `{near}`?"),
         (_, []) => ", which is empty".to_owned(),
         (_, few) if few.len() <= MOST_KEYS => format!("; it has {}", few.join(", ")),
         (_, many) => format!("; it has {}, …", many[..MOST_KEYS].join(", ")),
     };
-    Err(failed(format!("there is no `{shown}` in this map{hint}")))
+    Err(evaluation_failure(format!("there is no `{shown}` in this map{hint}")))
 }
 
 /// Returns one unknown for those among the items, if there are any.
-pub(super) fn together<'a>(items: &[Item<'a>]) -> Option<Item<'a>> {
-    let mut waits: Vec<Address> = items.iter().filter_map(Item::unknown).flatten().cloned().collect();
-    if waits.is_empty() && !items.iter().any(|item| item.unknown().is_some()) {
+pub(super) fn merge_unknowns<'a>(items: &[Item<'a>]) -> Option<Item<'a>> {
+    let mut waits: Vec<Address> =
+        items.iter().filter_map(Item::unknown_addresses).flatten().cloned().collect();
+    if waits.is_empty() && !items.iter().any(|item| item.unknown_addresses().is_some()) {
         return None;
     }
     waits.sort();
@@ -559,10 +569,10 @@ pub(super) fn is_text(item: &Item<'_>) -> bool {
     matches!(item, Item::Scalar(Value::Text(_) | Value::Secret(_)))
 }
 
-fn truth(item: &Item<'_>) -> Result<bool, EvaluationError> {
+fn condition_value(item: &Item<'_>) -> Result<bool, EvaluationError> {
     match item {
         Item::Scalar(Value::Bool(b)) => Ok(*b),
-        other => Err(failed(format!("true or false was expected, not {}", other.type_name()))),
+        other => Err(evaluation_failure(format!("true or false was expected, not {}", other.type_name()))),
     }
 }
 
@@ -570,14 +580,15 @@ fn literal_item<'a>(literal: &LiteralValue) -> Outcome<'a> {
     Ok(Item::Scalar(match literal {
         LiteralValue::Boolean(b) => Value::Bool(*b.inner()),
         LiteralValue::Int(n) => Value::Integer(*n.inner()),
-        LiteralValue::UInt(n) => {
-            Value::Integer(i64::try_from(*n.inner()).map_err(|_| failed("the number is too large"))?)
-        }
+        LiteralValue::UInt(n) => Value::Integer(
+            i64::try_from(*n.inner()).map_err(|_| evaluation_failure("the number is too large"))?,
+        ),
         LiteralValue::Double(n) => Value::Decimal(
-            decimal(&n.inner().to_string()).ok_or_else(|| failed("the number has no exact decimal"))?,
+            parse_decimal(&n.inner().to_string())
+                .ok_or_else(|| evaluation_failure("the number has no exact decimal"))?,
         ),
         LiteralValue::String(text) => Value::text(text.inner()),
         LiteralValue::Null => Value::Null,
-        LiteralValue::Bytes(_) => return Err(failed("bytes are not part of the language")),
+        LiteralValue::Bytes(_) => return Err(evaluation_failure("bytes are not part of the language")),
     }))
 }

@@ -23,9 +23,11 @@ pub fn redact_address(text: &str) -> String {
         let names_a_file = matches!(scheme, "file" | "s3") && bare(rest);
         return if names_a_file { text.to_owned() } else { format!("{scheme}:{ELIDED}") };
     };
-    let Some((user, place)) = rest.rsplit_once('@') else { return format!("{scheme}://{}", host(rest)) };
+    let Some((user, place)) = rest.rsplit_once('@') else {
+        return format!("{scheme}://{}", safe_host(rest));
+    };
     // What stands after the last `@` may be the end of a parameter's password.
-    let place = if user.contains(['?', '#']) { ELIDED } else { host(place) };
+    let place = if user.contains(['?', '#']) { ELIDED } else { safe_host(place) };
     let user = user.split([':', '/', '\\', '?', '#', '@']).next().unwrap_or_default();
     if NAMED_USER.contains(&scheme) && !user.is_empty() {
         format!("{scheme}://{user}@{place}")
@@ -35,7 +37,7 @@ pub fn redact_address(text: &str) -> String {
 }
 
 /// Returns host, port and path of an address, if what stands there can be no part of a password.
-fn host(place: &str) -> &str {
+fn safe_host(place: &str) -> &str {
     let place = place.split(['?', '#']).next().unwrap_or_default();
     let authority = place.split(['/', '\\']).next().unwrap_or_default();
     let port = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {

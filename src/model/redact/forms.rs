@@ -19,7 +19,7 @@ pub(super) struct Form<'a> {
 
 impl Form<'_> {
     /// Returns the range of the text that a non-empty range of the form stands for.
-    pub(super) fn source(&self, start: usize, end: usize) -> (usize, usize) {
+    pub(super) fn source_range(&self, start: usize, end: usize) -> (usize, usize) {
         match self.origin {
             None => (start, end),
             Some(origin) => (origin[start].0, origin[end - 1].1),
@@ -48,11 +48,11 @@ impl Decoded {
 }
 
 /// Shows the text itself and all that it says in encodings, `depth` of them inside of each other.
-pub(super) fn each(text: &[u8], depth: usize, see: &mut dyn FnMut(&Form<'_>)) {
-    visit(&Form { bytes: text, origin: None }, depth, see);
+pub(super) fn visit_forms(text: &[u8], depth: usize, see: &mut dyn FnMut(&Form<'_>)) {
+    visit_nested(&Form { bytes: text, origin: None }, depth, see);
 }
 
-fn visit(form: &Form<'_>, depth: usize, see: &mut dyn FnMut(&Form<'_>)) {
+fn visit_nested(form: &Form<'_>, depth: usize, see: &mut dyn FnMut(&Form<'_>)) {
     see(form);
     if depth == 0 {
         return;
@@ -61,30 +61,31 @@ fn visit(form: &Form<'_>, depth: usize, see: &mut dyn FnMut(&Form<'_>)) {
         if decoded.bytes.is_empty() {
             return;
         }
-        let origin: Vec<_> = decoded.origin.iter().map(|(start, end)| form.source(*start, *end)).collect();
-        visit(&Form { bytes: &decoded.bytes, origin: Some(&origin) }, depth - 1, see);
+        let origin: Vec<_> =
+            decoded.origin.iter().map(|(start, end)| form.source_range(*start, *end)).collect();
+        visit_nested(&Form { bytes: &decoded.bytes, origin: Some(&origin) }, depth - 1, see);
     };
     let has = |byte: u8| form.bytes.contains(&byte);
     if has(b'\\') {
-        deeper(unescaped(form.bytes, backslash));
+        deeper(decode_escapes(form.bytes, parse_backslash));
     }
     if has(b'&') {
-        deeper(unescaped(form.bytes, entity));
+        deeper(decode_escapes(form.bytes, parse_entity));
     }
     if has(b'%') {
-        deeper(unescaped(form.bytes, percent));
+        deeper(decode_escapes(form.bytes, parse_percent));
     }
     if has(b'+') {
-        deeper(unescaped(form.bytes, form_field));
+        deeper(decode_escapes(form.bytes, form_field));
     }
-    runs(form.bytes, SHORTEST_HEX, |byte| byte.is_ascii_hexdigit(), &mut |digits| {
+    find_digit_runs(form.bytes, SHORTEST_HEX, |byte| byte.is_ascii_hexdigit(), &mut |digits| {
         for phase in 0..2 {
-            deeper(packed(&digits[phase..], 4));
+            deeper(pack_digits(&digits[phase..], 4));
         }
     });
-    runs(form.bytes, SHORTEST_BASE64, |byte| sextet(byte).is_some(), &mut |digits| {
+    find_digit_runs(form.bytes, SHORTEST_BASE64, |byte| base64_value(byte).is_some(), &mut |digits| {
         for phase in 0..4 {
-            deeper(packed(&digits[phase..], 6));
+            deeper(pack_digits(&digits[phase..], 6));
         }
     });
 }
@@ -93,7 +94,7 @@ fn visit(form: &Form<'_>, depth: usize, see: &mut dyn FnMut(&Form<'_>)) {
 type Escape = fn(&[u8]) -> Option<(char, usize)>;
 
 /// Undoes the escapes of one kind. One of a single byte (`%C3`) stands for that byte.
-fn unescaped(text: &[u8], escape: Escape) -> Decoded {
+fn decode_escapes(text: &[u8], escape: Escape) -> Decoded {
     let mut decoded = Decoded::default();
     let mut at = 0;
     while let Some(byte) = text.get(at) {
@@ -112,14 +113,14 @@ fn unescaped(text: &[u8], escape: Escape) -> Decoded {
     decoded
 }
 
-fn number(digits: Option<&[u8]>, radix: u32) -> Option<u32> {
+fn parse_digits(digits: Option<&[u8]>, radix: u32) -> Option<u32> {
     u32::from_str_radix(std::str::from_utf8(digits?).ok()?, radix).ok()
 }
 
 /// `\n`, `\"`, `\u00e9`, `\x41`.
-fn backslash(text: &[u8]) -> Option<(char, usize)> {
+fn parse_backslash(text: &[u8]) -> Option<(char, usize)> {
     let (b'\\', rest) = text.split_first()? else { return None };
-    let unit = |rest: &[u8]| number(rest.get(..4), 16);
+    let unit = |rest: &[u8]| parse_digits(rest.get(..4), 16);
     Some(match *rest.first()? {
         b'n' => ('\n', 2),
         b't' => ('\t', 2),
@@ -127,7 +128,7 @@ fn backslash(text: &[u8]) -> Option<(char, usize)> {
         b'b' => ('\u{8}', 2),
         b'f' => ('\u{c}', 2),
         quoted @ (b'"' | b'\'' | b'\\' | b'/') => (char::from(quoted), 2),
-        b'x' => (char::from_u32(number(rest.get(1..3), 16)?)?, 4),
+        b'x' => (char::from_u32(parse_digits(rest.get(1..3), 16)?)?, 4),
         b'u' => match unit(&rest[1..])? {
             high @ 0xd800..0xdc00 if rest.get(5..7) == Some(b"\\u") => {
                 let low = unit(&rest[7..])?.checked_sub(0xdc00).filter(|low| *low < 0x400)?;
@@ -140,7 +141,7 @@ fn backslash(text: &[u8]) -> Option<(char, usize)> {
 }
 
 /// `&quot;`, `&#39;`, `&#x27;`.
-fn entity(text: &[u8]) -> Option<(char, usize)> {
+fn parse_entity(text: &[u8]) -> Option<(char, usize)> {
     const NAMED: &[(&[u8], char)] =
         &[(b"&amp;", '&'), (b"&lt;", '<'), (b"&gt;", '>'), (b"&quot;", '"'), (b"&apos;", '\'')];
     if let Some((name, c)) = NAMED.iter().find(|(name, _)| text.starts_with(name)) {
@@ -152,25 +153,25 @@ fn entity(text: &[u8]) -> Option<(char, usize)> {
         b'x' | b'X' => (rest.get(1..length), 16),
         _ => (rest.get(..length), 10),
     };
-    Some((char::from_u32(number(digits, radix)?)?, length + 3))
+    Some((char::from_u32(parse_digits(digits, radix)?)?, length + 3))
 }
 
 /// `%41`.
-fn percent(text: &[u8]) -> Option<(char, usize)> {
+fn parse_percent(text: &[u8]) -> Option<(char, usize)> {
     let rest = text.strip_prefix(b"%")?;
-    Some((char::from_u32(number(rest.get(..2), 16)?)?, 3))
+    Some((char::from_u32(parse_digits(rest.get(..2), 16)?)?, 3))
 }
 
 /// As in a form, where `+` is a blank.
 fn form_field(text: &[u8]) -> Option<(char, usize)> {
-    if text.starts_with(b"+") { Some((' ', 1)) } else { percent(text) }
+    if text.starts_with(b"+") { Some((' ', 1)) } else { parse_percent(text) }
 }
 
 /// Digits of one run, each with its place.
 type Digits = Vec<(u8, usize)>;
 
 /// Finds runs of digits. A single line break inside of one counts as wrapping.
-fn runs(text: &[u8], shortest: usize, is_digit: fn(u8) -> bool, see: &mut dyn FnMut(&Digits)) {
+fn find_digit_runs(text: &[u8], shortest: usize, is_digit: fn(u8) -> bool, see: &mut dyn FnMut(&Digits)) {
     let mut run: Digits = Vec::new();
     for (at, byte) in text.iter().enumerate() {
         if is_digit(*byte) {
@@ -195,11 +196,12 @@ fn runs(text: &[u8], shortest: usize, is_digit: fn(u8) -> bool, see: &mut dyn Fn
 }
 
 /// Packs digits of so many bits into bytes; what is left over is dropped.
-fn packed(digits: &[(u8, usize)], bits: u32) -> Decoded {
+fn pack_digits(digits: &[(u8, usize)], bits: u32) -> Decoded {
     let mut decoded = Decoded::default();
     let (mut word, mut held, mut start) = (0u32, 0u32, 0usize);
     for (digit, at) in digits {
-        let value = if bits == 4 { char::from(*digit).to_digit(16) } else { sextet(*digit).map(u32::from) };
+        let value =
+            if bits == 4 { char::from(*digit).to_digit(16) } else { base64_value(*digit).map(u32::from) };
         if held == 0 {
             start = *at;
         }
@@ -216,7 +218,7 @@ fn packed(digits: &[(u8, usize)], bits: u32) -> Decoded {
     decoded
 }
 
-fn sextet(digit: u8) -> Option<u8> {
+fn base64_value(digit: u8) -> Option<u8> {
     Some(match digit {
         b'A'..=b'Z' => digit - b'A',
         b'a'..=b'z' => digit - b'a' + 26,

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
 use super::*;
-use crate::model::hex::hex;
+use crate::model::hex::encode_hex;
 
 const SECRET: &str = "Hunter2 \"quoted\" & <b> é\nsecond-line-of-it";
 
@@ -33,8 +33,8 @@ fn encodings(secret: &str) -> Vec<String> {
         html,
         url(secret),
         url(secret).replace("%20", "+"),
-        hex(secret.as_bytes()),
-        hex(secret.as_bytes()).to_uppercase(),
+        encode_hex(secret.as_bytes()),
+        encode_hex(secret.as_bytes()).to_uppercase(),
         serde_json::to_string(&json).unwrap(),
         STANDARD.encode(json.as_bytes()),
         url(&STANDARD.encode(secret)),
@@ -57,7 +57,7 @@ fn encodings(secret: &str) -> Vec<String> {
 #[test]
 fn a_secret_is_replaced_in_every_encoding() {
     let mut redactor = Redactor::default();
-    redactor.learn(SECRET);
+    redactor.add_secret(SECRET);
     for text in encodings(SECRET) {
         for (before, after) in [("", ""), ("the value `", "` is wrong"), ("größe: ", "→")] {
             let redacted = redactor.redact(&format!("{before}{text}{after}")).into_owned();
@@ -71,7 +71,7 @@ fn a_secret_is_replaced_in_every_encoding() {
 #[test]
 fn each_line_is_replaced_alone() {
     let mut redactor = Redactor::default();
-    redactor.learn("first line of it\n  second line of it\nshort");
+    redactor.add_secret("first line of it\n  second line of it\nshort");
     let text = "1: second line of it, 2: short, 3: first line of it.";
     assert_eq!(redactor.redact(text), "1: (secret), 2: short, 3: (secret).");
 }
@@ -80,7 +80,7 @@ fn each_line_is_replaced_alone() {
 fn short_secrets_garble_nothing() {
     let mut redactor = Redactor::default();
     for secret in ["", "a", "dev", "1234567", "\n\n\n", "   a   "] {
-        redactor.learn(secret);
+        redactor.add_secret(secret);
     }
     let text = "a dev at 1234567 said dev-a, and a deviation";
     assert_eq!(redactor.redact(text), text);
@@ -91,7 +91,7 @@ fn of_several_secrets_none_is_left() {
     let mut redactor = Redactor::default();
     for secret in ["password", "password-one", "password-one-and-more", "one-and-more-yet", "pass-through"]
     {
-        redactor.learn(secret);
+        redactor.add_secret(secret);
     }
     assert_eq!(redactor.redact("<password-one-and-no>"), "<(secret)-and-no>");
     assert_eq!(redactor.redact("<password-one-and-more-yet>"), "<(secret)>");
@@ -101,7 +101,7 @@ fn of_several_secrets_none_is_left() {
 #[test]
 fn keys_and_values_of_a_document_are_redacted() {
     let mut redactor = Redactor::default();
-    redactor.learn("canary-0123456789");
+    redactor.add_secret("canary-0123456789");
     let mut json = serde_json::json!({"a": ["x canary-0123456789", 1], "canary-0123456789": {"b": null}});
     redactor.redact_json(&mut json);
     assert_eq!(json, serde_json::json!({"a": ["x (secret)", 1], "(secret)": {"b": null}}));
@@ -110,8 +110,8 @@ fn keys_and_values_of_a_document_are_redacted() {
 #[test]
 fn what_repeats_itself_costs_linear_time() {
     let mut redactor = Redactor::default();
-    redactor.learn(&"a".repeat(50_000));
-    redactor.learn(&format!("{}b", "a".repeat(40_000)));
+    redactor.add_secret(&"a".repeat(50_000));
+    redactor.add_secret(&format!("{}b", "a".repeat(40_000)));
     assert_eq!(redactor.redact(&"a".repeat(200_000)), REDACTED);
 }
 
@@ -150,7 +150,7 @@ fn no_secret_is_shown_by_accident() {
     let mut redactor = Redactor::default();
     let mut sent = sent(&["canary-0123456789"]);
     sent.push_private("canary-private");
-    sent.teach(&mut redactor);
+    sent.register_secrets(&mut redactor);
     assert!(!format!("{sent:?} {redactor:?}").contains("canary"));
     assert_eq!(redactor.redact("canary-0123456789 canary-private"), "(secret) canary-private");
 }

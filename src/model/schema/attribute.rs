@@ -282,7 +282,7 @@ impl Attribute {
             Value::Text(text) if !knows(&name) => (name, Value::Secret(Secret::new(text.as_str()))),
             part => (name, part),
         };
-        match live.veiled(&known, is) {
+        match live.with_secrets_like(&known, is) {
             Value::Map(map) if self.private => Value::Map(map.into_iter().map(part).collect()),
             live => live,
         }

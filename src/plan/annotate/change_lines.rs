@@ -6,12 +6,12 @@ use crate::model::schema::{Effect, Type};
 use crate::model::source::{Place, Span};
 use crate::model::value::Value;
 use crate::plan::decision::{Act, Difference, Verdict, Want};
-use crate::plan::diff::attributes::shown;
+use crate::plan::diff::attributes::display_value;
 use crate::plan::join::joined_state::{Adoption, Subject, Survey};
 use crate::plan::model::change::{
     Action, AttributeChange, Carried, Cause, Change, Consequence, LineCost, Unchanged, Was,
 };
-use crate::plan::model::compare::sealed;
+use crate::plan::model::compare::fingerprint_secrets;
 use crate::plan::model::step::{Operation, Step};
 
 /// What a line says besides what its verdict says.
@@ -25,7 +25,7 @@ pub(in crate::plan) struct Facts {
 }
 
 /// Returns the line of a subject; `None` when nothing becomes of it.
-pub(in crate::plan) fn line(
+pub(in crate::plan) fn change_line(
     survey: &Survey<'_>,
     n: usize,
     verdict: Verdict<'_>,
@@ -33,8 +33,8 @@ pub(in crate::plan) fn line(
     all: &[Step],
 ) -> Option<Change> {
     let subject = &survey.subjects[n];
-    let was = was(survey, subject);
-    let action = action(subject, &verdict, &facts).or_else(|| was.as_ref().map(|_| Action::Move))?;
+    let was = previous_address(survey, subject);
+    let action = change_action(subject, &verdict, &facts).or_else(|| was.as_ref().map(|_| Action::Move))?;
     let left_over = action == Action::Delete && verdict.act != Act::Delete;
     // Its links may have to be undone before.
     let goes = facts.steps.iter().find_map(|step| match &all[*step].operation {
@@ -54,34 +54,34 @@ pub(in crate::plan) fn line(
         action,
         create_first: create_first.filter(|_| action == Action::Replace),
         cause: if left_over { Cause::Unfinished } else { verdict.cause },
-        reason: reason(subject, &verdict, left_over),
+        reason: change_reason(subject, &verdict, left_over),
         seconds: facts.steps.iter().map(|step| all[*step].seconds).sum(),
-        hits: hits(survey, n, &verdict),
-        source: decided(survey, subject),
+        hits: affected_resources(survey, n, &verdict),
+        source: decision_location(survey, subject),
         effects: facts.effects,
         cost: facts.cost,
         steps: facts.steps,
-        rest: rest(survey, &verdict),
-        attributes: attributes(survey, verdict),
+        rest: unchanged_attributes(survey, &verdict),
+        attributes: attribute_changes(survey, verdict),
     })
 }
 
 /// Returns where a subject's block stands, or what leaves it out.
-fn decided(survey: &Survey<'_>, subject: &Subject<'_>) -> Option<Place> {
+fn decision_location(survey: &Survey<'_>, subject: &Subject<'_>) -> Option<Place> {
     let left_out = || survey.left_out(subject.address).map(|(_, span)| span);
-    subject.block.map(|block| block.span).or_else(left_out).and_then(|span| place(survey, span))
+    subject.block.map(|block| block.span).or_else(left_out).and_then(|span| source_location(survey, span))
 }
 
-fn was(survey: &Survey<'_>, subject: &Subject<'_>) -> Option<Was> {
+fn previous_address(survey: &Survey<'_>, subject: &Subject<'_>) -> Option<Was> {
     let before = survey.declared.was.get(subject.address)?;
     Some(Was {
         address: before.address.clone(),
-        source: before.span.and_then(|span| place(survey, span)),
+        source: before.span.and_then(|span| source_location(survey, span)),
         module: before.module.clone().map(|(from, to)| Carried { from, to }),
     })
 }
 
-fn action(subject: &Subject<'_>, verdict: &Verdict<'_>, facts: &Facts) -> Option<Action> {
+fn change_action(subject: &Subject<'_>, verdict: &Verdict<'_>, facts: &Facts) -> Option<Action> {
     match verdict.act {
         Act::Keep | Act::Update if subject.adoption.is_some() => Some(Action::Adopt),
         Act::Replace { .. }
@@ -99,7 +99,7 @@ fn action(subject: &Subject<'_>, verdict: &Verdict<'_>, facts: &Facts) -> Option
     }
 }
 
-fn reason(subject: &Subject<'_>, verdict: &Verdict<'_>, left_over: bool) -> Option<String> {
+fn change_reason(subject: &Subject<'_>, verdict: &Verdict<'_>, left_over: bool) -> Option<String> {
     if left_over {
         return Some("an earlier replacement left the old object behind".to_owned());
     }
@@ -113,18 +113,22 @@ fn reason(subject: &Subject<'_>, verdict: &Verdict<'_>, left_over: bool) -> Opti
     }
 }
 
-fn attributes(survey: &Survey<'_>, verdict: Verdict<'_>) -> Vec<AttributeChange> {
+fn attribute_changes(survey: &Survey<'_>, verdict: Verdict<'_>) -> Vec<AttributeChange> {
     match verdict.act {
-        Act::Create => verdict.wants.into_iter().filter_map(|want| birth(survey, want)).collect(),
-        Act::Update | Act::Replace { .. } => {
-            verdict.differences.into_iter().map(|difference| change(survey, difference)).collect()
+        Act::Create => {
+            verdict.wants.into_iter().filter_map(|want| created_attribute(survey, want)).collect()
         }
+        Act::Update | Act::Replace { .. } => verdict
+            .differences
+            .into_iter()
+            .map(|difference| changed_attribute(survey, difference))
+            .collect(),
         Act::Keep | Act::Frozen | Act::Delete | Act::Forget => Vec::new(),
     }
 }
 
 /// Returns what a block writes and nothing changes.
-fn rest(survey: &Survey<'_>, verdict: &Verdict<'_>) -> Vec<Unchanged> {
+fn unchanged_attributes(survey: &Survey<'_>, verdict: &Verdict<'_>) -> Vec<Unchanged> {
     if !matches!(verdict.act, Act::Update | Act::Replace { .. }) {
         return Vec::new();
     }
@@ -134,25 +138,29 @@ fn rest(survey: &Survey<'_>, verdict: &Verdict<'_>) -> Vec<Unchanged> {
         path: want.attribute.name.into(),
         value: match want.id {
             Some(_) => want.value.clone(),
-            None => shown(want.attribute, &sealed(&want.value, survey.key()), &survey.names),
+            None => display_value(
+                want.attribute,
+                &fingerprint_secrets(&want.value, survey.key()),
+                &survey.names,
+            ),
         },
-        source: place(survey, setting.span),
+        source: source_location(survey, setting.span),
     })
     .collect()
 }
 
-fn birth(survey: &Survey<'_>, want: Want<'_>) -> Option<AttributeChange> {
+fn created_attribute(survey: &Survey<'_>, want: Want<'_>) -> Option<AttributeChange> {
     if want.value == Value::Null {
         return None;
     }
-    let (source, set_by) = origin(survey, want.setting, want.attribute.name);
+    let (source, set_by) = value_origin(survey, want.setting, want.attribute.name);
     Some(AttributeChange {
         path: want.attribute.name.into(),
         before: Value::Null,
         after: match want.value.is_secret() {
-            true => sealed(&want.value, survey.key()),
+            true => fingerprint_secrets(&want.value, survey.key()),
             false if want.id.is_some() => want.value,
-            false => shown(want.attribute, &want.value, &survey.names),
+            false => display_value(want.attribute, &want.value, &survey.names),
         },
         removed: false,
         forces_replacement: false,
@@ -163,8 +171,8 @@ fn birth(survey: &Survey<'_>, want: Want<'_>) -> Option<AttributeChange> {
     })
 }
 
-fn change(survey: &Survey<'_>, difference: Difference<'_>) -> AttributeChange {
-    let (source, set_by) = origin(survey, difference.setting, &difference.path);
+fn changed_attribute(survey: &Survey<'_>, difference: Difference<'_>) -> AttributeChange {
+    let (source, set_by) = value_origin(survey, difference.setting, &difference.path);
     AttributeChange {
         removed: difference.after == Value::Null && is_taken_away(&difference),
         forces_replacement: difference.forces_replacement(),
@@ -184,17 +192,21 @@ fn is_taken_away(difference: &Difference<'_>) -> bool {
 }
 
 /// Returns where a value was written and what decided it; of an entry of a map, its own place.
-fn origin(survey: &Survey<'_>, setting: Option<&Setting>, path: &str) -> (Option<Place>, Option<Name>) {
+fn value_origin(
+    survey: &Survey<'_>,
+    setting: Option<&Setting>,
+    path: &str,
+) -> (Option<Place>, Option<Name>) {
     let Some((span, set_by)) = setting.map(|setting| setting.origin(path)) else { return (None, None) };
-    (place(survey, span), set_by.cloned())
+    (source_location(survey, span), set_by.cloned())
 }
 
-fn place(survey: &Survey<'_>, span: Span) -> Option<Place> {
-    survey.inputs.stack.sources.place(span)
+fn source_location(survey: &Survey<'_>, span: Span) -> Option<Place> {
+    survey.inputs.stack.sources.location_of(span)
 }
 
 /// Returns the resources that feel a change.
-fn hits(survey: &Survey<'_>, n: usize, verdict: &Verdict<'_>) -> Vec<Address> {
+fn affected_resources(survey: &Survey<'_>, n: usize, verdict: &Verdict<'_>) -> Vec<Address> {
     let disturbs =
         |effect: &Effect| matches!(effect, Effect::Restart | Effect::BriefOutage | Effect::AddressChange);
     let felt = match verdict.act {

@@ -10,10 +10,10 @@ use crate::model::schema::{Kind, Price, PriceTerm};
 use crate::model::value::Value;
 use crate::plan::decide::final_snapshot;
 use crate::plan::decision::{Act, Verdict};
-use crate::plan::diff::planned_values::ended;
+use crate::plan::diff::planned_values::value_after_apply;
 use crate::plan::join::catalog_index::Names;
 use crate::plan::join::joined_state::{Subject, Survey};
-use crate::plan::join::prices::{amount, chosen};
+use crate::plan::join::prices::{price_record, term_amount};
 use crate::plan::model::change::{Cost, LineCost};
 
 /// The bill while it is added up.
@@ -35,22 +35,22 @@ impl<'s, 'a> Bill<'s, 'a> {
     /// Adds a subject and returns its line: all that is billed because of it, also what nobody manages
     /// any more in the end.
     pub fn add(&mut self, subject: &Subject<'_>, verdict: &Verdict<'_>) -> LineCost {
-        let (present, older) = (self.before(subject), self.older(subject));
-        let after = self.after(subject, verdict);
+        let (present, older) = (self.price_before(subject), self.deposed_price(subject));
+        let after = self.price_after(subject, verdict);
         let stays = verdict.act != Act::Delete && (verdict.is_new() || subject.object().is_some());
         if matches!(subject.kind.price, Price::Sum(_)) && stays && after.is_none() {
             self.cost.unpriced += 1;
         }
-        let copies = final_snapshot::copied(self.survey, subject, verdict);
+        let copies = final_snapshot::planned_copies(self.survey, subject, verdict);
         let copied: Vec<Option<Decimal>> = copies
             .iter()
-            .map(|copy| self.price(copy.kind, &|name| copy.attributes.get(name).cloned()))
+            .map(|copy| self.object_price(copy.kind, &|name| copy.attributes.get(name).cloned()))
             .collect();
         self.cost.unpriced += copied.iter().filter(|price| price.is_none()).count();
         let left = older.filter(|_| verdict.act == Act::Frozen);
         let line = LineCost {
-            monthly_before: sum([present, older]),
-            monthly_after: sum(copied.into_iter().chain([after, left])),
+            monthly_before: sum_known([present, older]),
+            monthly_after: sum_known(copied.into_iter().chain([after, left])),
         };
         self.cost.monthly_before += line.monthly_before.unwrap_or_default();
         self.cost.monthly_after += line.monthly_after.unwrap_or_default();
@@ -58,61 +58,61 @@ impl<'s, 'a> Bill<'s, 'a> {
     }
 
     /// Returns the whole bill.
-    pub fn finish(self) -> Cost {
+    pub fn into_cost(self) -> Cost {
         Cost { moved: self.moved.into_iter().collect(), ..self.cost }
     }
 
-    fn before(&mut self, subject: &Subject<'_>) -> Option<Decimal> {
+    fn price_before(&mut self, subject: &Subject<'_>) -> Option<Decimal> {
         let object = subject.object()?;
-        self.price(subject.kind, &|name| object.attributes.get(name).cloned())
+        self.object_price(subject.kind, &|name| object.attributes.get(name).cloned())
     }
 
     /// Returns the price of what earlier replacements left behind: it is billed until it goes.
-    fn older(&mut self, subject: &Subject<'_>) -> Option<Decimal> {
+    fn deposed_price(&mut self, subject: &Subject<'_>) -> Option<Decimal> {
         let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
         let live = &self.survey.inputs.snapshot.objects;
         let objects = deposed.filter_map(|owned| live.get(&owned.key(subject.kind.name)));
         let prices: Vec<Option<Decimal>> = objects
-            .map(|object| self.price(subject.kind, &|name| object.attributes.get(name).cloned()))
+            .map(|object| self.object_price(subject.kind, &|name| object.attributes.get(name).cloned()))
             .collect();
-        sum(prices)
+        sum_known(prices)
     }
 
-    fn after(&mut self, subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<Decimal> {
+    fn price_after(&mut self, subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<Decimal> {
         match verdict.act {
             Act::Delete => None,
             // It is let go of, and billed all the same.
-            Act::Forget => self.before(subject),
+            Act::Forget => self.price_before(subject),
             Act::Keep | Act::Frozen if subject.object().is_none() => None,
-            _ => self.price(subject.kind, &|name| {
+            _ => self.object_price(subject.kind, &|name| {
                 // What the service measures is not nothing: the price waits for it.
                 let measured = subject.kind.attribute(name).is_some_and(|a| !a.is_writable());
                 let waits = || Value::Unknown(vec![subject.address.clone()]);
                 // What the service chose for the old object it chooses for the new one.
                 let chosen = || subject.object().filter(|_| !measured)?.attributes.get(name).cloned();
-                ended(subject, verdict, name).or_else(chosen).or_else(|| measured.then(waits))
+                value_after_apply(subject, verdict, name).or_else(chosen).or_else(|| measured.then(waits))
             }),
         }
     }
 
-    fn price(&mut self, kind: &Kind, value: &dyn Fn(&str) -> Option<Value>) -> Option<Decimal> {
+    fn object_price(&mut self, kind: &Kind, value: &dyn Fn(&str) -> Option<Value>) -> Option<Decimal> {
         let Price::Sum(terms) = kind.price else { return Some(Decimal::ZERO) };
-        let sum: Option<Decimal> = terms.iter().map(|term| self.term(term, value)).sum();
+        let sum: Option<Decimal> = terms.iter().map(|term| self.term_price(term, value)).sum();
         sum.map(|sum| sum.round_dp(2))
     }
 
-    fn term(&mut self, term: &PriceTerm, value: &dyn Fn(&str) -> Option<Value>) -> Option<Decimal> {
-        let record = chosen(&self.survey.names, term, value)?;
-        self.compare(term, record, record.number(term.field)?);
-        amount(term, record, value)
+    fn term_price(&mut self, term: &PriceTerm, value: &dyn Fn(&str) -> Option<Value>) -> Option<Decimal> {
+        let record = price_record(&self.survey.names, term, value)?;
+        self.note_price_change(term, record, record.number(term.field)?);
+        term_amount(term, record, value)
     }
 
     /// Notes a price that is not the pinned one.
-    fn compare(&mut self, term: &PriceTerm, record: &CatalogRecord, price: Decimal) {
+    fn note_price_change(&mut self, term: &PriceTerm, record: &CatalogRecord, price: Decimal) {
         let Some(pinned) = &self.pinned else { return };
         let before = match term.chosen_by {
             Some(_) => pinned.find(term.table, &Value::Text(record.slug.clone())),
-            None => pinned.single(term.table),
+            None => pinned.single_record(term.table),
         };
         let Some(before) = before.and_then(|before| before.number(term.field)) else { return };
         if before != price {
@@ -123,6 +123,6 @@ impl<'s, 'a> Bill<'s, 'a> {
 }
 
 /// Returns the sum of what is known; `None` where nothing is.
-pub(in crate::plan) fn sum(prices: impl IntoIterator<Item = Option<Decimal>>) -> Option<Decimal> {
+pub(in crate::plan) fn sum_known(prices: impl IntoIterator<Item = Option<Decimal>>) -> Option<Decimal> {
     prices.into_iter().flatten().reduce(|all, one| all + one)
 }

@@ -48,7 +48,7 @@ impl<'a> Linked<'a> {
         Self { by_id }
     }
 
-    fn of(&self, subject: &Subject<'_>) -> impl Iterator<Item = &str> {
+    fn links_to(&self, subject: &Subject<'_>) -> impl Iterator<Item = &str> {
         let found = subject.object().and_then(|object| self.by_id.get(object.id.as_str()));
         let kind = subject.kind.name;
         found.into_iter().flatten().filter(move |(of, _)| of == kind).map(|(_, text)| text.as_str())
@@ -56,7 +56,7 @@ impl<'a> Linked<'a> {
 }
 
 /// Returns the effects of a change, worst first, each once.
-pub(in crate::plan) fn effects(
+pub(in crate::plan) fn change_effects(
     survey: &Survey<'_>,
     subject: &Subject<'_>,
     verdict: &Verdict<'_>,
@@ -68,9 +68,9 @@ pub(in crate::plan) fn effects(
     match verdict.act {
         Act::Update => {
             found.extend(verdict.revival.map(|revival| (revival.effect, brought_back(revival, cost))));
-            found.extend(causes(verdict).into_iter().map(|(effect, names)| {
+            found.extend(attributes_by_effect(verdict).into_iter().map(|(effect, names)| {
                 let changes = if names.len() == 1 { "changes" } else { "change" };
-                (effect, format!("{}, because {} {changes}", effect.text(), listed(&names)))
+                (effect, format!("{}, because {} {changes}", effect.text(), join_names(&names)))
             }));
         }
         Act::Replace { .. } => {
@@ -86,13 +86,13 @@ pub(in crate::plan) fn effects(
         Act::Create | Act::Keep | Act::Frozen => {}
     }
     if verdict.removes() {
-        found.extend(linked.of(subject).map(|other| (Effect::LeftBehind, other.to_owned())));
+        found.extend(linked.links_to(subject).map(|other| (Effect::LeftBehind, other.to_owned())));
     }
-    if verdict.removes() && reactivation::asleep(subject).is_some() {
+    if verdict.removes() && reactivation::resuming_revival(subject).is_some() {
         let data = found.iter_mut().filter(|(effect, _)| *effect == Effect::DataLoss);
         data.for_each(|(_, text)| text.insert_str(0, "it is suspended, not empty: "));
     }
-    if let Some(kept) = final_snapshot::told(survey, subject, verdict) {
+    if let Some(kept) = final_snapshot::describe_copy(survey, subject, verdict) {
         found.retain(|(effect, _)| *effect != Effect::DataLoss);
         found.push((Effect::LeftBehind, kept));
     }
@@ -102,7 +102,7 @@ pub(in crate::plan) fn effects(
 }
 
 /// Returns the effects of an update, each with all attributes whose changes have it.
-fn causes(verdict: &Verdict<'_>) -> BTreeMap<Effect, Vec<&'static str>> {
+fn attributes_by_effect(verdict: &Verdict<'_>) -> BTreeMap<Effect, Vec<&'static str>> {
     let mut causes: BTreeMap<Effect, Vec<&'static str>> = BTreeMap::new();
     for difference in &verdict.differences {
         for effect in difference.attribute.effects {
@@ -116,7 +116,7 @@ fn causes(verdict: &Verdict<'_>) -> BTreeMap<Effect, Vec<&'static str>> {
 }
 
 /// Returns names in a sentence: `a, b and c`.
-fn listed(names: &[&str]) -> String {
+fn join_names(names: &[&str]) -> String {
     match names {
         [names @ .., last] if !names.is_empty() => format!("{} and {last}", names.join(", ")),
         names => names.join(", "),

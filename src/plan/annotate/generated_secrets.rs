@@ -17,7 +17,11 @@ use crate::plan::model::change::{Note, NoteCode};
 
 /// Returns the fingerprint of a generated secret, where the one that was used last fits what is declared.
 #[must_use]
-pub fn remembered<'l>(ledger: &'l Ledger, variable: &str, awaited: &Awaited) -> Option<&'l Name> {
+pub fn last_used_fingerprint<'l>(
+    ledger: &'l Ledger,
+    variable: &str,
+    awaited: &Awaited,
+) -> Option<&'l Name> {
     let SecretOrigin::Generated { length, .. } = &awaited.origin else { return None };
     let known = ledger.generated.get(variable).filter(|generated| generated.length == *length)?;
     Some(&known.fingerprint)
@@ -26,17 +30,19 @@ pub fn remembered<'l>(ledger: &'l Ledger, variable: &str, awaited: &Awaited) -> 
 /// Returns the fingerprint of the value that a generated secret is to have; `None` where it is to be generated: for the
 /// first time, with another length, or because its rotation has begun.
 #[must_use]
-pub fn wanted<'l>(ledger: &'l Ledger, variable: &str, awaited: &Awaited) -> Option<&'l Name> {
+pub fn desired_fingerprint<'l>(ledger: &'l Ledger, variable: &str, awaited: &Awaited) -> Option<&'l Name> {
     let address = format!("{VARS}{variable}");
     let kept = ledger.secrets.values.get(address.as_str());
     if ledger.secrets.rotating.contains(address.as_str()) && kept.is_none_or(|kept| kept.pending.is_none())
     {
         return None;
     }
-    match remembered(ledger, variable, awaited) {
-        Some(print) => Some(kept.map_or(print, |kept| &kept.wanted().fingerprint)),
+    match last_used_fingerprint(ledger, variable, awaited) {
+        Some(print) => Some(kept.map_or(print, |kept| &kept.effective_version().fingerprint)),
         // It was kept, and not recorded as delivered.
-        None if !ledger.generated.contains_key(variable) => kept.map(|kept| &kept.wanted().fingerprint),
+        None if !ledger.generated.contains_key(variable) => {
+            kept.map(|kept| &kept.effective_version().fingerprint)
+        }
         None => None,
     }
 }
@@ -46,8 +52,9 @@ pub fn look_for(wanted: &mut Wanted, registry: Registry, ledger: &Ledger) {
     let prints: BTreeSet<&str> =
         ledger.generated.values().map(|generated| fingerprint_prefix(&generated.fingerprint)).collect();
     for entry in ledger.entries.values().filter(|_| !prints.is_empty()) {
-        let is_generated = |part| print(part).is_some_and(|p| prints.contains(fingerprint_prefix(p)));
-        let held = |value| parts(value, None).any(|(part, _)| is_generated(part));
+        let is_generated =
+            |part| secret_fingerprint(part).is_some_and(|p| prints.contains(fingerprint_prefix(p)));
+        let held = |value| value_parts(value, None).any(|(part, _)| is_generated(part));
         let Some(owned) = entry.current.as_ref().filter(|_| entry.applied.values().any(held)) else {
             continue;
         };
@@ -62,7 +69,7 @@ pub fn look_for(wanted: &mut Wanted, registry: Registry, ledger: &Ledger) {
 
 /// Returns the generated secrets that live objects show, by the paths of their variables.
 #[must_use]
-pub fn found(ledger: &Ledger, snapshot: &Snapshot) -> BTreeMap<Name, Secret> {
+pub fn find_live_secrets(ledger: &Ledger, snapshot: &Snapshot) -> BTreeMap<Name, Secret> {
     // By their prefixes: an earlier version recorded no more of them.
     let mut names: BTreeMap<&str, Vec<(&Name, &Name)>> = BTreeMap::new();
     for (variable, generated) in &ledger.generated {
@@ -74,12 +81,13 @@ pub fn found(ledger: &Ledger, snapshot: &Snapshot) -> BTreeMap<Name, Secret> {
         let object = entry.current.as_ref().map(|owned| owned.key(&entry.kind));
         let Some(object) = object.and_then(|key| snapshot.objects.get(&key)) else { continue };
         for (attribute, applied) in &entry.applied {
-            for (part, live) in parts(applied, object.attributes.get(attribute)) {
-                let Some(variables) = print(part).and_then(|print| names.get(fingerprint_prefix(print)))
+            for (part, live) in value_parts(applied, object.attributes.get(attribute)) {
+                let Some(variables) =
+                    secret_fingerprint(part).and_then(|print| names.get(fingerprint_prefix(print)))
                 else {
                     continue;
                 };
-                let Some(secret) = live.and_then(secret) else { continue };
+                let Some(secret) = live.and_then(as_secret) else { continue };
                 let Some(print) = secret.fingerprint(&ledger.identity.key) else { continue };
                 let same = variables.iter().filter(|(_, recorded)| is_same_fingerprint(recorded, &print));
                 found.extend(same.map(|(name, _)| ((*name).clone(), secret.clone())));
@@ -97,11 +105,11 @@ pub fn is_shown(ledger: &Ledger, snapshot: &Snapshot, wanted: &Secret) -> bool {
         .values()
         .filter_map(|entry| snapshot.objects.get(&entry.current.as_ref()?.key(&entry.kind)));
     let mut values = objects.flat_map(|object| object.attributes.values());
-    values.any(|value| parts(value, None).any(|(part, _)| secret(part).as_ref() == Some(wanted)))
+    values.any(|value| value_parts(value, None).any(|(part, _)| as_secret(part).as_ref() == Some(wanted)))
 }
 
 /// Returns a value, or the entries of a map, each with what is live in its place.
-fn parts<'v>(
+fn value_parts<'v>(
     value: &'v Value,
     live: Option<&'v Value>,
 ) -> Box<dyn Iterator<Item = (&'v Value, Option<&'v Value>)> + 'v> {
@@ -117,14 +125,14 @@ fn parts<'v>(
     }
 }
 
-fn print(value: &Value) -> Option<&Name> {
+fn secret_fingerprint(value: &Value) -> Option<&Name> {
     match value {
         Value::Secret(Secret::Sealed(print)) => print.as_ref(),
         _ => None,
     }
 }
 
-fn secret(live: &Value) -> Option<Secret> {
+fn as_secret(live: &Value) -> Option<Secret> {
     match live {
         Value::Secret(secret) => Some(secret.clone()),
         Value::Text(text) => Some(Secret::new(text.as_str())),
@@ -133,7 +141,7 @@ fn secret(live: &Value) -> Option<Secret> {
 }
 
 /// Tells of the secrets that an apply would generate.
-pub(in crate::plan) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
+pub(in crate::plan) fn generation_notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
     let makes =
         |verdict: &Verdict<'_>| matches!(verdict.act, Act::Create | Act::Update | Act::Replace { .. });
     if !verdicts.iter().any(makes) {
@@ -153,7 +161,7 @@ pub(in crate::plan) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> V
             code: NoteCode::Generated,
             text: format!("vars.{name} is generated by the apply: {length} characters{kept}{to}"),
             help: "it stays the same from then on; another length generates another one".to_owned(),
-            source: stack.sources.place(awaited.span),
+            source: stack.sources.location_of(awaited.span),
             address: None,
         })
     };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 
-use super::similarity::{NAME, alike};
+use super::similarity::{NAME, similarity_key};
 use crate::config::stack::model::Resource;
 use crate::config::stack::module_path::module_of;
 use crate::model::address::{self, Address, is_in};
@@ -29,20 +29,23 @@ pub(in crate::plan) struct Renamed<'s> {
 
 impl Renamed<'_> {
     /// Tells whether an address was in the one place or is in the other.
-    pub fn holds(&self, address: &str) -> bool {
+    pub fn contains_address(&self, address: &str) -> bool {
         is_in(address, self.from) || is_in(address, self.to)
     }
 }
 
 /// Finds the modules that look as if they were called otherwise: those that are most alike first, each with
 /// the one that it is most like.
-pub(in crate::plan) fn found<'s>(survey: &'s Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Renamed<'s>> {
-    let (gone, new) = places(survey, verdicts);
+pub(in crate::plan) fn find_renamed_modules<'s>(
+    survey: &'s Survey<'_>,
+    verdicts: &[Verdict<'_>],
+) -> Vec<Renamed<'s>> {
+    let (gone, new) = changed_modules(survey, verdicts);
     if gone.len().saturating_mul(new.len()) > MOST_PAIRS {
         return Vec::new();
     }
     let scores = gone.iter().flat_map(|(from, old)| {
-        new.iter().map(move |(to, contents)| (score(old, contents), Renamed { from, to }))
+        new.iter().map(move |(to, contents)| (similarity_score(old, contents), Renamed { from, to }))
     });
     let mut scores: Vec<(usize, Renamed<'s>)> = scores.filter(|(score, _)| *score > 0).collect();
     let mut found: Vec<Renamed<'s>> = Vec::new();
@@ -62,24 +65,24 @@ pub(in crate::plan) fn found<'s>(survey: &'s Survey<'_>, verdicts: &[Verdict<'_>
 }
 
 /// Returns the hint of a module.
-pub(in crate::plan) fn note(survey: &Survey<'_>, renamed: &Renamed<'_>) -> Note {
+pub(in crate::plan) fn module_rename_note(survey: &Survey<'_>, renamed: &Renamed<'_>) -> Note {
     let Renamed { from, to } = renamed;
-    let span = call(survey, to);
+    let span = module_call_span(survey, to);
     let mut help = format!("to keep the objects, write `moved: [{{ from: {from}, to: {to} }}]`");
-    if let Some(name) = names(survey, renamed) {
+    if let Some(name) = name_prefix_hint(survey, renamed) {
         help = format!("{help}, and in the block of {to} `name: {name}`, which keeps their names");
     }
     Note {
         code: NoteCode::Rename,
         text: format!("the deletion of all of {from} and the creation of {to} look like a rename"),
-        help: survey.spoken(span, &help),
-        source: span.and_then(|span| survey.inputs.stack.sources.place(span)),
+        help: survey.render_help(span, &help),
+        source: span.and_then(|span| survey.inputs.stack.sources.location_of(span)),
         address: None,
     }
 }
 
 /// Returns what keeps the names of a module's resources, where they begin with the module's.
-fn names(survey: &Survey<'_>, Renamed { from, to }: &Renamed<'_>) -> Option<String> {
+fn name_prefix_hint(survey: &Survey<'_>, Renamed { from, to }: &Renamed<'_>) -> Option<String> {
     let stack = survey.inputs.stack;
     let is_block = |place: &str| match place.rsplit_once('.') {
         Some((outer, _)) => stack.modules.contains_key(outer),
@@ -90,7 +93,7 @@ fn names(survey: &Survey<'_>, Renamed { from, to }: &Renamed<'_>) -> Option<Stri
         let rest = resource.address.as_str().strip_prefix(to).filter(|rest| rest.starts_with('.'))?;
         let old = Address::parse(&format!("{from}{rest}")).ok()?;
         let before = survey.inputs.ledger.entries.get(&old)?.applied.get(NAME)?;
-        (now.expression.known() != Some(before)).then_some(())
+        (now.expression.known_value() != Some(before)).then_some(())
     };
     let by_default = stack.resources.values().any(|resource| changes(resource).is_some());
     // One key's names cannot be said beside those of the others.
@@ -103,19 +106,19 @@ fn names(survey: &Survey<'_>, Renamed { from, to }: &Renamed<'_>) -> Option<Stri
 }
 
 /// Returns the places that are left, and those that are new, each with what was or is in it.
-fn places<'s>(
+fn changed_modules<'s>(
     survey: &'s Survey<'_>,
     verdicts: &[Verdict<'_>],
 ) -> (BTreeMap<&'s str, Contents<'s>>, BTreeMap<&'s str, Contents<'s>>) {
     let module = |subject: &Subject<'s>| module_of(&survey.inputs.registry, subject.address.as_str()).0;
     let known = survey.subjects.iter().filter(|subject| subject.entry.is_some());
-    let known: BTreeSet<&str> = known.flat_map(|subject| address::places(module(subject))).collect();
+    let known: BTreeSet<&str> = known.flat_map(|subject| address::path_prefixes(module(subject))).collect();
     let (mut gone, mut new) = (BTreeMap::new(), BTreeMap::new());
     for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
-        let mut ways = address::places(module(subject));
+        let mut ways = address::path_prefixes(module(subject));
         let (place, into) = match verdict.act {
             Act::Delete if subject.resource.is_none() => {
-                (ways.find(|place| call(survey, place).is_none()), &mut gone)
+                (ways.find(|place| module_call_span(survey, place).is_none()), &mut gone)
             }
             Act::Create if subject.entry.is_none() => (ways.find(|place| !known.contains(place)), &mut new),
             _ => continue,
@@ -123,13 +126,13 @@ fn places<'s>(
         let Some(place) = place else { continue };
         let rest = &subject.address.as_str()[place.len() + 1..];
         let contents: &mut Contents<'s> = into.entry(place).or_default();
-        contents.insert(rest, alike(survey, subject, verdict));
+        contents.insert(rest, similarity_key(survey, subject, verdict));
     }
     (gone, new)
 }
 
 /// Returns how many resources look the same; none where most of what is there is not in the other place.
-fn score(one: &Contents<'_>, other: &Contents<'_>) -> usize {
+fn similarity_score(one: &Contents<'_>, other: &Contents<'_>) -> usize {
     let common = one.keys().filter(|rest| other.contains_key(*rest)).count();
     if common * 2 < one.len().max(other.len()) {
         return 0;
@@ -138,7 +141,7 @@ fn score(one: &Contents<'_>, other: &Contents<'_>) -> usize {
 }
 
 /// Returns where a module, or the first instance in a place, is used.
-fn call(survey: &Survey<'_>, place: &str) -> Option<Span> {
+fn module_call_span(survey: &Survey<'_>, place: &str) -> Option<Span> {
     let modules = &survey.inputs.stack.modules;
     // `shop-b` stands between `shop` and `shop.a`.
     let first = modules.range::<str, _>((Bound::Included(place), Bound::Unbounded));

@@ -1,7 +1,7 @@
 //! Policies that need nothing of the live world nor of the plan, judged on the configuration alone. What
 //! is not known before anything is read leaves a policy to the plan. Pure.
 
-use super::policy::{Said, judge};
+use super::policy::{Said, evaluate_policy};
 use crate::config::check::policies::{OF_PLAN, OF_SELF};
 use crate::config::stack::model::{Resource, Stack};
 use crate::config::stack::policy::Policy;
@@ -14,27 +14,35 @@ use crate::model::value::{Attributes, Value};
 
 /// Returns what policies say no to already.
 #[must_use]
-pub fn denials(stack: &Stack) -> Vec<Diagnostic> {
+pub fn offline_denials(stack: &Stack) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for policy in &stack.policies {
         let Ok(program) = Program::parse(&policy.deny.source) else { continue };
         if policy.on.is_empty() {
             let plan = Value::Map(of_plan(stack));
-            found.extend(denial(policy, None, &judge(policy, &program, &[("plan", &plan)])));
+            found.extend(policy_denial(
+                policy,
+                None,
+                &evaluate_policy(policy, &program, &[("plan", &plan)]),
+            ));
             continue;
         }
         let concerns = |resource: &&Resource| policy.on.iter().any(|kind| kind.name == resource.kind.name);
         for resource in stack.resources.values().filter(concerns) {
             let seen = Value::Map(of_resource(resource));
-            found.extend(denial(policy, Some(resource), &judge(policy, &program, &[("self", &seen)])));
+            found.extend(policy_denial(
+                policy,
+                Some(resource),
+                &evaluate_policy(policy, &program, &[("self", &seen)]),
+            ));
         }
     }
     found
 }
 
 /// What cannot be decided is left to the plan, which knows more.
-fn denial(policy: &Policy, resource: Option<&Resource>, said: &Said) -> Option<Diagnostic> {
-    matches!(said, Said::Deny).then(|| policy.denied(resource))
+fn policy_denial(policy: &Policy, resource: Option<&Resource>, said: &Said) -> Option<Diagnostic> {
+    matches!(said, Said::Deny).then(|| policy.denial_problem(resource))
 }
 
 /// What is known of a plan before it is made.
@@ -42,7 +50,7 @@ fn of_plan(stack: &Stack) -> Attributes {
     let value = |name: &str| match name {
         "stack" => Value::Text(stack.name.clone()),
         "env" => Value::Text(stack.environment.name.clone()),
-        _ => unknown(None),
+        _ => unknown_value(None),
     };
     OF_PLAN.iter().map(|name| (Name::new_static(name), value(name))).collect()
 }
@@ -50,14 +58,14 @@ fn of_plan(stack: &Stack) -> Attributes {
 /// What is known of a resource before anything is read: what its block says.
 fn of_resource(resource: &Resource) -> Attributes {
     let attribute =
-        |attribute: &Attribute| (Name::new_static(attribute.name), written(resource, attribute));
+        |attribute: &Attribute| (Name::new_static(attribute.name), written_value(resource, attribute));
     let mut seen: Attributes = resource.kind.attributes.iter().map(attribute).collect();
     for name in OF_SELF {
         let value = match *name {
             "address" => Value::text(resource.address.as_str()),
             "kind" => Value::text(resource.kind.name),
             "key" => resource.key.clone().map_or(Value::Null, Value::Text),
-            _ => unknown(Some(&resource.address)),
+            _ => unknown_value(Some(&resource.address)),
         };
         seen.insert(Name::new_static(name), value);
     }
@@ -65,8 +73,8 @@ fn of_resource(resource: &Resource) -> Attributes {
 }
 
 /// Returns what a block says of an attribute. What it does not say, or resets, is the service's.
-fn written(resource: &Resource, attribute: &Attribute) -> Value {
-    let later = || unknown(Some(&resource.address));
+fn written_value(resource: &Resource, attribute: &Attribute) -> Value {
+    let later = || unknown_value(Some(&resource.address));
     let Some(setting) = resource.attributes.get(attribute.name) else { return later() };
     let value = setting.expression.evaluate(&Unread).unwrap_or_else(|_| later());
     let is_later = match (&attribute.ty, &value) {
@@ -82,7 +90,7 @@ fn is_id(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_digit()) || uuid::Uuid::parse_str(text).is_ok()
 }
 
-fn unknown(address: Option<&Address>) -> Value {
+fn unknown_value(address: Option<&Address>) -> Value {
     Value::Unknown(address.cloned().into_iter().collect())
 }
 
@@ -91,7 +99,7 @@ struct Unread;
 
 impl Lookup for Unread {
     fn attribute(&self, address: &Address, _attribute: Option<&str>) -> Value {
-        unknown(Some(address))
+        unknown_value(Some(address))
     }
 
     fn object(&self, _address: &Address) -> (Attributes, bool) {

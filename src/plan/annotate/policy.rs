@@ -8,14 +8,14 @@ use crate::model::address::{Address, Name};
 use crate::model::cel::{Item, Path, Program, Scope, Segment};
 use crate::model::schema::Type;
 use crate::model::value::{Attributes, Value};
-use crate::plan::artifact::fingerprint::fingerprint;
+use crate::plan::artifact::fingerprint::plan_fingerprint;
 use crate::plan::decision::{Act, Verdict};
-use crate::plan::diff::attributes::shown;
-use crate::plan::diff::planned_values::foreseen;
+use crate::plan::diff::attributes::display_value;
+use crate::plan::diff::planned_values::planned_value;
 use crate::plan::join::joined_state::{Adoption, Subject, Survey};
 use crate::plan::model::block::{Block, POLICY};
 use crate::plan::model::change::{Action, Plan, Ruling, RulingVerdict};
-use crate::plan::model::compare::sealed;
+use crate::plan::model::compare::fingerprint_secrets;
 
 /// What one evaluation says.
 pub(in crate::plan) enum Said {
@@ -30,33 +30,42 @@ pub(in crate::plan) fn of_resources(survey: &Survey<'_>, verdicts: &[Verdict<'_>
     let mut found = Vec::new();
     for policy in survey.inputs.stack.policies.iter().filter(|policy| !policy.on.is_empty()) {
         let Ok(program) = Program::parse(&policy.deny.source) else { continue };
-        let named = Named::of(&program.paths());
+        let named = Named::from_paths(&program.paths());
         let before = found.len();
         for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
             let concerns = policy.on.iter().any(|kind| kind.name == subject.kind.name);
             // What goes is no business of a rule about what is there, unless it asks.
             let goes = matches!(verdict.act, Act::Delete | Act::Forget) || subject.resource.is_none();
-            if !concerns || (goes && !named.asks("action")) {
+            if !concerns || (goes && !named.names_explicitly("action")) {
                 continue;
             }
-            let seen = Value::Map(named.attributes(survey, subject, verdict));
-            let said = judge(policy, &program, &[("self", &seen)]);
-            found.extend(ruling(survey, policy, Some(subject), said));
+            let seen = Value::Map(named.visible_attributes(survey, subject, verdict));
+            let said = evaluate_policy(policy, &program, &[("self", &seen)]);
+            found.extend(policy_result(survey, policy, Some(subject), said));
         }
         if found.len() == before {
-            found.push(pass(survey, policy));
+            found.push(passing_result(survey, policy));
         }
     }
     found
 }
 
 /// Judges the policies that are about the plan, and says of the plan what all of them say.
-pub(in crate::plan) fn judged(survey: &Survey<'_>, mut plan: Plan, mut rulings: Vec<Ruling>) -> Plan {
+pub(in crate::plan) fn evaluate_policies(
+    survey: &Survey<'_>,
+    mut plan: Plan,
+    mut rulings: Vec<Ruling>,
+) -> Plan {
     for policy in survey.inputs.stack.policies.iter().filter(|policy| policy.on.is_empty()) {
         let Ok(program) = Program::parse(&policy.deny.source) else { continue };
-        let seen = Value::Map(whole(&plan, Named::of(&program.paths()).asks("changes")));
-        let said = judge(policy, &program, &[("plan", &seen)]);
-        rulings.push(ruling(survey, policy, None, said).unwrap_or_else(|| pass(survey, policy)));
+        let seen = Value::Map(plan_attributes(
+            &plan,
+            Named::from_paths(&program.paths()).names_explicitly("changes"),
+        ));
+        let said = evaluate_policy(policy, &program, &[("plan", &seen)]);
+        rulings.push(
+            policy_result(survey, policy, None, said).unwrap_or_else(|| passing_result(survey, policy)),
+        );
     }
     plan.policy = rulings;
     let denied = plan.policy.iter().filter(|ruling| ruling.verdict == RulingVerdict::Deny);
@@ -70,7 +79,7 @@ pub(in crate::plan) fn judged(survey: &Survey<'_>, mut plan: Plan, mut rulings: 
         ),
         source: ruling.source.clone(),
     }));
-    match fingerprint(&plan) {
+    match plan_fingerprint(&plan) {
         Ok(fingerprint) => plan.fingerprint = fingerprint,
         // A plan without a fingerprint cannot be reviewed: nothing applies it.
         Err(error) => plan.blocks.push(Block {
@@ -85,11 +94,15 @@ pub(in crate::plan) fn judged(survey: &Survey<'_>, mut plan: Plan, mut rulings: 
 }
 
 /// Evaluates a policy over what it sees.
-pub(in crate::plan) fn judge(policy: &Policy, program: &Program, roots: &[(&'static str, &Value)]) -> Said {
+pub(in crate::plan) fn evaluate_policy(
+    policy: &Policy,
+    program: &Program,
+    roots: &[(&'static str, &Value)],
+) -> Said {
     let mut scope = Scope::default();
     let bound = policy.deny.bindings.iter().map(|(name, value)| (name.clone(), value));
     let roots = roots.iter().map(|(name, value)| (Name::new_static(name), *value));
-    scope.roots.extend(bound.chain(roots).map(|(name, value)| (name, Item::of(value))));
+    scope.roots.extend(bound.chain(roots).map(|(name, value)| (name, Item::from_borrowed(value))));
     let value = match program.evaluate(&scope) {
         Ok(value) => value,
         Err(error) => return Said::Failed(error.to_string()),
@@ -107,7 +120,7 @@ pub(in crate::plan) fn judge(policy: &Policy, program: &Program, roots: &[(&'sta
     }
 }
 
-fn ruling(
+fn policy_result(
     survey: &Survey<'_>,
     policy: &Policy,
     subject: Option<&Subject<'_>>,
@@ -123,18 +136,18 @@ fn ruling(
         }
         Said::Failed(why) => (no, format!("It cannot be decided: {why}.")),
     };
-    let source = survey.inputs.stack.sources.place(policy.span);
+    let source = survey.inputs.stack.sources.location_of(policy.span);
     let address = subject.map(|subject| subject.address.clone());
     Some(Ruling { name: policy.name.clone(), address, verdict, message, source })
 }
 
-fn pass(survey: &Survey<'_>, policy: &Policy) -> Ruling {
+fn passing_result(survey: &Survey<'_>, policy: &Policy) -> Ruling {
     Ruling {
         name: policy.name.clone(),
         address: None,
         verdict: RulingVerdict::Pass,
         message: policy.message.clone(),
-        source: survey.inputs.stack.sources.place(policy.span),
+        source: survey.inputs.stack.sources.location_of(policy.span),
     }
 }
 
@@ -142,7 +155,7 @@ fn pass(survey: &Survey<'_>, policy: &Policy) -> Ruling {
 struct Named(Option<BTreeSet<Name>>);
 
 impl Named {
-    fn of(paths: &[Path]) -> Self {
+    fn from_paths(paths: &[Path]) -> Self {
         let rooted = paths.iter().filter(|path| matches!(path.root.as_str(), "self" | "plan"));
         let first = |path: &Path| match path.segments.first() {
             Some(Segment::Name(name)) => Some(name.clone()),
@@ -151,35 +164,43 @@ impl Named {
         Self(rooted.map(first).collect())
     }
 
-    fn asks(&self, name: &str) -> bool {
+    fn names_explicitly(&self, name: &str) -> bool {
         self.0.as_ref().is_some_and(|names| names.contains(name))
     }
 
-    fn wants(&self, name: &str) -> bool {
+    fn covers_name(&self, name: &str) -> bool {
         self.0.as_ref().is_none_or(|names| names.contains(name))
     }
 
     /// Returns what a policy sees of a resource: as it will be, or, when it goes, as it is.
-    fn attributes(&self, survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>) -> Attributes {
+    fn visible_attributes(
+        &self,
+        survey: &Survey<'_>,
+        subject: &Subject<'_>,
+        verdict: &Verdict<'_>,
+    ) -> Attributes {
         let mut seen = Attributes::new();
-        for attribute in subject.kind.attributes.iter().filter(|attribute| self.wants(attribute.name)) {
+        for attribute in subject.kind.attributes.iter().filter(|attribute| self.covers_name(attribute.name))
+        {
             let waits = || Value::Unknown(vec![subject.address.clone()]);
             let absent = || if attribute.is_writable() { Value::Null } else { waits() };
-            let value = foreseen(subject, verdict, attribute.name).unwrap_or_else(absent);
+            let value = planned_value(subject, verdict, attribute.name).unwrap_or_else(absent);
             let value = match (&attribute.ty, value) {
                 (Type::List(_) | Type::Set { .. }, Value::Null) => Value::List(Vec::new()),
                 (Type::Map(_), Value::Null) => Value::Map(Attributes::new()),
-                (Type::Catalog(_), value) => shown(attribute, &value, &survey.names),
-                (_, value) if attribute.secret && !value.is_secret() => sealed(&value, survey.key()),
+                (Type::Catalog(_), value) => display_value(attribute, &value, &survey.names),
+                (_, value) if attribute.secret && !value.is_secret() => {
+                    fingerprint_secrets(&value, survey.key())
+                }
                 (_, value) => value,
             };
             seen.insert(attribute.name.into(), value);
         }
-        for name in OF_SELF.iter().filter(|name| self.wants(name)) {
+        for name in OF_SELF.iter().filter(|name| self.covers_name(name)) {
             let value = match *name {
                 "address" => Value::text(subject.address.as_str()),
                 "kind" => Value::text(subject.kind.name),
-                "action" => Value::text(action(subject, verdict)),
+                "action" => Value::text(action_name(subject, verdict)),
                 "id" => subject.object().map_or(Value::Null, |object| Value::Text(object.id.clone())),
                 _ => subject.block.and_then(|block| block.key.clone()).map_or(Value::Null, Value::Text),
             };
@@ -189,7 +210,7 @@ impl Named {
     }
 }
 
-fn action(subject: &Subject<'_>, verdict: &Verdict<'_>) -> &'static str {
+fn action_name(subject: &Subject<'_>, verdict: &Verdict<'_>) -> &'static str {
     let adopted = matches!(subject.adoption, Some(Adoption::Asked | Adoption::Recovered(_)));
     match verdict.act {
         Act::Keep | Act::Update if adopted => "adopt",
@@ -203,7 +224,7 @@ fn action(subject: &Subject<'_>, verdict: &Verdict<'_>) -> &'static str {
 }
 
 /// Returns what a policy sees of a plan.
-fn whole(plan: &Plan, with_changes: bool) -> Attributes {
+fn plan_attributes(plan: &Plan, with_changes: bool) -> Attributes {
     let count = |action: Action| {
         let count = plan.changes.iter().filter(|change| change.action == action).count();
         Value::Integer(i64::try_from(count).unwrap_or(i64::MAX))

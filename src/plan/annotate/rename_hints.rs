@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::module_rename_hints;
-use super::similarity::{key, old, wanted};
+use super::similarity::{comparison_key, created_attributes, deleted_attributes};
 use crate::config::stack::module_path::kind_at;
 use crate::model::address::Address;
 use crate::model::schema::Type;
@@ -15,44 +15,46 @@ use crate::plan::model::change::{Note, NoteCode};
 const MOST: usize = 20;
 
 /// Returns a hint for each deletion and creation that look alike, with the `moved` entry to write.
-pub(in crate::plan) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
+pub(in crate::plan) fn rename_notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
     if survey.inputs.options.destroy {
         return Vec::new();
     }
-    let modules = module_rename_hints::found(survey, verdicts);
-    let mut pairs = pairs(survey, verdicts);
+    let modules = module_rename_hints::find_renamed_modules(survey, verdicts);
+    let mut pairs = similar_pairs(survey, verdicts);
     pairs.retain(|(from, to)| {
-        !modules.iter().any(|module| module.holds(from.as_str()) || module.holds(to.as_str()))
+        !modules
+            .iter()
+            .any(|module| module.contains_address(from.as_str()) || module.contains_address(to.as_str()))
     });
-    let told = together(survey, pairs).into_iter().map(|(from, to)| {
+    let told = merge_instances(survey, pairs).into_iter().map(|(from, to)| {
         let block = survey.subjects.get(*survey.index.get(&to).unwrap_or(&usize::MAX));
         let span = block.and_then(|subject| subject.block).map(|block| block.span);
         let help = format!("to keep the object, write `moved: [{{ from: {from}, to: {to} }}]`");
         Note {
             code: NoteCode::Rename,
             text: format!("the deletion of {from} and the creation of {to} look like a rename"),
-            help: survey.spoken(span, &help),
-            source: span.and_then(|span| survey.inputs.stack.sources.place(span)),
+            help: survey.render_help(span, &help),
+            source: span.and_then(|span| survey.inputs.stack.sources.location_of(span)),
             address: None,
         }
     });
-    let modules = modules.iter().map(|module| module_rename_hints::note(survey, module));
+    let modules = modules.iter().map(|module| module_rename_hints::module_rename_note(survey, module));
     modules.chain(told).take(MOST).collect()
 }
 
-fn pairs(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<(Address, Address)> {
+fn similar_pairs(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<(Address, Address)> {
     let mut gone: BTreeMap<String, Vec<&Subject<'_>>> = BTreeMap::new();
     let mut new: BTreeMap<String, Vec<(&Subject<'_>, &Verdict<'_>)>> = BTreeMap::new();
     for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
         let parent_goes = subject.resource.is_none() && goes_with_parent(survey, verdicts, subject);
         match verdict.act {
             Act::Delete if !parent_goes => {
-                let look = old(subject);
-                gone.entry(key(&look)).or_default().push(subject);
+                let look = deleted_attributes(subject);
+                gone.entry(comparison_key(&look)).or_default().push(subject);
             }
             Act::Create if subject.entry.is_none() => {
-                let look = wanted(survey, subject, verdict);
-                new.entry(key(&look)).or_default().push((subject, verdict));
+                let look = created_attributes(survey, subject, verdict);
+                new.entry(comparison_key(&look)).or_default().push((subject, verdict));
             }
             _ => {}
         }
@@ -90,7 +92,7 @@ fn goes_with_parent(survey: &Survey<'_>, verdicts: &[Verdict<'_>], subject: &Sub
 }
 
 /// Instances of one block that become those of another are told as one.
-fn together(survey: &Survey<'_>, pairs: Vec<(Address, Address)>) -> Vec<(Address, Address)> {
+fn merge_instances(survey: &Survey<'_>, pairs: Vec<(Address, Address)>) -> Vec<(Address, Address)> {
     let block = |address: &Address| {
         let (block, _) = address.as_str().rsplit_once('.')?;
         let block = Address::parse(block).ok()?;
@@ -129,7 +131,7 @@ fn together(survey: &Survey<'_>, pairs: Vec<(Address, Address)>) -> Vec<(Address
 fn refers_alike(from: &Subject<'_>, verdict: &Verdict<'_>) -> bool {
     let before = |name: &str| from.entry.and_then(|entry| entry.applied.get(name));
     verdict.wants.iter().all(|want| {
-        let value = want.stored();
+        let value = want.stored_value();
         !matches!(want.attribute.ty, Type::Reference(_))
             || value.is_unknown()
             || before(want.attribute.name).is_none_or(|before| before == value)

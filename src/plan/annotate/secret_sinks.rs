@@ -1,7 +1,7 @@
 //! Secret sinks in a plan: which secrets its steps deliver, each named with its target, and the blocker for a
 //! target that holds content of somebody else. Pure.
 
-use crate::config::check::secret_sinks::{self, describe};
+use crate::config::check::secret_sinks::{self, describe_sink};
 use crate::config::stack::model::{SinkUse, Stack};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
@@ -21,7 +21,7 @@ const OCCUPIED: &str = "sink_occupied";
 const ON_RUNNER: &str = "sink_on_runner";
 
 /// Returns the sinks that steps write to. `is_known` tells of a generated variable that its secret exists.
-pub fn deliveries<'a>(
+pub fn used_sinks<'a>(
     registry: Registry,
     stack: &'a Stack,
     ledger: &Ledger,
@@ -56,13 +56,13 @@ pub(in crate::plan) fn check(
 ) -> Vec<Note> {
     let inputs = &survey.inputs;
     let mut notes = Vec::new();
-    let delivered = deliveries(inputs.registry, inputs.stack, inputs.ledger, steps, |_| false);
+    let delivered = used_sinks(inputs.registry, inputs.stack, inputs.ledger, steps, |_| false);
     let has_recipients = inputs.stack.recipients.is_some();
     if let Some((address, why)) = sink_on_runner(inputs.options.on_runner, has_recipients, &delivered) {
         let help = "Let the ledger keep a copy: add `secrets: { recipients: [age1…] }` to the stack \
                     (stead secret keygen); or apply on a machine that lasts."
             .to_owned();
-        blocks.of(ON_RUNNER, Address::parse(&address).ok().as_ref(), why, help);
+        blocks.add_for_address(ON_RUNNER, Address::parse(&address).ok().as_ref(), why, help);
     }
     for one in delivered {
         if let Some(why) = inputs.options.occupied_sinks.get(&one.address) {
@@ -72,17 +72,17 @@ pub(in crate::plan) fn check(
                 one.address
             );
             match &address {
-                Some(address) => blocks.at(OCCUPIED, address, Some(one.span), why.clone(), help),
-                None => blocks.of(OCCUPIED, None, why.clone(), help),
+                Some(address) => blocks.add_at_span(OCCUPIED, address, Some(one.span), why.clone(), help),
+                None => blocks.add_for_address(OCCUPIED, None, why.clone(), help),
             }
         }
         // The note of a generated secret names its sink already.
         if !one.address.starts_with(VARIABLES) {
             notes.push(Note {
                 code: NoteCode::Delivered,
-                text: format!("the secret of {} is delivered to {}", one.address, describe(&one.sink)),
+                text: format!("the secret of {} is delivered to {}", one.address, describe_sink(&one.sink)),
                 help: "only content that an earlier apply delivered there is replaced".to_owned(),
-                source: inputs.stack.sources.place(one.span),
+                source: inputs.stack.sources.location_of(one.span),
                 address: None,
             });
         }
@@ -98,7 +98,7 @@ fn sink_on_runner(is_ci: bool, has_recipients: bool, delivered: &[&SinkUse]) -> 
     let text = format!(
         "The secret of {} would be delivered to {} on this CI runner, whose files are gone when the job ends.",
         first.address,
-        describe(&first.sink)
+        describe_sink(&first.sink)
     );
     Some((first.address.clone(), text))
 }

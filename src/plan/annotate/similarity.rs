@@ -6,7 +6,7 @@ use crate::model::schema::Type;
 use crate::model::value::{Attributes, Value};
 use crate::plan::decision::{Act, Verdict};
 use crate::plan::join::joined_state::{Subject, Survey};
-use crate::plan::model::compare::{canonical, sealed};
+use crate::plan::model::compare::{fingerprint_secrets, to_canonical};
 
 /// The attribute that follows the address, and so says nothing of whether two are the same.
 pub(in crate::plan) const NAME: &str = "name";
@@ -16,14 +16,18 @@ pub(in crate::plan) const NAME: &str = "name";
 type Look = (&'static str, Attributes);
 
 /// Returns what a deletion or a creation looks like: the same of two that say the same.
-pub(in crate::plan) fn alike(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>) -> String {
+pub(in crate::plan) fn similarity_key(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+) -> String {
     match verdict.act {
-        Act::Create => key(&wanted(survey, subject, verdict)),
-        _ => key(&old(subject)),
+        Act::Create => comparison_key(&created_attributes(survey, subject, verdict)),
+        _ => comparison_key(&deleted_attributes(subject)),
     }
 }
 
-pub(in crate::plan) fn key((kind, attributes): &Look) -> String {
+pub(in crate::plan) fn comparison_key((kind, attributes): &Look) -> String {
     let mut key = (*kind).to_owned();
     for (name, value) in attributes {
         key.push('\0');
@@ -34,7 +38,7 @@ pub(in crate::plan) fn key((kind, attributes): &Look) -> String {
     key
 }
 
-pub(in crate::plan) fn counts(subject: &Subject<'_>, name: &str) -> bool {
+pub(in crate::plan) fn is_compared(subject: &Subject<'_>, name: &str) -> bool {
     let reference = |ty: &Type| matches!(ty, Type::Reference(_));
     let of = subject.kind.attribute(name).map(|attribute| attribute.ty);
     name != NAME
@@ -44,20 +48,25 @@ pub(in crate::plan) fn counts(subject: &Subject<'_>, name: &str) -> bool {
         })
 }
 
-pub(in crate::plan) fn old(subject: &Subject<'_>) -> Look {
+pub(in crate::plan) fn deleted_attributes(subject: &Subject<'_>) -> Look {
     let applied = subject.entry.into_iter().flat_map(|entry| &entry.applied);
-    let written = applied.filter(|(name, value)| counts(subject, name) && **value != Value::Null);
+    let written = applied.filter(|(name, value)| is_compared(subject, name) && **value != Value::Null);
     let written = written.filter_map(|(name, value)| {
-        Some((name.clone(), canonical(&subject.kind.attribute(name)?.ty, value)))
+        Some((name.clone(), to_canonical(&subject.kind.attribute(name)?.ty, value)))
     });
     (subject.kind.name, written.collect())
 }
 
-pub(in crate::plan) fn wanted(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>) -> Look {
+pub(in crate::plan) fn created_attributes(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+) -> Look {
     let written = verdict.wants.iter().filter(|want| want.setting.is_some());
-    let written = written.filter(|want| counts(subject, want.attribute.name));
-    let written = written.filter(|want| *want.stored() != Value::Null).map(|want| {
-        let value = canonical(&want.attribute.ty, &sealed(want.stored(), survey.key()));
+    let written = written.filter(|want| is_compared(subject, want.attribute.name));
+    let written = written.filter(|want| *want.stored_value() != Value::Null).map(|want| {
+        let value =
+            to_canonical(&want.attribute.ty, &fingerprint_secrets(want.stored_value(), survey.key()));
         (Name::new_static(want.attribute.name), value)
     });
     (subject.kind.name, written.collect())

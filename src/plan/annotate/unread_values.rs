@@ -17,15 +17,15 @@ const FEW: usize = 100;
 const NAMED: usize = 3;
 
 /// Returns the notes.
-pub(in crate::plan) fn notes(survey: &Survey<'_>) -> Vec<Note> {
-    unverified(survey).into_iter().chain(one_by_one(survey)).collect()
+pub(in crate::plan) fn observation_notes(survey: &Survey<'_>) -> Vec<Note> {
+    unverified_note(survey).into_iter().chain(one_by_one(survey)).collect()
 }
 
 /// Says which declared attributes the service does not show.
-fn unverified(survey: &Survey<'_>) -> Option<Note> {
+fn unverified_note(survey: &Survey<'_>) -> Option<Note> {
     let mut found: BTreeMap<(&str, &str), Vec<&Address>> = BTreeMap::new();
     for subject in &survey.subjects {
-        for attribute in untold(subject) {
+        for attribute in unreported_attributes(subject) {
             found.entry((subject.kind.name, attribute.name)).or_default().push(subject.address);
         }
     }
@@ -46,7 +46,7 @@ fn unverified(survey: &Survey<'_>) -> Option<Note> {
 }
 
 /// Returns the attributes that a block writes, that were applied, and that the object does not show.
-fn untold(subject: &Subject<'_>) -> impl Iterator<Item = &'static Attribute> {
+fn unreported_attributes(subject: &Subject<'_>) -> impl Iterator<Item = &'static Attribute> {
     let parts = subject.resource.zip(subject.entry).zip(subject.object());
     let written = parts.into_iter().flat_map(|((resource, entry), object)| {
         let applied = entry.applied.iter().filter(|(_, value)| !is_unset(value)).map(|(name, _)| name);

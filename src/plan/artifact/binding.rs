@@ -91,7 +91,7 @@ pub struct Requested {
 impl Requested {
     /// Returns what was asked for, of all options of a plan.
     #[must_use]
-    pub fn of(options: &Options) -> Self {
+    pub fn from_options(options: &Options) -> Self {
         let Options {
             allow_deletes,
             targets,
@@ -110,7 +110,7 @@ impl Requested {
 impl Binding {
     /// Returns the options with which the plan is computed again.
     #[must_use]
-    pub fn options(&self, destroy: bool) -> Options {
+    pub fn to_options(&self, destroy: bool) -> Options {
         let Requested {
             allow_deletes,
             targets,

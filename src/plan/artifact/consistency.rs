@@ -2,12 +2,12 @@
 //! which they differ was edited, and is neither shown nor applied. What follows only from the live world or the
 //! catalog (names of catalog entries, prices, places) is not compared here; the apply computes the plan again.
 
-use crate::model::address::places;
+use crate::model::address::path_prefixes;
 use crate::model::expression::Expression;
 use crate::model::schema::{Kind, Registry, Type};
 use crate::model::value::Value;
 use crate::plan::model::change::{Action, AttributeChange, Change, Plan};
-use crate::plan::model::compare::{canonical, part_type};
+use crate::plan::model::compare::{part_type, to_canonical};
 use crate::plan::model::step::{Operation, PlannedCall, Step};
 use crate::plan::order::dependency_cycle;
 use crate::plan::order::steps::critical_path;
@@ -53,7 +53,7 @@ fn check_change(change: &Change, plan: &Plan, owned: &mut [bool]) -> Result<(), 
         }
         // The copy of what is deleted has an address below it.
         let is_copy = matches!(&step.operation, Operation::Create { remember, .. } if remember.let_go)
-            && places(step.address.as_str()).any(|above| above == address.as_str());
+            && path_prefixes(step.address.as_str()).any(|above| above == address.as_str());
         if !is_copy && (step.address != *address || step.kind != change.kind) {
             return Err(format!("step {number} is not one of {address}"));
         }
@@ -102,20 +102,20 @@ fn check_attributes(change: &Change, plan: &Plan, kind: &Kind) -> Result<(), Str
             Operation::Create { desired, remember, .. } if !remember.let_go => {
                 if change.action == Action::Create
                     && let Some(name) = desired.iter().find(|(name, wanted)| {
-                        wanted.known() != Some(&Value::Null)
+                        wanted.known_value() != Some(&Value::Null)
                             && change.attributes.iter().all(|shown| shown.path != **name)
                     })
                 {
                     return Err(format!("{}.{} is not shown", change.address, name.0));
                 }
                 for shown in &change.attributes {
-                    let planned = desired.get(attribute_of(&shown.path)).and_then(Expression::known);
+                    let planned = desired.get(attribute_of(&shown.path)).and_then(Expression::known_value);
                     check_value(change, kind, shown, planned)?;
                 }
             }
             Operation::Update { calls, .. } => {
                 for shown in &change.attributes {
-                    check_value(change, kind, shown, end(calls, attribute_of(&shown.path)))?;
+                    check_value(change, kind, shown, final_value(calls, attribute_of(&shown.path)))?;
                 }
             }
             Operation::Create { .. } | Operation::Delete { .. } => {}
@@ -125,9 +125,9 @@ fn check_attributes(change: &Change, plan: &Plan, kind: &Kind) -> Result<(), Str
 }
 
 /// Returns what an attribute is after the last call that changes it.
-fn end<'c>(calls: &'c [PlannedCall], name: &str) -> Option<&'c Value> {
+fn final_value<'c>(calls: &'c [PlannedCall], name: &str) -> Option<&'c Value> {
     let mut all = calls.iter().filter_map(|call| call.attributes.get(name));
-    all.next_back().and_then(|(_, after)| after.known())
+    all.next_back().and_then(|(_, after)| after.known_value())
 }
 
 fn attribute_of(path: &str) -> &str {
@@ -148,18 +148,19 @@ fn check_value(
     };
     // Catalog entries and references are shown by name, and steps hold ids.
     let Some(ty) = ty.filter(|ty| is_shown_as_planned(ty)) else { return Ok(()) };
-    let planned = planned.map(|planned| key.map_or_else(|| planned.clone(), |key| part(planned, key)));
+    let planned =
+        planned.map(|planned| key.map_or_else(|| planned.clone(), |key| value_at_key(planned, key)));
     // Secrets without fingerprints are equal to nothing.
     let comparable = |planned: &Value| !planned.is_unknown() && !planned.lacks_fingerprint();
     match planned.filter(comparable) {
-        Some(planned) if canonical(ty, &planned) != canonical(ty, &shown.after) => {
+        Some(planned) if to_canonical(ty, &planned) != to_canonical(ty, &shown.after) => {
             Err(format!("{}.{} is not what its step says", change.address, shown.path))
         }
         _ => Ok(()),
     }
 }
 
-fn part(value: &Value, key: &str) -> Value {
+fn value_at_key(value: &Value, key: &str) -> Value {
     match value {
         Value::Map(map) => map.get(key).cloned().unwrap_or_default(),
         _ => Value::Null,

@@ -57,7 +57,7 @@ impl Memory {
     /// Returns what a look remembers for the next one, and what it makes of the one before. `there` is all that
     /// it saw: what names each, and how it is told to people.
     #[must_use]
-    pub fn of(
+    pub fn new_with_history(
         before: Option<Sightings>,
         there: impl IntoIterator<Item = (String, String)>,
         now: Timestamp,
@@ -90,18 +90,22 @@ mod tests {
 
     #[test]
     fn what_stays_keeps_its_day_and_what_goes_is_resolved() {
-        let (first, kept) = Memory::of(None, there(&["a", "b"]), at(100));
+        let (first, kept) = Memory::new_with_history(None, there(&["a", "b"]), at(100));
         assert_eq!(first.last_look, None);
         assert!(!first.is_new("a"), "nobody knows what was there before the first look");
         let text = serde_json::to_string(&kept).unwrap();
         let kept: Sightings = serde_json::from_str(&text).unwrap();
-        let (second, kept) = Memory::of(Some(kept), there(&["b", "c"]), at(200));
+        let (second, kept) = Memory::new_with_history(Some(kept), there(&["b", "c"]), at(200));
         assert_eq!(second.first_seen("b"), Some(at(100)));
         assert_eq!(["b", "c"].map(|key| second.is_new(key)), [false, true]);
         assert_eq!(second.resolved, [Seen { name: "a".to_owned(), first_seen: at(100) }]);
-        let (third, _) = Memory::of(Some(kept.clone()), there(&["b", "c"]), at(300));
+        let (third, _) = Memory::new_with_history(Some(kept.clone()), there(&["b", "c"]), at(300));
         assert!(third.resolved.is_empty() && !third.is_new("c"));
         let later = Sightings { version: 9, ..kept };
-        assert_eq!(Memory::of(Some(later), there(&["b"]), at(400)).0.last_look, None, "another form");
+        assert_eq!(
+            Memory::new_with_history(Some(later), there(&["b"]), at(400)).0.last_look,
+            None,
+            "another form"
+        );
     }
 }

@@ -43,12 +43,12 @@ type Shown<'p> = (
 ///
 /// # Errors
 /// When a part of the plan cannot be written as JSON.
-pub(in crate::plan) fn fingerprint(plan: &Plan) -> Result<String, serde_json::Error> {
+pub(in crate::plan) fn plan_fingerprint(plan: &Plan) -> Result<String, serde_json::Error> {
     let Base { stack, environment, account, config, destroy, delete_data, .. } = &plan.base;
     let decided = Decided {
         whose: (stack, environment, account, config, *destroy),
         steps: &plan.steps,
-        changes: plan.changes.iter().map(|change| shown(change, &plan.steps)).collect(),
+        changes: plan.changes.iter().map(|change| hashed_change(change, &plan.steps)).collect(),
         bookkeeping: &plan.bookkeeping,
         blocks: plan
             .blocks
@@ -70,14 +70,14 @@ pub(in crate::plan) fn fingerprint(plan: &Plan) -> Result<String, serde_json::Er
     json_digest("stead plan 2", &decided)
 }
 
-fn shown<'p>(change: &'p Change, steps: &'p [Step]) -> Shown<'p> {
+fn hashed_change<'p>(change: &'p Change, steps: &'p [Step]) -> Shown<'p> {
     let made = change.steps.iter().find_map(|number| match &steps.get(*number)?.operation {
         Operation::Create { desired, remember, .. } if !remember.let_go => Some(desired),
         _ => None,
     });
     // What a creation shows in the words of its step is hashed once, with the step.
     let is_in_step = |one: &&AttributeChange| {
-        let planned = made.and_then(|desired| desired.get(&one.path)?.known());
+        let planned = made.and_then(|desired| desired.get(&one.path)?.known_value());
         one.before == Value::Null && planned == Some(&one.after)
     };
     let attributes =

@@ -17,11 +17,11 @@ use crate::plan::model::change::Plan;
 /// # Errors
 /// The first part in which they differ.
 pub fn check_recomputed(saved: &Plan, computed: &Plan) -> Result<(), Stale> {
-    let (saved, computed) = (comparable(saved.clone()), comparable(computed.clone()));
+    let (saved, computed) = (comparable_plan(saved.clone()), comparable_plan(computed.clone()));
     if is_same(&saved, &computed)? {
         return Ok(());
     }
-    Err(Stale::Differs { what: difference(&saved, &computed)? })
+    Err(Stale::Differs { what: describe_difference(&saved, &computed)? })
 }
 
 fn is_same(saved: &impl Serialize, computed: &impl Serialize) -> Result<bool, Stale> {
@@ -31,7 +31,7 @@ fn is_same(saved: &impl Serialize, computed: &impl Serialize) -> Result<bool, St
 }
 
 /// Names the first part in which two plans differ.
-fn difference(saved: &Plan, computed: &Plan) -> Result<String, Stale> {
+fn describe_difference(saved: &Plan, computed: &Plan) -> Result<String, Stale> {
     for number in 0..saved.steps.len().max(computed.steps.len()) {
         let (one, other) = (saved.steps.get(number), computed.steps.get(number));
         if !is_same(&one, &other)? {
@@ -58,20 +58,20 @@ fn difference(saved: &Plan, computed: &Plan) -> Result<String, Stale> {
 }
 
 /// Returns a plan without what says nothing of its decision.
-fn comparable(mut plan: Plan) -> Plan {
+fn comparable_plan(mut plan: Plan) -> Plan {
     let base = &mut plan.base;
     (base.made_at, base.nonce, base.serial) = (jiff::Timestamp::UNIX_EPOCH, Uuid::nil(), 0);
     plan.requests = RequestCount::default();
     plan.cost.priced_at = None;
     plan.fingerprint.clear();
-    for place in places(&mut plan) {
+    for place in source_locations(&mut plan) {
         place.file = place.file.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
     }
     plan
 }
 
 /// Returns every place in a file that a plan names.
-fn places(plan: &mut Plan) -> Vec<&mut Place> {
+fn source_locations(plan: &mut Plan) -> Vec<&mut Place> {
     let mut all: Vec<&mut Option<Place>> = Vec::new();
     for change in &mut plan.changes {
         all.push(&mut change.source);

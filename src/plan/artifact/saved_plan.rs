@@ -13,14 +13,14 @@ use uuid::Uuid;
 
 use super::binding::{self, Binding};
 use super::consistency;
-use super::fingerprint::fingerprint;
+use super::fingerprint::plan_fingerprint;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::digest::json_digest;
 use crate::model::schema::Registry;
 use crate::model::secret::FingerprintKey;
 use crate::model::snapshot::Snapshot;
-use crate::plan::diff::before_image::moved;
+use crate::plan::diff::before_image::first_moved_attribute;
 use crate::plan::model::change::{BeforeImage, Plan};
 use crate::plan::model::step::{Bookkeeping, Operation};
 
@@ -258,7 +258,7 @@ impl SavedPlan {
             return Err(SavedError::Tampered);
         }
         consistency::check(&saved.plan, registry).map_err(|what| SavedError::Inconsistent { what })?;
-        saved.plan.fingerprint = fingerprint(&saved.plan).map_err(SavedError::Malformed)?;
+        saved.plan.fingerprint = plan_fingerprint(&saved.plan).map_err(SavedError::Malformed)?;
         Ok(saved)
     }
 
@@ -311,7 +311,7 @@ impl SavedPlan {
     ///
     /// # Errors
     /// The first thing that has.
-    pub fn check(&self, facts: &Facts<'_>) -> Result<(), Stale> {
+    pub fn check_unchanged(&self, facts: &Facts<'_>) -> Result<(), Stale> {
         let base = &self.plan.base;
         let account = facts.snapshot.account.clone().unwrap_or_default();
         check_names([("account", &base.account, &account)])?;
@@ -400,7 +400,7 @@ fn check_image(image: &BeforeImage, facts: &Facts<'_>, key: &FingerprintKey) -> 
     let stale = |what| Stale::Moved { address: image.address.clone(), what };
     let object = facts.snapshot.objects.get(&image.key).ok_or_else(|| stale(Movement::Gone))?;
     let Some(kind) = facts.registry.kind(&image.key.kind) else { return Ok(()) };
-    match moved(image, kind, object, key) {
+    match first_moved_attribute(image, kind, object, key) {
         Some(name) => Err(stale(Movement::Attribute(name))),
         None => Ok(()),
     }

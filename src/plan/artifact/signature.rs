@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::model::hex::hex;
+use crate::model::hex::encode_hex;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
@@ -70,9 +70,9 @@ pub enum SignatureError {
 pub struct KeyId(String);
 
 impl KeyId {
-    fn of(public: &[u8]) -> Self {
+    fn from_public_key(public: &[u8]) -> Self {
         let digest = Sha256::new().chain_update(SPKI).chain_update(public).finalize();
-        Self(format!("sha256:{}", hex(&digest)))
+        Self(format!("sha256:{}", encode_hex(&digest)))
     }
 
     /// Tells whether it has the form of one: whoever wrote the file can have written anything.
@@ -118,7 +118,7 @@ impl SigningKey {
         let der = PrivatePkcs8KeyDer::from_pem_slice(pem).map_err(|_| missing_private(pem))?;
         let pair = Ed25519KeyPair::from_pkcs8_maybe_unchecked(der.secret_pkcs8_der());
         let pair = pair.map_err(|_| KeyError::Sort)?;
-        Ok(Self { id: KeyId::of(pair.public_key().as_ref()), pair })
+        Ok(Self { id: KeyId::from_public_key(pair.public_key().as_ref()), pair })
     }
 
     /// Returns which key it is.
@@ -165,7 +165,7 @@ impl VerifyingKeys {
             let der = der.map_err(|_| missing())?;
             let public = der.as_ref().strip_prefix(&SPKI[..]).ok_or(KeyError::Sort)?;
             let public: [u8; 32] = public.try_into().map_err(|_| KeyError::Sort)?;
-            keys.push((KeyId::of(&public), public));
+            keys.push((KeyId::from_public_key(&public), public));
         }
         if keys.is_empty() { Err(missing()) } else { Ok(Self(keys)) }
     }
@@ -174,7 +174,7 @@ impl VerifyingKeys {
     ///
     /// # Errors
     /// When it is unsigned, signed by somebody else, or not what was signed.
-    pub fn check(&self, signed: &Signed) -> Result<KeyId, SignatureError> {
+    pub fn verify_signature(&self, signed: &Signed) -> Result<KeyId, SignatureError> {
         let field = match &signed.field {
             Found::Field(field) => field,
             Found::Nothing => return Err(SignatureError::Unsigned),
@@ -263,7 +263,7 @@ mod tests {
     }
 
     fn checked(file: &str, public: &str) -> Result<KeyId, SignatureError> {
-        VerifyingKeys::parse(public.as_bytes()).unwrap().check(&Signed::parse(file))
+        VerifyingKeys::parse(public.as_bytes()).unwrap().verify_signature(&Signed::parse(file))
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::conflicts::name_conflicts::{home, place, taken};
+use super::conflicts::name_conflicts::{object_home, planned_home, uniqueness_key};
 use crate::model::address::{Address, Name};
 use crate::model::snapshot::ObjectKey;
 use crate::model::source::Span;
@@ -17,15 +17,17 @@ pub(in crate::plan) fn check<'a>(
     blocks: &mut Blocks<'_, 'a>,
 ) {
     let asked = &survey.inputs.options.adopt;
-    let owners = if asked.is_empty() { HashMap::new() } else { owners(survey) };
+    let owners = if asked.is_empty() { HashMap::new() } else { object_owners(survey) };
     for (address, id) in asked {
         let subject = survey.index.get(address).map(|n| &survey.subjects[*n]);
-        let Some((text, help)) = unadoptable(survey, &owners, (subject, address, id)) else { continue };
+        let Some((text, help)) = adoption_obstacle(survey, &owners, (subject, address, id)) else {
+            continue;
+        };
         let block = subject.and_then(|subject| subject.block).map(|block| block.span);
-        blocks.at("adopt", address, import(survey, address).or(block), text, help);
+        blocks.add_at_span("adopt", address, import_span(survey, address).or(block), text, help);
     }
-    let mut told = shared(survey, blocks);
-    told.extend(mistaken(survey, verdicts, blocks));
+    let mut told = block_shared_objects(survey, blocks);
+    told.extend(block_mistaken_adoptions(survey, verdicts, blocks));
     for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
         // Where it is the wrong object, what differs is no news.
         if !told.contains(subject.address) {
@@ -35,16 +37,16 @@ pub(in crate::plan) fn check<'a>(
 }
 
 /// Returns the `import` entry that takes an object over for an address.
-fn import(survey: &Survey<'_>, address: &Address) -> Option<Span> {
+fn import_span(survey: &Survey<'_>, address: &Address) -> Option<Span> {
     let id = survey.inputs.options.adopt.get(address)?;
     let mut all = survey.inputs.stack.declarations.imports.iter();
     all.find(|import| import.to == *address && import.id == *id).map(|import| import.span)
 }
 
 /// Says who takes an object over, and where that was said.
-fn taker(survey: &Survey<'_>, subject: &Subject<'_>) -> String {
+fn describe_adopter(survey: &Survey<'_>, subject: &Subject<'_>) -> String {
     let address = subject.address;
-    let place = import(survey, address).and_then(|span| survey.inputs.stack.sources.place(span));
+    let place = import_span(survey, address).and_then(|span| survey.inputs.stack.sources.location_of(span));
     match (place, subject.adoption) {
         (Some(place), _) => format!("{address} ({}:{})", place.file, place.line),
         (None, Some(Adoption::Recovered(_))) => format!("{address} (an earlier apply made it)"),
@@ -54,7 +56,7 @@ fn taker(survey: &Survey<'_>, subject: &Subject<'_>) -> String {
 
 /// Two addresses would have one object: what is done to one of them would be done to the other.
 /// Returns those that it was told of.
-fn shared<'a>(survey: &Survey<'a>, blocks: &mut Blocks<'_, 'a>) -> HashSet<&'a Address> {
+fn block_shared_objects<'a>(survey: &Survey<'a>, blocks: &mut Blocks<'_, 'a>) -> HashSet<&'a Address> {
     let mut told = HashSet::new();
     let mut takers: BTreeMap<ObjectKey, Vec<&Subject<'a>>> = BTreeMap::new();
     for subject in survey.subjects.iter().filter(|subject| is_adopted(subject)) {
@@ -64,11 +66,11 @@ fn shared<'a>(survey: &Survey<'a>, blocks: &mut Blocks<'_, 'a>) -> HashSet<&'a A
     }
     for (key, subjects) in takers.into_iter().filter(|(_, subjects)| subjects.len() > 1) {
         let Some(last) = subjects.last() else { continue };
-        let all: Vec<String> = subjects.iter().map(|subject| taker(survey, subject)).collect();
+        let all: Vec<String> = subjects.iter().map(|subject| describe_adopter(survey, subject)).collect();
         let text = format!("The {} {} would become {}.", key.kind, key.id, all.join(" and "));
         let help = "An object has one address: leave all of these out but the one that it belongs to.";
-        let span = import(survey, last.address).or_else(|| last.block.map(|block| block.span));
-        blocks.at("adopt", last.address, span, text, help.to_owned());
+        let span = import_span(survey, last.address).or_else(|| last.block.map(|block| block.span));
+        blocks.add_at_span("adopt", last.address, span, text, help.to_owned());
         told.extend(subjects.iter().map(|subject| subject.address));
     }
     told
@@ -76,7 +78,7 @@ fn shared<'a>(survey: &Survey<'a>, blocks: &mut Blocks<'_, 'a>) -> HashSet<&'a A
 
 /// What is taken over has the name of another address's new object: it was meant for that one, or the two
 /// would stand in each other's way. Returns those that take it over.
-fn mistaken<'a>(
+fn block_mistaken_adoptions<'a>(
     survey: &Survey<'a>,
     verdicts: &[Verdict<'a>],
     blocks: &mut Blocks<'_, 'a>,
@@ -89,16 +91,16 @@ fn mistaken<'a>(
     for (subject, _) in moved {
         let Some(object) = subject.object() else { continue };
         let name = std::iter::once(object.attributes.get("name"));
-        let key = taken(subject.kind, place(subject.kind, object), name);
+        let key = uniqueness_key(subject.kind, object_home(subject.kind, object), name);
         renamed.extend(key.map(|key| (key, (subject, object))));
     }
     if renamed.is_empty() {
         return told;
     }
     for (subject, verdict) in all().filter(|(_, verdict)| verdict.act == Act::Create) {
-        let Some(want) = verdict.want("name") else { continue };
+        let Some(want) = verdict.find_attribute("name") else { continue };
         let name = std::iter::once(Some(&want.value));
-        let key = taken(subject.kind, home(survey, subject, verdict), name);
+        let key = uniqueness_key(subject.kind, planned_home(survey, subject, verdict), name);
         let Some((other, object)) = key.and_then(|key| renamed.get(&key)) else { continue };
         let text = format!(
             "The {} {} is named `{}`, as {} is to be, and would become {}.",
@@ -106,37 +108,37 @@ fn mistaken<'a>(
             object.id,
             want.value,
             subject.address,
-            taker(survey, other)
+            describe_adopter(survey, other)
         );
         let help = format!(
             "Take it over as {}, or name that one otherwise; a new one would be made beside it.",
             subject.address
         );
-        let span = import(survey, other.address).or_else(|| want.setting.map(|setting| setting.span));
-        blocks.about("adopt", subject, span, text, help);
+        let span = import_span(survey, other.address).or_else(|| want.setting.map(|setting| setting.span));
+        blocks.add_for_subject("adopt", subject, span, text, help);
         told.insert(other.address);
     }
     told
 }
 
 /// Returns whose each object is, older ones of replacements too.
-fn owners<'a>(survey: &Survey<'a>) -> HashMap<ObjectKey, &'a Address> {
+fn object_owners<'a>(survey: &Survey<'a>) -> HashMap<ObjectKey, &'a Address> {
     let mut owners = HashMap::new();
     for subject in &survey.subjects {
         let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
-        for owned in subject.owned().into_iter().chain(deposed) {
+        for owned in subject.owned_object().into_iter().chain(deposed) {
             owners.insert(owned.key(subject.kind.name), subject.address);
         }
     }
     owners
 }
 
-fn unadoptable(
+fn adoption_obstacle(
     survey: &Survey<'_>,
     owners: &HashMap<ObjectKey, &Address>,
     (subject, address, id): (Option<&Subject<'_>>, &Address, &Name),
 ) -> Option<(String, String)> {
-    if let Some(owned) = subject.and_then(Subject::owned) {
+    if let Some(owned) = subject.and_then(Subject::owned_object) {
         let help = "Let go of that one first: `stead rm --keep`.".to_owned();
         return (owned.id != *id).then(|| (format!("{address} owns {} already.", owned.id), help));
     }
@@ -176,5 +178,5 @@ fn check_replacement(subject: &Subject<'_>, verdict: &Verdict<'_>, blocks: &mut 
     );
     let help = "Write what the live object has, adopt it, and change it afterwards.".to_owned();
     let span = verdict.differences.iter().find(|d| d.forces_replacement()).and_then(|d| d.setting);
-    blocks.about("adopt", subject, span.map(|setting| setting.span), text, help);
+    blocks.add_for_subject("adopt", subject, span.map(|setting| setting.span), text, help);
 }

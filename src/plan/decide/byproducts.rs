@@ -16,7 +16,7 @@ use crate::model::schema::{Kind, Type};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::{Attributes, Value};
 use crate::plan::inputs::Inputs;
-use crate::plan::join::joined_state::{Live, Subject, Survey, certificate, is_leaving};
+use crate::plan::join::joined_state::{Live, Subject, Survey, is_leaving, owned_from_object};
 use crate::plan::join::prices::Prices;
 use crate::plan::join::project_scope::PROJECT;
 use crate::plan::model::change::{Note, NoteCode};
@@ -38,7 +38,11 @@ pub(in crate::plan) struct Byproduct<'a> {
 const ADDED: &str = "leftover-";
 
 /// Returns the byproducts of what a destroy deletes.
-fn find<'a>(inputs: &Inputs<'a>, declared: &Declared<'_>, ledger: &'a Ledger) -> Vec<Byproduct<'a>> {
+fn find_byproducts<'a>(
+    inputs: &Inputs<'a>,
+    declared: &Declared<'_>,
+    ledger: &'a Ledger,
+) -> Vec<Byproduct<'a>> {
     if !inputs.options.destroy {
         return Vec::new();
     }
@@ -53,7 +57,7 @@ fn find<'a>(inputs: &Inputs<'a>, declared: &Declared<'_>, ledger: &'a Ledger) ->
     for (address, entry) in &ledger.entries {
         for owned in entry.current.iter().chain(&entry.deposed) {
             taken.insert(owned.key(&entry.kind));
-            if !stays(inputs, declared, address, entry) {
+            if !stays_live(inputs, declared, address, entry) {
                 sources.insert((entry.kind.as_str(), owned.id.as_str()), Some(address));
             }
         }
@@ -79,15 +83,15 @@ fn find<'a>(inputs: &Inputs<'a>, declared: &Declared<'_>, ledger: &'a Ledger) ->
 }
 
 /// Tells whether an object stays live when everything is destroyed: what came of it stays, too.
-fn stays(inputs: &Inputs<'_>, declared: &Declared<'_>, address: &Address, entry: &Entry) -> bool {
+fn stays_live(inputs: &Inputs<'_>, declared: &Declared<'_>, address: &Address, entry: &Entry) -> bool {
     let block = inputs.stack.resources.get(address);
     let kept = block.map_or(entry.keep_on_remove, |block| block.lifecycle.on_remove == OnRemove::Keep);
-    declared.removal(address).map_or(kept, |action| action == RemovedAction::Forget)
+    declared.removal_action(address).map_or(kept, |action| action == RemovedAction::Forget)
 }
 
 /// Adds the byproducts to the ledger that a plan is made from, where they are to be deleted. Returns the entries that
 /// change by that.
-pub(in crate::plan) fn adopt(
+pub(in crate::plan) fn add_byproducts(
     inputs: &Inputs<'_>,
     declared: &Declared<'_>,
     ledger: &Ledger,
@@ -96,7 +100,7 @@ pub(in crate::plan) fn adopt(
     if !inputs.options.with_leftovers || !ledger.questions.is_empty() {
         return None;
     }
-    let found = find(inputs, declared, ledger);
+    let found = find_byproducts(inputs, declared, ledger);
     let mut extended = ledger.clone();
     let mut added = BTreeMap::new();
     for byproduct in found {
@@ -110,7 +114,7 @@ pub(in crate::plan) fn adopt(
         });
         let entry = Entry {
             kind: object.kind.clone(),
-            current: Some(certificate(object, false)),
+            current: Some(owned_from_object(object, false)),
             deposed: Vec::new(),
             parent: None,
             applied: Attributes::new(),
@@ -124,7 +128,7 @@ pub(in crate::plan) fn adopt(
             verified: None,
         };
         extended.entries.insert(address.clone(), entry.clone());
-        let reason = format!("{}, {}", origin(&byproduct), age(object, inputs.now));
+        let reason = format!("{}, {}", describe_origin(&byproduct), describe_age(object, inputs.now));
         added.insert(address.clone(), Added { entry, reason });
         // The service keeps a claimed volume for as long as what claims it: that goes first.
         let owner = byproduct.source.filter(|_| byproduct.claimed);
@@ -165,12 +169,12 @@ pub(in crate::plan) fn stays_as_leftover(survey: &Survey<'_>, subject: &Subject<
     let options = survey.inputs.options;
     let is_asked_for = options.with_leftovers
         || options.delete_data.contains(subject.address)
-        || survey.declared.removal(subject.address).is_some();
+        || survey.declared.removal_action(subject.address).is_some();
     !is_asked_for && is_added_before(subject)
 }
 
 /// Says what an object came of.
-fn origin(byproduct: &Byproduct<'_>) -> String {
+fn describe_origin(byproduct: &Byproduct<'_>) -> String {
     let source = byproduct.source.map_or_else(
         || format!("a {} that this stack deleted", byproduct.source_kind),
         ToString::to_string,
@@ -179,7 +183,7 @@ fn origin(byproduct: &Byproduct<'_>) -> String {
 }
 
 /// Returns what is to be told of byproducts that a destroy leaves live.
-pub(in crate::plan) fn notes(survey: &Survey<'_>) -> Vec<Note> {
+pub(in crate::plan) fn byproduct_notes(survey: &Survey<'_>) -> Vec<Note> {
     let inputs = &survey.inputs;
     if inputs.options.with_leftovers {
         return Vec::new();
@@ -189,14 +193,14 @@ pub(in crate::plan) fn notes(survey: &Survey<'_>) -> Vec<Note> {
         text: format!(
             "the {} {} stays live and billed: {}",
             byproduct.kind.name,
-            described(inputs, byproduct.object),
-            origin(&byproduct)
+            describe_priced_object(inputs, byproduct.object),
+            describe_origin(&byproduct)
         ),
         help: "destroy --with-leftovers deletes what came of this stack's objects, too".to_owned(),
         source: None,
         address: None,
     };
-    let found = find(inputs, survey.declared, inputs.ledger).into_iter().map(told);
+    let found = find_byproducts(inputs, survey.declared, inputs.ledger).into_iter().map(told);
     found.chain(earlier_leftovers(survey)).collect()
 }
 
@@ -213,7 +217,7 @@ fn earlier_leftovers<'s>(survey: &'s Survey<'_>) -> impl Iterator<Item = Note> +
             "{} stays live and billed: an earlier destroy did not come to its deletion: the {} {}",
             subject.address,
             subject.kind.name,
-            described(&survey.inputs, object)
+            describe_priced_object(&survey.inputs, object)
         ),
         help: format!(
             "destroy --with-leftovers deletes it; apply --delete-data {0} deletes it alone; \
@@ -226,13 +230,13 @@ fn earlier_leftovers<'s>(survey: &'s Survey<'_>) -> impl Iterator<Item = Note> +
 }
 
 /// Returns the objects of a list that `--with-leftovers` would delete.
-pub(in crate::plan) fn keys(survey: &Survey<'_>) -> BTreeSet<ObjectKey> {
-    let found = find(&survey.inputs, survey.declared, survey.inputs.ledger);
+pub(in crate::plan) fn byproduct_keys(survey: &Survey<'_>) -> BTreeSet<ObjectKey> {
+    let found = find_byproducts(&survey.inputs, survey.declared, survey.inputs.ledger);
     found.into_iter().map(|byproduct| byproduct.object.key()).collect()
 }
 
 /// Returns an object's name, with its id, age and price.
-pub(in crate::plan) fn described(inputs: &Inputs<'_>, object: &Object) -> String {
+pub(in crate::plan) fn describe_priced_object(inputs: &Inputs<'_>, object: &Object) -> String {
     let name = object.attributes.get("name").and_then(Value::as_text).unwrap_or_default();
     let name = if name.is_empty() { object.id.to_string() } else { format!("{name} ({})", object.id) };
     let kind = inputs.registry.kind(&object.kind);
@@ -242,12 +246,12 @@ pub(in crate::plan) fn described(inputs: &Inputs<'_>, object: &Object) -> String
         Some(price) => format!(", {price:.2} USD a month"),
         None => ", price not known".to_owned(),
     };
-    format!("{name}, {}{price}", age(object, inputs.now))
+    format!("{name}, {}{price}", describe_age(object, inputs.now))
 }
 
 /// Says how old an object is.
 #[must_use]
-pub fn age(object: &Object, now: Timestamp) -> String {
+pub fn describe_age(object: &Object, now: Timestamp) -> String {
     let made = object.created_at.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
     match made.map(|made| now.duration_since(made).as_hours().max(0)) {
         None => "of unknown age".to_owned(),

@@ -19,29 +19,29 @@ use crate::plan::decision::{Act, Difference, Verdict, Want};
 use crate::plan::diff::attributes::Diff;
 use crate::plan::diff::planned_values::Outlook;
 use crate::plan::diff::{confirmation, desired};
-use crate::plan::join::joined_state::{Live, Subject, Survey, questioned};
+use crate::plan::join::joined_state::{Live, Subject, Survey, ambiguous_addresses};
 use crate::plan::join::targeting::Scope;
 use crate::plan::model::change::{Cause, Note, NoteCode};
 
 /// Decides for every subject.
-pub(in crate::plan) fn classify<'a>(
+pub(in crate::plan) fn classify_subjects<'a>(
     survey: &Survey<'a>,
     scope: &Scope,
     projects: &Projects,
     leftovers: &Leftovers<'a>,
     blocks: &mut Blocks<'_, 'a>,
 ) -> Vec<Verdict<'a>> {
-    let (asked, succession) = (questioned(survey), Succession::default());
+    let (asked, succession) = (ambiguous_addresses(survey), Succession::default());
     let mut judge = Judge { survey, scope, projects, leftovers, asked, succession, verdicts: Vec::new() };
     let before = blocks.count();
-    let verdicts = judge.all(blocks);
-    judge.succession = Succession::of(survey, &verdicts);
+    let verdicts = judge.decide_all(blocks);
+    judge.succession = Succession::from_decisions(survey, &verdicts);
     if judge.succession.waiting.is_empty() {
         return verdicts;
     }
     // What waits, and what goes first, decides for everything that stands on it.
-    blocks.keep(before);
-    judge.all(blocks)
+    blocks.truncate_to(before);
+    judge.decide_all(blocks)
 }
 
 /// Returns the numbers of the wanted subjects, each after what it needs. Configuration refuses
@@ -50,16 +50,22 @@ pub(in crate::plan) fn dependencies_first(survey: &Survey<'_>, blocks: &mut Bloc
     let mut graph = Graph::default();
     let nodes: Vec<_> = (0..survey.subjects.len()).map(|n| graph.add(n)).collect();
     for (n, subject) in survey.subjects.iter().enumerate() {
-        subject.needs.iter().for_each(|need| graph.order(nodes[*need], nodes[n]));
+        subject.needs.iter().for_each(|need| graph.add_edge(nodes[*need], nodes[n]));
     }
     let wanted = |n: &usize| survey.subjects[*n].resource.is_some();
-    match graph.sorted() {
+    match graph.topological_order() {
         Ok(order) => order.into_iter().filter_map(|id| graph.get(id).copied()).filter(wanted).collect(),
         Err(knots) => {
             for id in knots.into_iter().flatten() {
                 let Some(subject) = graph.get(id).map(|n| &survey.subjects[*n]) else { continue };
                 let text = format!("{} depends on itself.", subject.address);
-                blocks.about("cycle", subject, None, text, "Take one reference out of the circle.".into());
+                blocks.add_for_subject(
+                    "cycle",
+                    subject,
+                    None,
+                    text,
+                    "Take one reference out of the circle.".into(),
+                );
             }
             Vec::new()
         }
@@ -78,20 +84,20 @@ struct Judge<'s, 'a> {
 }
 
 impl<'a> Judge<'_, 'a> {
-    fn all(&mut self, blocks: &mut Blocks<'_, 'a>) -> Vec<Verdict<'a>> {
+    fn decide_all(&mut self, blocks: &mut Blocks<'_, 'a>) -> Vec<Verdict<'a>> {
         let survey = self.survey;
         self.verdicts.clear();
         self.verdicts.resize_with(survey.subjects.len(), || None);
         for n in dependencies_first(survey, blocks) {
-            let verdict = self.wanted(n, blocks);
+            let verdict = self.decide_declared(n, blocks);
             self.verdicts[n] = Some(verdict);
         }
         for (n, subject) in survey.subjects.iter().enumerate() {
             if self.verdicts[n].is_none() {
-                self.verdicts[n] = Some(self.removed(n, subject, blocks));
+                self.verdicts[n] = Some(self.decide_undeclared(n, subject, blocks));
             }
         }
-        let left_out = || Verdict::plain(Act::Frozen, Cause::Config);
+        let left_out = || Verdict::without_differences(Act::Frozen, Cause::Config);
         let verdicts = self.verdicts.drain(..);
         let mut verdicts: Vec<_> = verdicts.map(|verdict| verdict.unwrap_or_else(left_out)).collect();
         reactivation::bring_back_what_is_needed(survey, &mut verdicts);
@@ -106,7 +112,7 @@ impl<'a> Judge<'_, 'a> {
     /// for it.
     fn has_lost_secret(&self, subject: &Subject<'_>) -> bool {
         let inputs = &self.survey.inputs;
-        let is_live = matches!(subject.live, Live::Present(_)) && self.rotated(subject).is_none();
+        let is_live = matches!(subject.live, Live::Present(_)) && self.rotation_reason(subject).is_none();
         let Some(resource) = subject.resource.filter(|_| is_live) else { return false };
         let wanted = resource.deliver_secret.is_some() || inputs.stack.recipients.is_some();
         let again = subject.kind.reveal().is_some() || inputs.options.undelivered.contains(subject.address);
@@ -114,33 +120,35 @@ impl<'a> Judge<'_, 'a> {
     }
 
     /// Returns why an object is replaced whose secret is rotated.
-    fn rotated(&self, subject: &Subject<'_>) -> Option<String> {
+    fn rotation_reason(&self, subject: &Subject<'_>) -> Option<String> {
         let asked = self.survey.inputs.ledger.secrets.rotating.contains(subject.address.as_str());
         asked.then(|| "its secret is rotated, and the service shows one only with a new object".to_owned())
     }
 
-    fn wanted(&self, n: usize, blocks: &mut Blocks<'_, 'a>) -> Verdict<'a> {
+    fn decide_declared(&self, n: usize, blocks: &mut Blocks<'_, 'a>) -> Verdict<'a> {
         let subject = &self.survey.subjects[n];
-        let Some(resource) = subject.resource else { return Verdict::plain(Act::Frozen, Cause::Config) };
+        let Some(resource) = subject.resource else {
+            return Verdict::without_differences(Act::Frozen, Cause::Config);
+        };
         if !self.scope.contains(n) {
-            return Verdict::plain(Act::Frozen, Cause::Config);
+            return Verdict::without_differences(Act::Frozen, Cause::Config);
         }
         let outlook = Outlook { survey: self.survey, verdicts: &self.verdicts };
-        let wants = desired::wants(self.survey, subject, resource, &outlook, blocks);
+        let wants = desired::desired_attributes(self.survey, subject, resource, &outlook, blocks);
         let mut verdict = if self.is_frozen(n, subject, blocks) {
-            Verdict::plain(Act::Frozen, Cause::Config)
+            Verdict::without_differences(Act::Frozen, Cause::Config)
         } else {
             self.by_object(subject, resource, &wants, blocks)
         };
         verdict.wants = wants;
-        verdict.project = self.projects.of(self.survey, subject, &outlook);
+        verdict.project = self.projects.project_of(self.survey, subject, &outlook);
         let needs = subject.needs.iter().filter_map(|need| self.verdicts[*need].as_ref());
         verdict.downstream =
             needs.into_iter().any(|need| need.downstream || need.waits || need.deletes_first());
         verdict.waits = self.succession.waiting.contains(&n);
-        verdict.crowded = verdict.is_new() && self.leftovers.crowd(self.survey, n, &verdict);
+        verdict.crowded = verdict.is_new() && self.leftovers.blocks_creation(self.survey, n, &verdict);
         if verdict.removes() {
-            self.order(n, &mut verdict, blocks);
+            self.choose_replacement_order(n, &mut verdict, blocks);
         }
         verdict
     }
@@ -155,32 +163,36 @@ impl<'a> Judge<'_, 'a> {
         match subject.live {
             Live::None => {
                 let lost = subject.entry.is_some_and(|entry| entry.current.is_none());
-                let create =
-                    Verdict::plain(Act::Create, if lost { Cause::Unfinished } else { Cause::Config });
+                let create = Verdict::without_differences(
+                    Act::Create,
+                    if lost { Cause::Unfinished } else { Cause::Config },
+                );
                 if lost {
-                    create.because("an earlier apply deleted the old one and did not get further")
+                    create.with_reason("an earlier apply deleted the old one and did not get further")
                 } else {
                     create
                 }
             }
-            Live::Gone(_) => {
-                Verdict::plain(Act::Create, Cause::Drift).because("the object is gone from the service")
-            }
+            Live::Gone(_) => Verdict::without_differences(Act::Create, Cause::Drift)
+                .with_reason("the object is gone from the service"),
             Live::Unseen(_) => {
-                guards::unread(subject, blocks);
-                Verdict::plain(Act::Frozen, Cause::Drift)
+                guards::block_unread(subject, blocks);
+                Verdict::without_differences(Act::Frozen, Cause::Drift)
             }
             Live::Leaving(_) => {
-                let mut verdict = Verdict::plain(Act::Replace { create_first: false }, Cause::Drift)
-                    .because("the service is deleting the object; a new one follows when it is gone");
+                let mut verdict =
+                    Verdict::without_differences(Act::Replace { create_first: false }, Cause::Drift)
+                        .with_reason(
+                            "the service is deleting the object; a new one follows when it is gone",
+                        );
                 verdict.broken = true;
                 verdict
             }
-            Live::Present(_) => self.present(subject, resource, wants, blocks),
+            Live::Present(_) => self.decide_existing(subject, resource, wants, blocks),
         }
     }
 
-    fn present(
+    fn decide_existing(
         &self,
         subject: &Subject<'a>,
         resource: &'a Resource,
@@ -188,18 +200,18 @@ impl<'a> Judge<'_, 'a> {
         blocks: &mut Blocks<'_, 'a>,
     ) -> Verdict<'a> {
         let Some(diff) = Diff::new(self.survey, subject) else {
-            return Verdict::plain(Act::Frozen, Cause::Drift);
+            return Verdict::without_differences(Act::Frozen, Cause::Drift);
         };
         let mut differences = diff.differences(wants);
         let not_kept = confirmation::take_not_kept(&mut differences);
-        let rehomed = self.rehomed(subject, resource);
+        let rehomed = self.relocation_reason(subject, resource);
         let forced = rehomed.clone().or_else(|| self.taken_along(subject, &differences));
-        let forced = forced.or_else(|| self.rotated(subject));
-        let exchanged = reactivation::exchanged(subject, wants);
-        let revival = reactivation::revival(subject);
+        let forced = forced.or_else(|| self.rotation_reason(subject));
+        let exchanged = reactivation::exchange_reason(subject, wants);
+        let revival = reactivation::needed_revival(subject);
         let broken = has_failed(subject) && revival.is_none();
         if broken && !guards::may_replace_failed(subject, blocks) {
-            return Verdict::plain(Act::Frozen, Cause::Unfinished);
+            return Verdict::without_differences(Act::Frozen, Cause::Unfinished);
         }
         let must = broken
             || forced.is_some()
@@ -214,18 +226,19 @@ impl<'a> Judge<'_, 'a> {
             (false, true) => Act::Keep,
             (false, false) => Act::Update,
         };
-        let mut verdict = Verdict::plain(act, cause(&differences));
+        let mut verdict = Verdict::without_differences(act, combined_cause(&differences));
         if let Some(left) = left.filter(|_| act == Act::Update && differences.is_empty()) {
-            verdict = Verdict::plain(act, Cause::Unfinished).because(left);
+            verdict = Verdict::without_differences(act, Cause::Unfinished).with_reason(left);
         }
         if broken {
-            verdict = Verdict::plain(act, Cause::Unfinished).because(failure(subject));
+            verdict = Verdict::without_differences(act, Cause::Unfinished)
+                .with_reason(failed_status_reason(subject));
         } else if let Some(reason) = forced {
-            verdict = Verdict::plain(act, Cause::Upstream).because(reason);
+            verdict = Verdict::without_differences(act, Cause::Upstream).with_reason(reason);
         } else if must {
-            verdict.reason = exchanged.or_else(|| Some(immutable(&differences)));
+            verdict.reason = exchanged.or_else(|| Some(immutable_reason(&differences)));
         } else if act == Act::Update {
-            verdict.revival = reactivation::before(subject, &differences);
+            verdict.revival = reactivation::revival_before(subject, &differences);
             let anew = revival.filter(|_| has_failed(subject));
             verdict.reason = anew.map(|revival| revival.says.to_owned()).or(verdict.reason);
         }
@@ -237,7 +250,7 @@ impl<'a> Judge<'_, 'a> {
     }
 
     /// Returns why the new object will stand elsewhere: under a new parent, or in another project.
-    fn rehomed(&self, subject: &Subject<'a>, resource: &Resource) -> Option<String> {
+    fn relocation_reason(&self, subject: &Subject<'a>, resource: &Resource) -> Option<String> {
         let verdict = |address: &Address| self.verdicts[*self.survey.index.get(address)?].as_ref();
         if let Some(parent) = &resource.parent
             && verdict(parent).is_some_and(Verdict::is_new)
@@ -249,7 +262,7 @@ impl<'a> Judge<'_, 'a> {
         {
             return Some(format!("{parent} was made anew, and it goes with the old one"));
         }
-        self.projects.moved(
+        self.projects.wrong_project_reason(
             self.survey,
             subject,
             &Outlook { survey: self.survey, verdicts: &self.verdicts },
@@ -258,7 +271,7 @@ impl<'a> Judge<'_, 'a> {
 
     /// Tells whether a child's object is in an object that its parent had before.
     fn is_in_an_older_one(&self, subject: &Subject<'a>, parent: &Address) -> bool {
-        let home = subject.owned().and_then(|owned| owned.parent.as_ref());
+        let home = subject.owned_object().and_then(|owned| owned.parent.as_ref());
         let entry = self.survey.index.get(parent).and_then(|n| self.survey.subjects[*n].entry);
         let mut deposed = entry.into_iter().flat_map(|entry| &entry.deposed);
         deposed.any(|owned| Some(&owned.id) == home)
@@ -275,7 +288,7 @@ impl<'a> Judge<'_, 'a> {
         })
     }
 
-    fn order(&self, n: usize, verdict: &mut Verdict<'a>, blocks: &mut Blocks<'_, 'a>) {
+    fn choose_replacement_order(&self, n: usize, verdict: &mut Verdict<'a>, blocks: &mut Blocks<'_, 'a>) {
         let subject = &self.survey.subjects[n];
         if matches!(subject.live, Live::Leaving(_)) {
             return;
@@ -294,7 +307,7 @@ impl<'a> Judge<'_, 'a> {
         } else {
             None
         };
-        let (create_first, why) = replacement_order::order(subject, verdict, forced, blocks);
+        let (create_first, why) = replacement_order::replacement_order(subject, verdict, forced, blocks);
         verdict.act = Act::Replace { create_first };
         if let Some(why) = why {
             let reason = verdict.reason.take().unwrap_or_default();
@@ -307,11 +320,11 @@ impl<'a> Judge<'_, 'a> {
             return true;
         }
         if self.asked.contains(subject.address) {
-            guards::question(self.survey, subject, blocks);
+            guards::block_ambiguous_intent(self.survey, subject, blocks);
             return true;
         }
         if self.has_lost_secret(subject) {
-            kept_secrets::lost(subject, blocks);
+            kept_secrets::skip_lost_secret(subject, blocks);
             return true;
         }
         subject.needs.iter().any(|need| {
@@ -319,26 +332,32 @@ impl<'a> Judge<'_, 'a> {
         })
     }
 
-    fn removed(&self, n: usize, subject: &Subject<'a>, blocks: &mut Blocks<'_, 'a>) -> Verdict<'a> {
+    fn decide_undeclared(
+        &self,
+        n: usize,
+        subject: &Subject<'a>,
+        blocks: &mut Blocks<'_, 'a>,
+    ) -> Verdict<'a> {
         if subject.resource.is_some() || self.is_frozen(n, subject, blocks) {
-            return Verdict::plain(Act::Frozen, Cause::Config);
+            return Verdict::without_differences(Act::Frozen, Cause::Config);
         }
         if byproducts::stays_as_leftover(self.survey, subject) {
-            return Verdict::plain(Act::Keep, Cause::Config);
+            return Verdict::without_differences(Act::Keep, Cause::Config);
         }
         let remembered = subject.entry.is_some_and(|entry| entry.keep_on_remove);
         let keep = subject.block.map_or(remembered, |block| block.lifecycle.on_remove == OnRemove::Keep);
-        let declared = self.survey.declared.removal(subject.address);
+        let declared = self.survey.declared.removal_action(subject.address);
         let keep = declared.map_or(keep, |action| action == RemovedAction::Forget);
         match subject.live {
             Live::Unseen(_) if !keep => {
-                guards::unread(subject, blocks);
-                Verdict::plain(Act::Frozen, Cause::Drift)
+                guards::block_unread(subject, blocks);
+                Verdict::without_differences(Act::Frozen, Cause::Drift)
             }
-            Live::None | Live::Gone(_) => Verdict::plain(Act::Keep, Cause::Drift),
+            Live::None | Live::Gone(_) => Verdict::without_differences(Act::Keep, Cause::Drift),
             _ if keep => {
                 let word = if declared.is_some() { "removed" } else { "on_remove" };
-                Verdict::plain(Act::Forget, Cause::Config).because(format!("it stays, as {word} says"))
+                Verdict::without_differences(Act::Forget, Cause::Config)
+                    .with_reason(format!("it stays, as {word} says"))
             }
             _ => {
                 let added = self.survey.declared.added.get(subject.address);
@@ -350,7 +369,7 @@ impl<'a> Judge<'_, 'a> {
                     let left_out = self.survey.left_out(subject.address);
                     left_out.map_or_else(|| "its block is gone".to_owned(), |(why, _)| why)
                 };
-                Verdict::plain(Act::Delete, Cause::Config).because(why)
+                Verdict::without_differences(Act::Delete, Cause::Config).with_reason(why)
             }
         }
     }
@@ -358,7 +377,8 @@ impl<'a> Judge<'_, 'a> {
 
 /// What a frozen resource still holds is not deleted under it.
 fn keep_what_is_held(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) {
-    let frozen = |n: &usize| verdicts[*n].act == Act::Frozen && survey.subjects[*n].owned().is_some();
+    let frozen =
+        |n: &usize| verdicts[*n].act == Act::Frozen && survey.subjects[*n].owned_object().is_some();
     let mut queue: Vec<usize> = (0..verdicts.len()).filter(frozen).collect();
     while let Some(n) = queue.pop() {
         for held in &survey.subjects[n].held {
@@ -377,7 +397,7 @@ fn is_left(subject: &Subject<'_>, verdict: &Verdict<'_>) -> bool {
 }
 
 /// Returns what is to be told of what is left as it is while everything is destroyed.
-pub(in crate::plan) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
+pub(in crate::plan) fn destroy_notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
     let left = survey.subjects.iter().zip(verdicts).filter(|(subject, verdict)| is_left(subject, verdict));
     left.map(|(subject, verdict)| Note {
         code: NoteCode::Left,
@@ -388,7 +408,7 @@ pub(in crate::plan) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> V
         ),
         help: "the next apply finds it again; once nothing keeps it, another destroy takes it away"
             .to_owned(),
-        source: subject.block.and_then(|block| survey.inputs.stack.sources.place(block.span)),
+        source: subject.block.and_then(|block| survey.inputs.stack.sources.location_of(block.span)),
         address: Some(subject.address.clone()),
     })
     .collect()
@@ -420,9 +440,9 @@ fn leave_what_holds_the_kept(survey: &Survey<'_>, verdicts: &mut [Verdict<'_>]) 
         for held in &kept.held {
             let other = &survey.subjects[*held];
             let is_inside = kept.object().and_then(|object| object.project.as_ref())
-                == other.owned().map(|owned| &owned.id);
+                == other.owned_object().map(|owned| &owned.id);
             let is_refused = kept.object().is_some_and(|object| is_refused(object, other));
-            let needed = is_inside || guards::refers(kept, other).is_some() || is_refused;
+            let needed = is_inside || guards::referring_attribute(kept, other).is_some() || is_refused;
             if needed && verdicts[*held].act == Act::Delete {
                 verdicts[*held].act = if other.block.is_some() { Act::Keep } else { Act::Forget };
                 verdicts[*held].reason = Some(format!("{} stays, and needs it", kept.address));
@@ -444,7 +464,8 @@ fn leave_what_holds_the_kept_before(survey: &Survey<'_>, verdicts: &mut [Verdict
             verdicts.iter_mut().enumerate().filter(|(_, verdict)| verdict.act == Act::Delete)
         {
             let other = &survey.subjects[n];
-            let is_inside = other.owned().is_some_and(|owned| object.project.as_ref() == Some(&owned.id));
+            let is_inside =
+                other.owned_object().is_some_and(|owned| object.project.as_ref() == Some(&owned.id));
             if other.block.is_some() && (is_inside || is_refused(object, other)) {
                 verdict.act = Act::Keep;
                 verdict.reason = Some(format!("{address} stayed, and needs it"));
@@ -457,7 +478,7 @@ fn leave_what_holds_the_kept_before(survey: &Survey<'_>, verdicts: &mut [Verdict
 
 /// Tells whether the service refuses the end of an object because of one that uses it.
 fn is_refused(user: &Object, used: &Subject<'_>) -> bool {
-    let Some(id) = used.owned().map(|owned| owned.id.as_str()) else { return false };
+    let Some(id) = used.owned_object().map(|owned| owned.id.as_str()) else { return false };
     used.kind.rules.iter().any(|rule| match rule.check {
         Check::NotUsed { by } => by.iter().any(|(kind, attribute)| {
             *kind == user.kind && user.attributes.get(*attribute).and_then(Value::as_text) == Some(id)
@@ -492,11 +513,11 @@ fn has_failed(subject: &Subject<'_>) -> bool {
     failed.zip(subject.status()).is_some_and(|(failed, status)| failed.contains(&status))
 }
 
-fn failure(subject: &Subject<'_>) -> String {
+fn failed_status_reason(subject: &Subject<'_>) -> String {
     format!("its status is {}, which it does not leave by itself", subject.status().unwrap_or("failed"))
 }
 
-fn immutable(differences: &[Difference<'_>]) -> String {
+fn immutable_reason(differences: &[Difference<'_>]) -> String {
     let mut names: Vec<&str> =
         differences.iter().filter(|d| d.forces_replacement()).map(|d| d.attribute.name).collect();
     names.dedup();
@@ -504,7 +525,7 @@ fn immutable(differences: &[Difference<'_>]) -> String {
 }
 
 /// Returns the cause of a change from those of its differences.
-fn cause(differences: &[Difference<'_>]) -> Cause {
+fn combined_cause(differences: &[Difference<'_>]) -> Cause {
     let has = |cause| differences.iter().any(|difference| difference.cause == cause);
     match (has(Cause::Both), has(Cause::Config), has(Cause::Drift), has(Cause::Unfinished)) {
         (true, ..) | (_, true, true, _) => Cause::Both,

@@ -8,7 +8,7 @@ use crate::model::address::Name;
 use crate::model::schema::Kind;
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::plan::decision::Verdict;
-use crate::plan::join::joined_state::{Survey, referred};
+use crate::plan::join::joined_state::{Survey, referenced_keys};
 
 /// All of a plan.
 #[derive(Default)]
@@ -32,7 +32,7 @@ pub(in crate::plan) struct Leftover<'a> {
 
 impl<'a> Leftovers<'a> {
     /// Looks for them.
-    pub fn of(survey: &Survey<'a>) -> Self {
+    pub fn from_state(survey: &Survey<'a>) -> Self {
         let mut all = Vec::new();
         for (n, subject) in survey.subjects.iter().enumerate() {
             for owned in subject.entry.into_iter().flat_map(|entry| &entry.deposed) {
@@ -44,8 +44,8 @@ impl<'a> Leftovers<'a> {
             return Self::default();
         }
         let numbered = all.iter().enumerate().map(|(number, left)| (left.kind, left.object, number));
-        let holdings = Holdings::of(numbered, |_, _| true);
-        let used = used(survey, &all);
+        let holdings = Holdings::from_objects(numbered, |_, _| true);
+        let used = referenced_objects(survey, &all);
         Self { all, holdings, used }
     }
 
@@ -54,13 +54,13 @@ impl<'a> Leftovers<'a> {
         if self.all.is_empty() {
             return Vec::new();
         }
-        let numbers = self.holdings.beside(survey, n, verdict);
+        let numbers = self.holdings.holders_of(survey, n, verdict);
         numbers.into_iter().filter_map(|number| self.all.get(number)).collect()
     }
 
     /// Tells whether an older object of the subject's own that is in the way is still used by others: they
     /// must let go of it before the new one can come.
-    pub fn crowd(&self, survey: &Survey<'a>, n: usize, verdict: &Verdict<'a>) -> bool {
+    pub fn blocks_creation(&self, survey: &Survey<'a>, n: usize, verdict: &Verdict<'a>) -> bool {
         self.in_the_way(survey, n, verdict).iter().any(|left| left.n == n && self.is_used(left))
     }
 
@@ -71,11 +71,11 @@ impl<'a> Leftovers<'a> {
 }
 
 /// Returns what the objects of a stack refer to, or are in; older ones, too.
-fn used(survey: &Survey<'_>, older: &[Leftover<'_>]) -> HashSet<ObjectKey> {
+fn referenced_objects(survey: &Survey<'_>, older: &[Leftover<'_>]) -> HashSet<ObjectKey> {
     let current = survey.subjects.iter().filter_map(|subject| Some((subject.kind, subject.object()?)));
     let mut used = HashSet::new();
     for (kind, object) in current.chain(older.iter().map(|left| (left.kind, left.object))) {
-        used.extend(referred(kind, object));
+        used.extend(referenced_keys(kind, object));
         let parent = kind.child_of().zip(object.parent.clone());
         used.extend(parent.map(|((of, _), id)| ObjectKey { kind: of.into(), parent: None, id }));
     }

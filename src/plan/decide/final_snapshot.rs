@@ -37,22 +37,22 @@ pub(in crate::plan) fn is_copied(survey: &Survey<'_>, subject: &Subject<'_>) -> 
 }
 
 /// Returns the address under which the copy of an object is made.
-fn address(subject: &Subject<'_>, object: &Owned) -> Address {
-    subject.address.join(&format!("final-{}", mark(object)))
+fn copy_address(subject: &Subject<'_>, object: &Owned) -> Address {
+    subject.address.join(&format!("final-{}", object_mark(object)))
 }
 
-fn mark(object: &Owned) -> String {
-    marked(&object.id)
+fn object_mark(object: &Owned) -> String {
+    mark_from_id(&object.id)
 }
 
-fn marked(id: &str) -> String {
+fn mark_from_id(id: &str) -> String {
     id.chars().filter(char::is_ascii_alphanumeric).take(TOLD).collect::<String>().to_lowercase()
 }
 
-fn name(subject: &Subject<'_>, object: &Owned) -> String {
+fn copy_name(subject: &Subject<'_>, object: &Owned) -> String {
     let known = subject.object().and_then(|live| live.attributes.get("name")).and_then(Value::as_text);
     let own: String = known.unwrap_or(subject.address.last()).chars().take(NAMED).collect();
-    format!("{own}{INFIX}{}", mark(object))
+    format!("{own}{INFIX}{}", object_mark(object))
 }
 
 /// Tells whether an earlier apply made the copy of an object already.
@@ -65,15 +65,19 @@ fn is_made(survey: &Survey<'_>, address: &Address) -> bool {
 }
 
 /// Returns the step that copies the data of an object before it goes.
-pub(in crate::plan) fn step(survey: &Survey<'_>, subject: &Subject<'_>, object: &Owned) -> Option<Step> {
+pub(in crate::plan) fn copy_step(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    object: &Owned,
+) -> Option<Step> {
     let (copy, kind) = copy_of(survey, subject)?;
-    let address = address(subject, object);
+    let address = copy_address(subject, object);
     if is_made(survey, &address) {
         return None;
     }
     let text = |text: &str| Expression::Value(Value::text(text));
     let desired = BTreeMap::from([
-        (Name::new_static("name"), text(&name(subject, object))),
+        (Name::new_static("name"), text(&copy_name(subject, object))),
         (Name::new_static(copy.of), text(&object.id)),
     ]);
     let remember = Remember {
@@ -102,42 +106,42 @@ pub(in crate::plan) struct Copied {
 }
 
 /// Returns the copies that the plan makes of a subject's objects.
-pub(in crate::plan) fn copied(
+pub(in crate::plan) fn planned_copies(
     survey: &Survey<'_>,
     subject: &Subject<'_>,
     verdict: &Verdict<'_>,
 ) -> Vec<Copied> {
     let Some((copy, kind)) = copy_of(survey, subject) else { return Vec::new() };
-    let current = subject.owned().filter(|_| verdict.removes());
+    let current = subject.owned_object().filter(|_| verdict.removes());
     let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
     let deposed = deposed.filter(|_| verdict.act != Act::Frozen);
     let made =
-        current.into_iter().chain(deposed).filter(|owned| !is_made(survey, &address(subject, owned)));
+        current.into_iter().chain(deposed).filter(|owned| !is_made(survey, &copy_address(subject, owned)));
     made.filter_map(|owned| {
         let object = survey.inputs.snapshot.objects.get(&owned.key(subject.kind.name))?;
-        let size = size(survey, subject.kind, object, copy).unwrap_or_default();
+        let size = copy_size(survey, subject.kind, object, copy).unwrap_or_default();
         Some(Copied { kind, attributes: Attributes::from([("size".into(), size)]) })
     })
     .collect()
 }
 
 /// Says what stays of an object that goes.
-pub(in crate::plan) fn told(
+pub(in crate::plan) fn describe_copy(
     survey: &Survey<'_>,
     subject: &Subject<'_>,
     verdict: &Verdict<'_>,
 ) -> Option<String> {
     let (copy, kind) = copy_of(survey, subject).filter(|_| verdict.removes())?;
-    let name = name(subject, subject.owned()?);
+    let name = copy_name(subject, subject.owned_object()?);
     let attributes =
-        Attributes::from([("size".into(), size(survey, subject.kind, subject.object()?, copy)?)]);
+        Attributes::from([("size".into(), copy_size(survey, subject.kind, subject.object()?, copy)?)]);
     let price = Prices::new(survey.inputs.catalog).monthly(kind, &attributes);
     let price = price.map(|month| format!(", {month:.2} USD a month")).unwrap_or_default();
     Some(format!("the {} {name} is made first and stays, unmanaged and billed{price}", kind.name))
 }
 
 /// Returns the size that a copy of an object will have.
-fn size(survey: &Survey<'_>, of: &Kind, object: &Object, copy: FinalCopy) -> Option<Value> {
+fn copy_size(survey: &Survey<'_>, of: &Kind, object: &Object, copy: FinalCopy) -> Option<Value> {
     let (attribute, field) = copy.size;
     let live = object.attributes.get(attribute)?;
     match (field, of.attribute(attribute)?.ty) {
@@ -157,17 +161,17 @@ pub(in crate::plan) fn leave_their_projects(survey: &Survey<'_>, verdicts: &mut 
     }
     let keeps = |n: &usize| verdicts[*n].removes() && copy_of(survey, &survey.subjects[*n]).is_some();
     let mut kept: BTreeMap<&Name, String> = BTreeMap::new();
-    for (project, copy) in earlier(survey) {
-        kept.insert(project, format!("the {} {} is in it", copy.kind, named(copy)));
+    for (project, copy) in earlier_copies(survey) {
+        kept.insert(project, format!("the {} {} is in it", copy.kind, object_name(copy)));
     }
     for subject in (0..verdicts.len()).filter(keeps).map(|n| &survey.subjects[n]) {
-        if let Some(project) = subject.owned().and_then(|owned| owned.project.as_ref()) {
+        if let Some(project) = subject.owned_object().and_then(|owned| owned.project.as_ref()) {
             kept.insert(project, format!("what is kept of {} stays in it", subject.address));
         }
     }
     for n in projects {
         let subject = &survey.subjects[n];
-        if let Some(why) = subject.owned().and_then(|owned| kept.remove(&owned.id)) {
+        if let Some(why) = subject.owned_object().and_then(|owned| kept.remove(&owned.id)) {
             verdicts[n].act = if subject.block.is_some() { Act::Keep } else { Act::Forget };
             verdicts[n].reason = Some(why);
         }
@@ -176,25 +180,25 @@ pub(in crate::plan) fn leave_their_projects(survey: &Survey<'_>, verdicts: &mut 
 
 /// Tells whether an object has the name of a copy that a deletion left: that was asked for.
 pub(in crate::plan) fn is_final_copy(object: &Object) -> bool {
-    named(object).contains(INFIX)
+    object_name(object).contains(INFIX)
 }
 
-fn named(object: &Object) -> &str {
+fn object_name(object: &Object) -> &str {
     object.attributes.get("name").and_then(Value::as_text).unwrap_or(object.id.as_str())
 }
 
 /// Returns copies that earlier applies left, with the projects that they are in: they are named after what
 /// this stack is known to have deleted.
-fn earlier<'a>(survey: &Survey<'a>) -> impl Iterator<Item = (&'a Name, &'a Object)> {
+fn earlier_copies<'a>(survey: &Survey<'a>) -> impl Iterator<Item = (&'a Name, &'a Object)> {
     let buried = survey.inputs.ledger.tombstones.iter();
     let marks: BTreeSet<(&str, String)> = buried
         .filter_map(|(id, stone)| {
             let copy = survey.inputs.registry.kind(&stone.kind)?.final_copy?;
-            Some((copy.kind, marked(id)))
+            Some((copy.kind, mark_from_id(id)))
         })
         .collect();
     let is_copy = move |object: &&&'a Object| {
-        let mark = named(object).rsplit_once(INFIX).map(|(_, mark)| mark.to_owned());
+        let mark = object_name(object).rsplit_once(INFIX).map(|(_, mark)| mark.to_owned());
         mark.is_some_and(|mark| marks.contains(&(object.kind.as_str(), mark)))
     };
     let unowned = survey.unowned.iter().filter(is_copy);

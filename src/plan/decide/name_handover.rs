@@ -9,19 +9,23 @@ use crate::plan::join::joined_state::Survey;
 
 /// Returns pairs of subjects: the first lets go of what the second comes to have, and only then can the
 /// second have it.
-pub(in crate::plan) fn successors(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<(usize, usize)> {
+pub(in crate::plan) fn handover_pairs(
+    survey: &Survey<'_>,
+    verdicts: &[Verdict<'_>],
+) -> Vec<(usize, usize)> {
     let changed = |n: &usize| verdicts[*n].removes() || verdicts[*n].act == Act::Update;
     let objects = survey.subjects.iter().enumerate().filter(|(n, _)| changed(n));
     let objects = objects.filter_map(|(n, subject)| Some((subject.kind, subject.object()?, n)));
-    let held =
-        Holdings::of(objects, |n, attributes| verdicts[n].removes() || verdicts[n].changes(attributes));
+    let held = Holdings::from_objects(objects, |n, attributes| {
+        verdicts[n].removes() || verdicts[n].changes(attributes)
+    });
     if held.is_empty() {
         return Vec::new();
     }
     let comes = |verdict: &Verdict<'_>| verdict.is_new() || verdict.act == Act::Update;
     let coming = verdicts.iter().enumerate().filter(|(_, verdict)| comes(verdict));
     let pairs = coming.flat_map(|(new, verdict)| {
-        held.beside(survey, new, verdict).into_iter().map(move |old| (old, new))
+        held.holders_of(survey, new, verdict).into_iter().map(move |old| (old, new))
     });
     pairs.filter(|(old, new)| old != new).collect()
 }
@@ -39,17 +43,17 @@ pub(in crate::plan) struct Succession {
 
 impl Succession {
     /// Finds them.
-    pub fn of(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Self {
-        let pairs = successors(survey, verdicts);
+    pub fn from_decisions(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Self {
+        let pairs = handover_pairs(survey, verdicts);
         if pairs.is_empty() {
             return Self::default();
         }
         let mut graph = Graph::default();
         let nodes: Vec<_> = (0..verdicts.len()).map(|n| graph.add(n)).collect();
         for (old, new) in &pairs {
-            graph.order(nodes[*old], nodes[*new]);
+            graph.add_edge(nodes[*old], nodes[*new]);
         }
-        let knots = graph.sorted().err().unwrap_or_default();
+        let knots = graph.topological_order().err().unwrap_or_default();
         let members = knots.into_iter().flatten().filter_map(|node| graph.get(node).copied());
         let circle = members.filter(|n| verdicts[*n].act == Act::Replace { create_first: true }).collect();
         let leaving = pairs.iter().map(|(old, _)| *old).collect();

@@ -21,15 +21,15 @@ impl Projects {
     /// Finds the stack's project: its one block, what the command line says, or the account's default.
     pub fn new(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) -> Self {
         let inputs = &survey.inputs;
-        let known = names(inputs.snapshot);
+        let known = project_names(inputs.snapshot);
         let named = inputs.options.project.as_ref();
         let default = match (&inputs.stack.project, named) {
             (Some(address), _) if !inputs.options.destroy => ProjectOf::Resource(address.clone()),
-            (_, Some(named)) => find(&known, named).map_or_else(
+            (_, Some(named)) => find_project(&known, named).map_or_else(
                 || {
                     let text = format!("There is no project `{named}`.");
                     let help = "Give a project's name or id with --project.".to_owned();
-                    blocks.of("project", None, text, help);
+                    blocks.add_for_address("project", None, text, help);
                     ProjectOf::None
                 },
                 ProjectOf::Id,
@@ -52,14 +52,20 @@ impl Projects {
     }
 
     /// Returns where a subject's new object is made.
-    pub fn of(&self, survey: &Survey<'_>, subject: &Subject<'_>, outlook: &Outlook<'_, '_>) -> ProjectOf {
+    pub fn project_of(
+        &self,
+        survey: &Survey<'_>,
+        subject: &Subject<'_>,
+        outlook: &Outlook<'_, '_>,
+    ) -> ProjectOf {
         match subject.kind.scope {
             Scope::Account => return ProjectOf::None,
             // A child is where its parent is, and a request for it says so.
             Scope::Child { .. } => {
                 let parent = subject.resource.and_then(|resource| resource.parent.as_ref());
                 let parent = parent.and_then(|parent| survey.index.get(parent));
-                return parent.map_or(ProjectOf::None, |n| self.of(survey, &survey.subjects[*n], outlook));
+                return parent
+                    .map_or(ProjectOf::None, |n| self.project_of(survey, &survey.subjects[*n], outlook));
             }
             Scope::Project => {}
         }
@@ -69,21 +75,21 @@ impl Projects {
                 ProjectOf::Resource(address.clone())
             }
             Some(expression) => match expression.evaluate(outlook) {
-                Ok(Value::Text(named)) => ProjectOf::Id(find(&self.known, &named).unwrap_or(named)),
+                Ok(Value::Text(named)) => ProjectOf::Id(find_project(&self.known, &named).unwrap_or(named)),
                 _ => self.default.clone(),
             },
         }
     }
 
     /// Returns why a live object is in the wrong project: nothing can move it.
-    pub fn moved(
+    pub fn wrong_project_reason(
         &self,
         survey: &Survey<'_>,
         subject: &Subject<'_>,
         outlook: &Outlook<'_, '_>,
     ) -> Option<String> {
         let present = subject.object()?.project.as_ref()?;
-        let wanted = match self.of(survey, subject, outlook) {
+        let wanted = match self.project_of(survey, subject, outlook) {
             ProjectOf::None => return None,
             ProjectOf::Id(id) => Value::Text(id),
             ProjectOf::Resource(address) => outlook.attribute(&address, None),
@@ -93,14 +99,14 @@ impl Projects {
     }
 }
 
-fn names(snapshot: &Snapshot) -> Vec<(Name, Name)> {
+fn project_names(snapshot: &Snapshot) -> Vec<(Name, Name)> {
     snapshot
         .of_kind(PROJECT)
         .filter_map(|object| Some((object.id.clone(), object.attributes.get("name")?.as_text()?.into())))
         .collect()
 }
 
-fn find(known: &[(Name, Name)], named: &str) -> Option<Name> {
+fn find_project(known: &[(Name, Name)], named: &str) -> Option<Name> {
     let by_id = known.iter().find(|(id, _)| id == named);
     let found = by_id.or_else(|| known.iter().find(|(_, name)| name == named));
     found.map(|(id, _)| id.clone()).or_else(|| uuid::Uuid::parse_str(named).is_ok().then(|| named.into()))

@@ -5,36 +5,36 @@ use crate::model::expression::Expression;
 use crate::model::schema::{Check, Effect, Revival};
 use crate::model::value::Value;
 use crate::plan::decision::{Act, Difference, Verdict, Want};
-use crate::plan::diff::current_value::present;
+use crate::plan::diff::current_value::present_value;
 use crate::plan::join::joined_state::{Subject, Survey};
 use crate::plan::model::change::Cause;
 use crate::plan::model::compare::is_unset;
 use crate::plan::model::step::PlannedCall;
 
 /// Returns what brings an object back, where its status asks for it.
-pub(in crate::plan) fn revival(subject: &Subject<'_>) -> Option<&'static Revival> {
+pub(in crate::plan) fn needed_revival(subject: &Subject<'_>) -> Option<&'static Revival> {
     let revival = subject.kind.revival.as_ref()?;
     subject.status().is_some_and(|status| revival.from.contains(&status)).then_some(revival)
 }
 
 /// Returns what wakes an object that rests, with everything that is in it.
-pub(in crate::plan) fn asleep(subject: &Subject<'_>) -> Option<&'static Revival> {
-    revival(subject).filter(|revival| revival.effect == Effect::Resumes)
+pub(in crate::plan) fn resuming_revival(subject: &Subject<'_>) -> Option<&'static Revival> {
+    needed_revival(subject).filter(|revival| revival.effect == Effect::Resumes)
 }
 
 /// Returns what brings an object back before these differences go away; `None` where they need nothing,
 /// or do it themselves.
-pub(in crate::plan) fn before(
+pub(in crate::plan) fn revival_before(
     subject: &Subject<'_>,
     differences: &[Difference<'_>],
 ) -> Option<&'static Revival> {
     let changed = differences.iter().map(|difference| difference.attribute);
-    revival(subject).filter(|revival| revival.comes_before(changed))
+    needed_revival(subject).filter(|revival| revival.comes_before(changed))
 }
 
 /// Returns the call that brings an object back. Its status has two ends, as other attributes have: one
 /// that somebody else has brought back meanwhile is there already.
-pub(in crate::plan) fn call(subject: &Subject<'_>, revival: &Revival) -> Option<PlannedCall> {
+pub(in crate::plan) fn revival_call(subject: &Subject<'_>, revival: &Revival) -> Option<PlannedCall> {
     let ends = (Value::text(subject.status()?), Expression::Value(Value::text(revival.to)));
     let attributes = [(subject.kind.api.ready?.attribute.into(), ends)].into();
     Some(PlannedCall { call: revival.call.name.into(), attributes })
@@ -49,7 +49,8 @@ pub(in crate::plan) fn bring_back_what_is_needed(survey: &Survey<'_>, verdicts: 
         let user = &survey.subjects[n];
         for needed in user.needs.iter().chain(&user.held) {
             let other = &survey.subjects[*needed];
-            let revival = revival(other).filter(|revival| revival.needed_by.contains(&user.kind.name));
+            let revival =
+                needed_revival(other).filter(|revival| revival.needed_by.contains(&user.kind.name));
             let verdict = &mut verdicts[*needed];
             let (Some(revival), Act::Keep | Act::Update) = (revival, verdict.act) else { continue };
             if verdict.act == Act::Keep && other.resource.is_some() {
@@ -64,12 +65,12 @@ pub(in crate::plan) fn bring_back_what_is_needed(survey: &Survey<'_>, verdicts: 
 
 /// Returns why no call makes the written one out of what an object has, of attributes of which it has
 /// exactly one.
-pub(in crate::plan) fn exchanged(subject: &Subject<'_>, wants: &[Want<'_>]) -> Option<String> {
+pub(in crate::plan) fn exchange_reason(subject: &Subject<'_>, wants: &[Want<'_>]) -> Option<String> {
     let is_set = |value: &Value| !is_unset(value) && value.as_text() != Some("");
     subject.kind.rules.iter().find_map(|rule| {
         let Check::ExactlyOne { attributes } = rule.check else { return None };
         let has = |name: &&&str| {
-            subject.kind.attribute(name).is_some_and(|attribute| is_set(&present(subject, attribute)))
+            subject.kind.attribute(name).is_some_and(|attribute| is_set(&present_value(subject, attribute)))
         };
         let written =
             wants.iter().find(|want| attributes.contains(&want.attribute.name) && is_set(&want.value))?;

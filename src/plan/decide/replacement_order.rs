@@ -9,12 +9,12 @@ use crate::plan::blockers::Blocks;
 use crate::plan::decision::{Act, Verdict};
 use crate::plan::join::joined_state::{Subject, Survey};
 use crate::plan::model::change::{Note, NoteCode};
-use crate::plan::model::compare::same;
+use crate::plan::model::compare::are_equivalent;
 
 /// Returns whether the new one comes first, and if not, why not when a reader would ask.
 ///
 /// `forced`: why the old one must go first whatever it is itself.
-pub(in crate::plan) fn order(
+pub(in crate::plan) fn replacement_order(
     subject: &Subject<'_>,
     verdict: &Verdict<'_>,
     forced: Option<&str>,
@@ -23,7 +23,7 @@ pub(in crate::plan) fn order(
     let written = subject.resource.and_then(|resource| resource.lifecycle.replace);
     match written.unwrap_or(subject.kind.replace) {
         ReplaceOrder::Never => {
-            refuse(subject, verdict, blocks);
+            refuse_replacement(subject, verdict, blocks);
             (false, None)
         }
         ReplaceOrder::DeleteFirst => (false, None),
@@ -31,14 +31,14 @@ pub(in crate::plan) fn order(
             (false, Some("an older one has what it needs, is still in use, and goes first".to_owned()))
         }
         ReplaceOrder::CreateFirst => {
-            let clash = forced.map(str::to_owned).or_else(|| clash(subject, verdict));
+            let clash = forced.map(str::to_owned).or_else(|| coexistence_conflict(subject, verdict));
             (clash.is_none(), clash)
         }
     }
 }
 
 /// Returns what is to be told of consent to replacements that the plan does not make.
-pub(in crate::plan) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
+pub(in crate::plan) fn consent_notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
     let is_replaced = |address: &Address| {
         let n = survey.index.get(address);
         n.is_some_and(|n| matches!(verdicts[*n].act, Act::Replace { .. }))
@@ -56,17 +56,23 @@ pub(in crate::plan) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> V
     .collect()
 }
 
-fn refuse(subject: &Subject<'_>, verdict: &Verdict<'_>, blocks: &mut Blocks<'_, '_>) {
+fn refuse_replacement(subject: &Subject<'_>, verdict: &Verdict<'_>, blocks: &mut Blocks<'_, '_>) {
     let reason = verdict.reason.as_deref().unwrap_or("an attribute changes that no call can change");
     let text = format!("{} would be replaced, and its lifecycle says never: {reason}.", subject.address);
     let help = "Take the change back, or set `lifecycle.replace` to create_first or delete_first.";
     let span = verdict.differences.iter().find(|d| d.forces_replacement()).and_then(|d| d.setting);
-    blocks.about("replace_never", subject, span.map(|setting| setting.span), text, help.to_owned());
+    blocks.add_for_subject(
+        "replace_never",
+        subject,
+        span.map(|setting| setting.span),
+        text,
+        help.to_owned(),
+    );
 }
 
 /// Returns why the two cannot stand side by side.
-fn clash(subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<String> {
-    let stays = |name: &str| !verdict.rehomed && unchanged(subject, verdict, name);
+fn coexistence_conflict(subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<String> {
+    let stays = |name: &str| !verdict.rehomed && stays_unchanged(subject, verdict, name);
     if subject.kind.api.id != "id" && stays(subject.kind.api.id) {
         return Some(format!("two cannot have the same {}", subject.kind.api.id));
     }
@@ -75,27 +81,28 @@ fn clash(subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<String> {
             let all = attributes.iter().all(|name| stays(name));
             all.then(|| format!("two cannot have the same {}", attributes.join(" and ")))
         }
-        Check::NoOverlap { attribute } => {
-            overlaps(subject, verdict, attribute).then(|| format!("their {attribute} would overlap"))
-        }
+        Check::NoOverlap { attribute } => networks_overlap(subject, verdict, attribute)
+            .then(|| format!("their {attribute} would overlap")),
         _ => None,
     })
 }
 
-fn unchanged(subject: &Subject<'_>, verdict: &Verdict<'_>, name: &str) -> bool {
+fn stays_unchanged(subject: &Subject<'_>, verdict: &Verdict<'_>, name: &str) -> bool {
     let Some(attribute) = subject.kind.attribute(name) else { return false };
     let live = subject.object().and_then(|object| object.attributes.get(name)).unwrap_or(&Value::Null);
-    let want = verdict.want(name);
-    want.is_none_or(|want| !want.value.is_unknown() && same(&attribute.ty, want.stored(), live))
+    let want = verdict.find_attribute(name);
+    want.is_none_or(|want| {
+        !want.value.is_unknown() && are_equivalent(&attribute.ty, want.stored_value(), live)
+    })
 }
 
-fn overlaps(subject: &Subject<'_>, verdict: &Verdict<'_>, attribute: &str) -> bool {
-    let live = subject.object().and_then(|object| network(object.attributes.get(attribute)?));
-    let want = verdict.want(attribute).map_or(live, |want| network(&want.value));
+fn networks_overlap(subject: &Subject<'_>, verdict: &Verdict<'_>, attribute: &str) -> bool {
+    let live = subject.object().and_then(|object| parse_network(object.attributes.get(attribute)?));
+    let want = verdict.find_attribute(attribute).map_or(live, |want| parse_network(&want.value));
     live.zip(want).is_some_and(|(a, b)| a.contains(&b) || b.contains(&a))
 }
 
 /// Returns a value as a network.
-pub(in crate::plan) fn network(value: &Value) -> Option<Ipv4Net> {
+pub(in crate::plan) fn parse_network(value: &Value) -> Option<Ipv4Net> {
     value.as_text()?.parse().ok()
 }

@@ -19,7 +19,8 @@ use crate::plan::join::catalog_index::Names;
 use crate::plan::join::joined_state::{Adoption, Subject, Survey};
 use crate::plan::model::change::Cause;
 use crate::plan::model::compare::{
-    is_as_applied, is_as_written, is_unset, part_type, same, sealed, sealed_like, shielded, unwritten,
+    are_equivalent, fingerprint_secrets, is_as_applied, is_as_written, is_unset, part_type,
+    protect_live_value, protect_unwritten_value, sealed_like,
 };
 
 /// Characters of a digest that are shown: `sha256:` and twelve digits.
@@ -49,7 +50,7 @@ impl<'s, 'a> Diff<'s, 'a> {
         for want in wants {
             match (&want.attribute.ty, &want.value) {
                 (Type::Map(_) | Type::Record(_), Value::Map(_)) => self.by_key(want, &mut found),
-                _ => found.extend(self.whole(want)),
+                _ => found.extend(self.whole_difference(want)),
             }
         }
         found
@@ -57,9 +58,9 @@ impl<'s, 'a> Diff<'s, 'a> {
 
     /// Returns the live value of an attribute, sealed where the last applied one is: `Null` where it is not set, and
     /// `None` where the service does not tell.
-    pub fn live(&self, attribute: &Attribute, model: Option<&Value>) -> Option<Value> {
-        let live = returned(attribute, self.object)?;
-        let applied = self.applied(attribute);
+    pub fn live_attribute(&self, attribute: &Attribute, model: Option<&Value>) -> Option<Value> {
+        let live = returned_value(attribute, self.object)?;
+        let applied = self.last_applied_value(attribute);
         let live = self.named_as([model, applied], attribute, live);
         let models: Vec<_> = match (model, applied) {
             // What is plain in either list is no secret of the other.
@@ -80,12 +81,13 @@ impl<'s, 'a> Diff<'s, 'a> {
     }
 
     /// Tells whether the object shows what is written, also where nothing is done about a difference.
-    pub fn shows(&self, want: &Want<'a>) -> bool {
+    pub fn shows_written(&self, want: &Want<'a>) -> bool {
         let (attribute, key) = (want.attribute, self.survey.key());
-        let target = sealed(want.stored(), key);
-        let Some(live) = self.live(attribute, Some(&target)) else { return false };
+        let target = fingerprint_secrets(want.stored_value(), key);
+        let Some(live) = self.live_attribute(attribute, Some(&target)) else { return false };
         // A secret that was computed is known by what the ledger recorded of it.
-        let wanted = self.applied(attribute).filter(|applied| applied.is_derived()).unwrap_or(&target);
+        let wanted =
+            self.last_applied_value(attribute).filter(|applied| applied.is_derived()).unwrap_or(&target);
         match (&attribute.ty, wanted) {
             (ty @ (Type::Map(_) | Type::Record(_)), Value::Map(parts)) => {
                 parts.iter().all(|(name, part)| {
@@ -98,22 +100,22 @@ impl<'s, 'a> Diff<'s, 'a> {
     }
 
     /// Returns what was last applied.
-    pub fn applied(&self, attribute: &Attribute) -> Option<&'a Value> {
+    pub fn last_applied_value(&self, attribute: &Attribute) -> Option<&'a Value> {
         self.entry?.applied.get(attribute.name)
     }
 
-    fn whole(&self, want: &Want<'a>) -> Option<Difference<'a>> {
+    fn whole_difference(&self, want: &Want<'a>) -> Option<Difference<'a>> {
         let attribute = want.attribute;
-        let target = sealed(want.stored(), self.survey.key());
-        let applied = self.applied(attribute);
+        let target = fingerprint_secrets(want.stored_value(), self.survey.key());
+        let applied = self.last_applied_value(attribute);
         if want.value == Value::Null && leaves_alone(attribute, applied) {
             return None;
         }
-        let live = self.live(attribute, Some(&target));
+        let live = self.live_attribute(attribute, Some(&target));
         let key = self.survey.key();
         let sides = Sides {
             ty: &attribute.ty,
-            open: want.stored(),
+            open: want.stored_value(),
             want: &target,
             applied,
             live: live.as_ref(),
@@ -123,40 +125,48 @@ impl<'s, 'a> Diff<'s, 'a> {
             let ends = live.as_ref().map(|live| (from, live));
             ends.is_some_and(|ends| is_moved_by_service(self.survey, self.subject, attribute, ends))
         };
-        let ignored = ignores(self.survey, self.subject, attribute.name) || moved(&target);
+        let ignored = ignores_drift(self.survey, self.subject, attribute.name) || moved(&target);
         let (before, cause) = match self.still_not_kept(attribute.name, &sides, ignored) {
             Some(shown) => (shown, Cause::Drift),
-            None => sides.judge(ignored, attribute)?,
+            None => sides.evaluate_difference(ignored, attribute)?,
         };
         // What the service did of itself since the last apply is nobody's edit.
         let cause = match cause {
             Cause::Both if applied.is_some_and(moved) => Cause::Config,
             cause => cause,
         };
-        let before = shielded(attribute, [Some(&target), applied], &before, self.survey.key());
+        let before = protect_live_value(attribute, [Some(&target), applied], &before, self.survey.key());
         let names = &self.survey.names;
-        let last = applied.filter(|a| !same(&attribute.ty, a, &before) && !same(&attribute.ty, a, &target));
+        let last = applied.filter(|a| {
+            !are_equivalent(&attribute.ty, a, &before) && !are_equivalent(&attribute.ty, a, &target)
+        });
         Some(Difference {
             attribute,
             path: attribute.name.into(),
-            after: if want.id.is_some() { want.value.clone() } else { shown(attribute, &target, names) },
-            last_applied: last.map(|value| shown(attribute, &sealed(value, key), names)),
-            cause: self.explain(want, (&attribute.ty, attribute.name, &before), (cause, applied)),
-            before: shown(attribute, &before, names),
+            after: if want.id.is_some() {
+                want.value.clone()
+            } else {
+                display_value(attribute, &target, names)
+            },
+            last_applied: last
+                .map(|value| display_value(attribute, &fingerprint_secrets(value, key), names)),
+            cause: self.explain_cause(want, (&attribute.ty, attribute.name, &before), (cause, applied)),
+            before: display_value(attribute, &before, names),
             setting: want.setting,
         })
     }
 
     fn by_key(&self, want: &Want<'a>, found: &mut Vec<Difference<'a>>) {
         let attribute = want.attribute;
-        let target = sealed(&want.value, self.survey.key());
-        let applied = self.applied(attribute);
-        let live = self.live(attribute, Some(&target));
-        let ignored = ignores(self.survey, self.subject, attribute.name);
-        let (Value::Map(open), Value::Map(written), before) = (&want.value, &target, map(applied)) else {
+        let target = fingerprint_secrets(&want.value, self.survey.key());
+        let applied = self.last_applied_value(attribute);
+        let live = self.live_attribute(attribute, Some(&target));
+        let ignored = ignores_drift(self.survey, self.subject, attribute.name);
+        let (Value::Map(open), Value::Map(written), before) = (&want.value, &target, as_map(applied))
+        else {
             return;
         };
-        let live_map = live.as_ref().and_then(|live| map(Some(live)));
+        let live_map = live.as_ref().and_then(|live| as_map(Some(live)));
         let gone =
             before.into_iter().flatten().map(|(key, _)| key).filter(|key| !written.contains_key(*key));
         let none = Attributes::new();
@@ -174,20 +184,20 @@ impl<'s, 'a> Diff<'s, 'a> {
             let path = smol_str::format_smolstr!("{}.{key}", attribute.name);
             let judged = match self.still_not_kept(&path, &sides, ignored) {
                 Some(shown) => Some((shown, Cause::Drift)),
-                None => sides.judge(ignored, attribute),
+                None => sides.evaluate_difference(ignored, attribute),
             };
             let Some((before, cause)) = judged else { continue };
             let before = match (written.get(key), applied) {
-                (None, None) => unwritten(attribute, &before, self.survey.key()),
-                known => shielded(attribute, known.into(), &before, self.survey.key()),
+                (None, None) => protect_unwritten_value(attribute, &before, self.survey.key()),
+                known => protect_live_value(attribute, known.into(), &before, self.survey.key()),
             };
             found.push(Difference {
                 attribute,
-                cause: self.explain(want, (ty, &path, &before), (cause, applied)),
+                cause: self.explain_cause(want, (ty, &path, &before), (cause, applied)),
                 path,
                 last_applied: applied
-                    .filter(|a| !same(ty, a, &before) && !same(ty, a, target))
-                    .map(|applied| sealed(applied, self.survey.key())),
+                    .filter(|a| !are_equivalent(ty, a, &before) && !are_equivalent(ty, a, target))
+                    .map(|applied| fingerprint_secrets(applied, self.survey.key())),
                 before,
                 after: target.clone(),
                 setting: want.setting,
@@ -199,7 +209,8 @@ impl<'s, 'a> Diff<'s, 'a> {
     /// this reading does not show the attribute: a list may lack it.
     fn still_not_kept(&self, path: &str, sides: &Sides<'_>, ignored: bool) -> Option<Value> {
         let is_open = !ignored && sides.live.is_none() && !sides.want.is_unknown();
-        let applied = sides.applied.filter(|applied| is_open && same(sides.ty, applied, sides.want));
+        let applied =
+            sides.applied.filter(|applied| is_open && are_equivalent(sides.ty, applied, sides.want));
         match applied.and(self.entry)?.confirmation(path) {
             Confirmation::NotKept(shown) => Some(shown.clone()),
             _ => None,
@@ -208,7 +219,7 @@ impl<'s, 'a> Diff<'s, 'a> {
 
     /// A difference that another resource's change brings is that resource's doing; and only what an earlier reading
     /// showed otherwise was changed by somebody.
-    fn explain(
+    fn explain_cause(
         &self,
         want: &Want<'a>,
         (ty, path, live): (&Type, &str, &Value),
@@ -245,7 +256,7 @@ pub(in crate::plan) fn is_exclusive(want: &Want<'_>) -> bool {
     matches!(want.attribute.ty, Type::Map(_)) && want.setting.is_some_and(|setting| setting.exclusive)
 }
 
-fn map(value: Option<&Value>) -> Option<&Attributes> {
+fn as_map(value: Option<&Value>) -> Option<&Attributes> {
     match value {
         Some(Value::Map(map)) => Some(map),
         _ => None,
@@ -254,23 +265,23 @@ fn map(value: Option<&Value>) -> Option<&Attributes> {
 
 /// Returns what the service tells of an attribute, in the language's words: `Null` where it is not set, nothing where
 /// the service does not show it, or is changing it.
-pub(in crate::plan) fn returned(attribute: &Attribute, object: &Object) -> Option<Value> {
-    Reading::new(attribute, object).told()
+pub(in crate::plan) fn returned_value(attribute: &Attribute, object: &Object) -> Option<Value> {
+    Reading::new(attribute, object).comparable_value()
 }
 
 /// Returns a stored value as people read it: catalog ids by name.
-pub(in crate::plan) fn shown(attribute: &Attribute, value: &Value, names: &Names<'_>) -> Value {
+pub(in crate::plan) fn display_value(attribute: &Attribute, value: &Value, names: &Names<'_>) -> Value {
     match attribute.ty {
         Type::Catalog(table) => names
             .find(table, value)
             .map_or_else(|| value.clone(), |record| Value::Text(record.slug.clone())),
-        Type::Text { format: Format::Directory, .. } => short(value),
+        Type::Text { format: Format::Directory, .. } => shorten_digest(value),
         _ => value.clone(),
     }
 }
 
 /// Returns as much of a digest as people compare.
-fn short(digest: &Value) -> Value {
+fn shorten_digest(digest: &Value) -> Value {
     let text = digest.as_text().and_then(|text| text.get(..SHORT));
     text.map_or_else(|| digest.clone(), Value::text)
 }
@@ -282,12 +293,12 @@ fn leaves_alone(attribute: &Attribute, applied: Option<&Value>) -> bool {
 }
 
 /// Tells whether live differences of an attribute are nobody's business.
-pub(in crate::plan) fn ignores(survey: &Survey<'_>, subject: &Subject<'_>, attribute: &str) -> bool {
-    leave(survey, subject, attribute).is_some_and(|(_, holds)| holds)
+pub(in crate::plan) fn ignores_drift(survey: &Survey<'_>, subject: &Subject<'_>, attribute: &str) -> bool {
+    ignore_rule(survey, subject, attribute).is_some_and(|(_, holds)| holds)
 }
 
 /// Returns what a block says of live differences of an attribute, and whether that holds still.
-pub(in crate::plan) fn leave<'a>(
+pub(in crate::plan) fn ignore_rule<'a>(
     survey: &Survey<'_>,
     subject: &Subject<'a>,
     attribute: &str,
@@ -309,7 +320,7 @@ pub(in crate::plan) fn is_moved_by_service(
     let Some((by, modes)) = attribute.moved_by else { return false };
     let mode = subject.object().and_then(|object| object.attributes.get(by)?.as_text());
     let Some((_, moves)) = modes.iter().find(|(word, _)| Some(*word) == mode) else { return false };
-    let version = |value| survey.names.version(attribute, value);
+    let version = |value| survey.names.version_of(attribute, value);
     version(from).zip(version(to)).is_none_or(|(from, to)| moves.leads(from, to))
 }
 
@@ -327,7 +338,7 @@ struct Sides<'v> {
 
 impl Sides<'_> {
     /// Returns the value that counts as present and why it is not the wanted one; `None` when it is.
-    fn judge(&self, ignore: bool, attribute: &Attribute) -> Option<(Value, Cause)> {
+    fn evaluate_difference(&self, ignore: bool, attribute: &Attribute) -> Option<(Value, Cause)> {
         let live = self.live.filter(|_| !ignore || self.applied.is_none());
         let start = match attribute.presence {
             Presence::Default(literal) if self.applied.is_none() => Some(literal.value()),
@@ -355,7 +366,11 @@ impl Sides<'_> {
 
     /// Tells whether two values of the attribute, or of this part of it, mean the same.
     fn is_same(&self, attribute: &Attribute, one: &Value, other: &Value) -> bool {
-        if *self.ty == attribute.ty { same_of(attribute, one, other) } else { same(self.ty, one, other) }
+        if *self.ty == attribute.ty {
+            same_of(attribute, one, other)
+        } else {
+            are_equivalent(self.ty, one, other)
+        }
     }
 
     /// Judges what was computed from secrets: by its expression and inputs, and never by what it gives. Whether the
@@ -366,7 +381,7 @@ impl Sides<'_> {
         let moved = |(applied, live)| !is_as_applied(self.ty, applied, live, self.key);
         let drifted = self.applied.zip(live).is_some_and(moved);
         let before = match self.applied {
-            Some(applied) if !drifted => sealed(applied, self.key),
+            Some(applied) if !drifted => fingerprint_secrets(applied, self.key),
             _ if present.is_secret() => Value::Secret(Secret::Sealed(None)),
             _ => present.clone(),
         };

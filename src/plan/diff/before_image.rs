@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use super::attributes::returned;
+use super::attributes::returned_value;
 use crate::model::address::Name;
-use crate::model::meaning::meaning;
+use crate::model::meaning::to_comparable;
 use crate::model::schema::{Attribute, Kind};
 use crate::model::secret::{FingerprintKey, Secret};
 use crate::model::snapshot::Object;
@@ -18,7 +18,7 @@ use crate::plan::model::change::BeforeImage;
 const BORN: &str = "created_at";
 
 /// Returns the image of a touched subject's object.
-pub(in crate::plan) fn image(
+pub(in crate::plan) fn before_image(
     subject: &Subject<'_>,
     verdict: &Verdict<'_>,
     key: &FingerprintKey,
@@ -36,14 +36,14 @@ pub(in crate::plan) fn image(
     let remembered = applied.filter_map(|name| subject.kind.attribute(name));
     let mut attributes: BTreeMap<Name, String> = written
         .chain(remembered)
-        .filter_map(|attribute| Some((attribute.name.into(), digest(attribute, object, key)?)))
+        .filter_map(|attribute| Some((attribute.name.into(), attribute_digest(attribute, object, key)?)))
         .collect();
-    attributes.extend(born(object, key).map(|born| (BORN.into(), born)));
+    attributes.extend(creation_digest(object, key).map(|born| (BORN.into(), born)));
     Some(BeforeImage { address: subject.address.clone(), key: object.key(), attributes })
 }
 
 /// Returns the first attribute in which an object is not what the image shows.
-pub(in crate::plan) fn moved(
+pub(in crate::plan) fn first_moved_attribute(
     image: &BeforeImage,
     kind: &Kind,
     object: &Object,
@@ -51,10 +51,10 @@ pub(in crate::plan) fn moved(
 ) -> Option<Name> {
     let differs = |(name, before): &(&Name, &String)| {
         let now = match kind.attribute(name) {
-            _ if *name == BORN => born(object, key),
+            _ if *name == BORN => creation_digest(object, key),
             // What the service does not show now has not moved for all that is known.
-            Some(attribute) if returned(attribute, object).is_none() => return false,
-            Some(attribute) => digest(attribute, object, key),
+            Some(attribute) if returned_value(attribute, object).is_none() => return false,
+            Some(attribute) => attribute_digest(attribute, object, key),
             None => None,
         };
         now.as_ref() != Some(*before)
@@ -62,16 +62,16 @@ pub(in crate::plan) fn moved(
     image.attributes.iter().find(differs).map(|(name, _)| name.clone())
 }
 
-fn born(object: &Object, key: &FingerprintKey) -> Option<String> {
-    keyed(object.created_at.as_ref()?, key)
+fn creation_digest(object: &Object, key: &FingerprintKey) -> Option<String> {
+    keyed_digest(object.created_at.as_ref()?, key)
 }
 
-fn digest(attribute: &Attribute, object: &Object, key: &FingerprintKey) -> Option<String> {
-    let value = meaning(&attribute.ty, &returned(attribute, object)?);
-    keyed(&serde_json::to_string(&value).ok()?, key)
+fn attribute_digest(attribute: &Attribute, object: &Object, key: &FingerprintKey) -> Option<String> {
+    let value = to_comparable(&attribute.ty, &returned_value(attribute, object)?);
+    keyed_digest(&serde_json::to_string(&value).ok()?, key)
 }
 
-fn keyed(text: &str, key: &FingerprintKey) -> Option<String> {
+fn keyed_digest(text: &str, key: &FingerprintKey) -> Option<String> {
     // Told apart from the fingerprint of a secret with this text.
     Secret::new(format!("stead image 2\n{text}")).fingerprint(key).map(Into::into)
 }

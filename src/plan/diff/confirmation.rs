@@ -15,7 +15,7 @@ use crate::model::value::Value;
 use crate::plan::decision::{Act, Difference, Verdict, Want};
 use crate::plan::join::joined_state::{Subject, Survey};
 use crate::plan::model::change::{Cause, Note, NoteCode, Plan};
-use crate::plan::model::compare::same;
+use crate::plan::model::compare::are_equivalent;
 
 /// Returns the cause of a difference between what was applied and what is live, as far as the ledger can tell.
 /// `live` is sealed, as the ledger has it.
@@ -28,11 +28,11 @@ pub(in crate::plan) fn confirmed_cause(
 ) -> Cause {
     let never_changes = matches!(attribute.change, OnChange::Replace | OnChange::Never);
     match (cause, entry.confirmation(path)) {
-        (Cause::Drift, Confirmation::NotKept(shown)) if same(ty, shown, live) => Cause::NotKept,
+        (Cause::Drift, Confirmation::NotKept(shown)) if are_equivalent(ty, shown, live) => Cause::NotKept,
         // Its creation was accepted with this value and not verified: no call changes it.
         (Cause::Drift, Confirmation::Unknown) if entry.unfinished && never_changes => Cause::NotKept,
         (Cause::Drift, Confirmation::Unknown) => Cause::Unconfirmed,
-        (Cause::Both, Confirmation::NotKept(shown)) if same(ty, shown, live) => Cause::Config,
+        (Cause::Both, Confirmation::NotKept(shown)) if are_equivalent(ty, shown, live) => Cause::Config,
         (Cause::Both, Confirmation::Unknown) => Cause::Config,
         (cause, _) => cause,
     }
@@ -60,11 +60,11 @@ pub(in crate::plan) fn is_not_kept(verdict: &Verdict<'_>, path: &str) -> bool {
 }
 
 /// Returns what an object that is taken into the ledger shows of its written attributes.
-pub(in crate::plan) fn observed(wants: &[Want<'_>], object: &Object) -> Verification {
+pub(in crate::plan) fn observe_written(wants: &[Want<'_>], object: &Object) -> Verification {
     let is_hidden = |want: &&Want<'_>| {
         want.setting.is_some()
             && want.attribute.is_readable()
-            && Reading::new(want.attribute, object).told().is_none()
+            && Reading::new(want.attribute, object).comparable_value().is_none()
     };
     let not_shown = wants.iter().filter(is_hidden).map(|want| want.attribute.name.into()).collect();
     Verification { not_shown, ..Verification::default() }
@@ -73,7 +73,7 @@ pub(in crate::plan) fn observed(wants: &[Want<'_>], object: &Object) -> Verifica
 /// Returns what is known of an entry's attributes after this reading, where no write follows. An attribute counts as
 /// shown only if the object `shows` what is written or an earlier reading did: a difference under `ignore_drift` is
 /// left alone, which confirms nothing.
-pub(in crate::plan) fn renewed(
+pub(in crate::plan) fn renew_verification(
     subject: &Subject<'_>,
     verdict: &Verdict<'_>,
     shows: impl Fn(&Want<'_>) -> bool,
@@ -99,10 +99,12 @@ pub(in crate::plan) fn renewed(
 }
 
 /// Returns a note for each attribute that the service does not keep and that is not sent again.
-pub(in crate::plan) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
+pub(in crate::plan) fn not_kept_notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
     let mut notes = Vec::new();
     for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
-        notes.extend(verdict.not_kept.iter().map(|difference| note(survey, subject, difference)));
+        notes.extend(
+            verdict.not_kept.iter().map(|difference| unkept_difference_note(survey, subject, difference)),
+        );
     }
     notes
 }
@@ -121,9 +123,9 @@ pub fn notes_of_look(plan: &Plan) -> Vec<Note> {
     sent_again.chain(plan.notes.iter().filter(is_of_reading).cloned()).collect()
 }
 
-fn note(survey: &Survey<'_>, subject: &Subject<'_>, difference: &Difference<'_>) -> Note {
+fn unkept_difference_note(survey: &Survey<'_>, subject: &Subject<'_>, difference: &Difference<'_>) -> Note {
     let span = difference.setting.map(|setting| setting.origin(&difference.path).0);
-    let source = span.and_then(|span| survey.inputs.stack.sources.place(span));
+    let source = span.and_then(|span| survey.inputs.stack.sources.location_of(span));
     not_kept_note(subject.address, &difference.path, (&difference.after, &difference.before), source)
 }
 

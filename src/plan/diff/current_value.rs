@@ -1,6 +1,6 @@
 //! The current value of an attribute: as the service shows it, or as it was last applied where nothing shows it.
 
-use super::attributes::returned;
+use super::attributes::returned_value;
 use crate::model::schema::{Attribute, Presence, Type};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
@@ -8,8 +8,8 @@ use crate::plan::join::joined_state::Subject;
 
 /// Returns the value that an attribute has now, as requests write it: what the service returns, else
 /// what was last applied, else what the service starts with.
-pub(in crate::plan) fn present(subject: &Subject<'_>, attribute: &Attribute) -> Value {
-    let live = subject.object().and_then(|object| returned(attribute, object));
+pub(in crate::plan) fn present_value(subject: &Subject<'_>, attribute: &Attribute) -> Value {
+    let live = subject.object().and_then(|object| returned_value(attribute, object));
     let applied = || subject.entry.and_then(|entry| entry.applied.get(attribute.name)).cloned();
     let start = || match attribute.presence {
         Presence::Default(literal) => literal.value(),
@@ -19,8 +19,8 @@ pub(in crate::plan) fn present(subject: &Subject<'_>, attribute: &Attribute) -> 
 }
 
 /// Returns the value that an object shows, `Null` where it shows none.
-pub(in crate::plan) fn shown(object: &Object, attribute: &Attribute) -> Value {
-    as_id(attribute, returned(attribute, object).unwrap_or_default())
+pub(in crate::plan) fn live_value(object: &Object, attribute: &Attribute) -> Value {
+    as_id(attribute, returned_value(attribute, object).unwrap_or_default())
 }
 
 /// An empty id is no id.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::planned_values::Outlook;
 use crate::config::stack::model::{Resource, Setting};
 use crate::model::address::Name;
-use crate::model::diagnostic::nearest;
+use crate::model::diagnostic::nearest_name;
 use crate::model::expression::{EvaluationError, Expression};
 use crate::model::schema::{Attribute, OnChange, Presence, Type};
 use crate::model::secret::Secret;
@@ -16,7 +16,7 @@ use crate::plan::decision::Want;
 use crate::plan::join::joined_state::{Subject, Survey};
 
 /// Returns the written attributes of a block, in the order of the kind's table.
-pub(in crate::plan) fn wants<'a>(
+pub(in crate::plan) fn desired_attributes<'a>(
     survey: &Survey<'a>,
     subject: &Subject<'a>,
     resource: &'a Resource,
@@ -26,14 +26,16 @@ pub(in crate::plan) fn wants<'a>(
     let mut found = Vec::with_capacity(resource.attributes.len());
     for attribute in subject.kind.attributes.iter().filter(|attribute| attribute.is_writable()) {
         match resource.attributes.get(attribute.name) {
-            Some(setting) => found.push(want(survey, subject, attribute, setting, outlook, blocks)),
-            None => found.extend(released(survey, subject, attribute)),
+            Some(setting) => {
+                found.push(desired_attribute(survey, subject, attribute, setting, outlook, blocks));
+            }
+            None => found.extend(released_link(survey, subject, attribute)),
         }
     }
     found
 }
 
-fn want<'a>(
+fn desired_attribute<'a>(
     survey: &Survey<'a>,
     subject: &Subject<'a>,
     attribute: &'static Attribute,
@@ -48,7 +50,7 @@ fn want<'a>(
             EvaluationError::TooLarge => "Shorten the values that it is made of (stead explain S0218).",
             _ => "Correct the expression.",
         };
-        blocks.about("expression", subject, Some(setting.span), text, help.into());
+        blocks.add_for_subject("expression", subject, Some(setting.span), text, help.into());
         Value::Unknown(Vec::new())
     });
     let value = match (value, attribute.presence) {
@@ -58,7 +60,7 @@ fn want<'a>(
     let applied = subject.entry.and_then(|entry| entry.applied.get(attribute.name));
     let value = applied.into_iter().fold(with_recorded_inputs(value, &survey.recorded_inputs), in_use);
     let id = match attribute.ty {
-        Type::Catalog(table) => id(survey, subject, (attribute, table), &value, setting, blocks),
+        Type::Catalog(table) => catalog_id(survey, subject, (attribute, table), &value, setting, blocks),
         _ => None,
     };
     Want { attribute, setting: Some(setting), value, id, refers }
@@ -124,7 +126,7 @@ fn items_in_use(items: Vec<Value>, applied: &[Value]) -> Vec<Value> {
     items.into_iter().map(taken).collect()
 }
 
-fn id<'a>(
+fn catalog_id<'a>(
     survey: &Survey<'a>,
     subject: &Subject<'a>,
     (attribute, table): (&Attribute, &'static str),
@@ -150,17 +152,17 @@ fn id<'a>(
     }
     let text = format!("{}: the service's {table} catalog has no `{named}`.", subject.address);
     let wrong = named.to_string();
-    let help = match nearest(&wrong, survey.names.slugs(table)) {
+    let help = match nearest_name(&wrong, survey.names.slugs(table)) {
         Some(name) => format!("Did you mean `{name}`?"),
         None => format!("It has {}.", survey.names.slugs(table).take(12).collect::<Vec<_>>().join(", ")),
     };
-    blocks.about("catalog", subject, Some(setting.span), text, help);
+    blocks.add_for_subject("catalog", subject, Some(setting.span), text, help);
     None
 }
 
 /// A link that stead made and no block mentions any more is undone when its other end is deleted:
 /// otherwise the deletion would be refused.
-fn released<'a>(
+fn released_link<'a>(
     survey: &Survey<'a>,
     subject: &Subject<'a>,
     attribute: &'static Attribute,
@@ -183,7 +185,7 @@ mod tests {
     #[test]
     fn a_withheld_secret_of_a_list_is_the_one_in_use() {
         let seal = |text: &str| Value::Secret(Secret::Sealed(Some(text.into())));
-        let kept = || Value::Secret(Secret::withheld());
+        let kept = || Value::Secret(Secret::new_withheld());
         let list = Value::List;
         let applied = list(vec!["a".into(), seal("1"), seal("2")]);
         for (written, wanted) in [

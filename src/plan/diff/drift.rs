@@ -1,8 +1,10 @@
 //! Drift: what was last applied against what is live, and what the plan makes of it.
 
-use super::attributes::{Diff, ignores, is_exclusive, is_moved_by_service, leave, shown};
+use super::attributes::{
+    Diff, display_value, ignore_rule, ignores_drift, is_exclusive, is_moved_by_service,
+};
 use super::confirmation::is_not_kept;
-use crate::config::edit::{Edit, File, Literal, Path, edit};
+use crate::config::edit::{Edit, File, Literal, Path, apply_edits};
 use crate::config::stack::model::Setting;
 use crate::ledger::state::verification::Confirmation;
 use crate::model::address::Name;
@@ -15,11 +17,14 @@ use crate::model::value::{Attributes, Value};
 use crate::plan::decision::{Act, Verdict, Want};
 use crate::plan::join::joined_state::{Live, Subject, Survey};
 use crate::plan::model::change::{Drift, DriftClass, Leave};
-use crate::plan::model::compare::{is_as_applied, part_type, same, sealed, shielded, unwritten};
+use crate::plan::model::compare::{
+    are_equivalent, fingerprint_secrets, is_as_applied, part_type, protect_live_value,
+    protect_unwritten_value,
+};
 
 /// Returns the drift of one subject. What no block writes any more is nobody's drift, and of what is
 /// left out of the plan nothing is made.
-pub(in crate::plan) fn drift(
+pub(in crate::plan) fn subject_drift(
     survey: &Survey<'_>,
     subject: &Subject<'_>,
     verdict: &Verdict<'_>,
@@ -29,23 +34,26 @@ pub(in crate::plan) fn drift(
         return vec![Drift {
             address: subject.address.clone(),
             path: None,
-            last_applied: subject.owned().map(|owned| Value::Text(owned.id.clone())).unwrap_or_default(),
+            last_applied: subject
+                .owned_object()
+                .map(|owned| Value::Text(owned.id.clone()))
+                .unwrap_or_default(),
             live: Value::Null,
             class: DriftClass::Gone,
             leave: None,
             acceptable: false,
             unconfirmed: false,
             blocked_by: None,
-            source: survey.inputs.stack.sources.place(resource.span),
+            source: survey.inputs.stack.sources.location_of(resource.span),
         }];
     }
     let Some(diff) = Diff::new(survey, subject) else { return Vec::new() };
     let mut finder = Finder { survey, subject, verdict, found: Vec::new() };
     for want in &verdict.wants {
-        let applied = diff.applied(want.attribute);
-        let live = applied.and_then(|applied| diff.live(want.attribute, Some(applied)));
+        let applied = diff.last_applied_value(want.attribute);
+        let live = applied.and_then(|applied| diff.live_attribute(want.attribute, Some(applied)));
         if let Some((applied, live)) = applied.zip(live) {
-            finder.look(want, applied, &live);
+            finder.find_drift(want, applied, &live);
         }
     }
     finder.found
@@ -67,14 +75,14 @@ struct Sides<'v> {
 }
 
 impl Finder<'_, '_> {
-    fn look(&mut self, want: &Want<'_>, applied: &Value, live: &Value) {
+    fn find_drift(&mut self, want: &Want<'_>, applied: &Value, live: &Value) {
         let ty = &want.attribute.ty;
-        let wanted = sealed(want.stored(), self.survey.key());
+        let wanted = fingerprint_secrets(want.stored_value(), self.survey.key());
         let (Value::Map(before), Value::Map(written)) = (applied, &wanted) else {
             self.add(want, want.attribute.name.into(), &Sides { ty, wanted: &wanted, applied, live });
             return;
         };
-        self.unwritten(want, before, written, live);
+        self.find_unwritten_keys(want, before, written, live);
         for (key, applied) in before {
             let (Some(wanted), Some(ty)) = (written.get(key), part_type(ty, key)) else { continue };
             let Some(live) = told_part(&want.attribute.ty, live, key) else { continue };
@@ -84,9 +92,15 @@ impl Finder<'_, '_> {
     }
 
     /// Tells which keys of an open map stand there that nobody of this stack writes.
-    fn unwritten(&mut self, want: &Want<'_>, before: &Attributes, written: &Attributes, live: &Value) {
+    fn find_unwritten_keys(
+        &mut self,
+        want: &Want<'_>,
+        before: &Attributes,
+        written: &Attributes,
+        live: &Value,
+    ) {
         let (Type::Map(_), Value::Map(live)) = (&want.attribute.ty, live) else { return };
-        let ignored = ignores(self.survey, self.subject, want.attribute.name);
+        let ignored = ignores_drift(self.survey, self.subject, want.attribute.name);
         let class = match self.verdict.act {
             Act::Replace { .. } => DriftClass::Replaced,
             _ => DriftClass::Reverted,
@@ -100,13 +114,13 @@ impl Finder<'_, '_> {
                 address: self.subject.address.clone(),
                 path: Some(smol_str::format_smolstr!("{}.{key}", want.attribute.name)),
                 last_applied: Value::Null,
-                live: unwritten(want.attribute, value, self.survey.key()),
+                live: protect_unwritten_value(want.attribute, value, self.survey.key()),
                 class,
                 leave: None,
                 acceptable: false,
                 unconfirmed: false,
                 blocked_by: None,
-                source: self.place(want.setting, want.attribute.name),
+                source: self.setting_location(want.setting, want.attribute.name),
             });
         }
     }
@@ -121,22 +135,22 @@ impl Finder<'_, '_> {
         if is_as_applied || leaves_alone(want, sides.wanted) || is_not_kept(self.verdict, &path) {
             return;
         }
-        let shown = |value: &_| shown(want.attribute, value, &self.survey.names);
+        let shown = |value: &_| display_value(want.attribute, value, &self.survey.names);
         let known = [Some(sides.applied), Some(sides.wanted)];
         let live = if is_derived && sides.live.is_secret() {
             // Its fingerprint would tell what the expression gave.
             Value::Secret(Secret::Sealed(None))
         } else {
-            shielded(want.attribute, known, sides.live, self.survey.key())
+            protect_live_value(want.attribute, known, sides.live, self.survey.key())
         };
-        let source = self.place(want.setting, &path);
-        let class = self.class(want, &path, sides);
+        let source = self.setting_location(want.setting, &path);
+        let class = self.classify_drift(want, &path, sides);
         // Only there it is proposed, and finding it out reads the file.
         let acceptable = class == DriftClass::AcceptOnly
             && want.setting.is_some_and(|setting| {
                 can_accept(self.survey, self.subject, setting, (path.as_str(), sides.live))
             });
-        let said = leave(self.survey, self.subject, want.attribute.name);
+        let said = ignore_rule(self.survey, self.subject, want.attribute.name);
         let said = said.filter(|(_, holds)| !holds || class == DriftClass::Ignored);
         self.found.push(Drift {
             address: self.subject.address.clone(),
@@ -145,9 +159,9 @@ impl Finder<'_, '_> {
                 reason: ignored.reason.clone(),
                 until: ignored.until.map(|until| smol_str::format_smolstr!("{until}")),
                 ended: !holds,
-                source: self.survey.inputs.stack.sources.place(ignored.span),
+                source: self.survey.inputs.stack.sources.location_of(ignored.span),
             }),
-            last_applied: shown(&sealed(sides.applied, self.survey.key())),
+            last_applied: shown(&fingerprint_secrets(sides.applied, self.survey.key())),
             live: shown(&live),
             unconfirmed: self.subject.entry.is_some_and(|e| e.confirmation(&path) == Confirmation::Unknown),
             acceptable,
@@ -157,10 +171,10 @@ impl Finder<'_, '_> {
         });
     }
 
-    fn class(&self, want: &Want<'_>, path: &Name, sides: &Sides<'_>) -> DriftClass {
+    fn classify_drift(&self, want: &Want<'_>, path: &Name, sides: &Sides<'_>) -> DriftClass {
         let moved =
             |from| is_moved_by_service(self.survey, self.subject, want.attribute, (from, sides.live));
-        if ignores(self.survey, self.subject, want.attribute.name)
+        if ignores_drift(self.survey, self.subject, want.attribute.name)
             || moved(sides.wanted)
             || moved(sides.applied)
         {
@@ -176,8 +190,8 @@ impl Finder<'_, '_> {
         }
     }
 
-    fn place(&self, setting: Option<&Setting>, path: &str) -> Option<Place> {
-        self.survey.inputs.stack.sources.place(setting?.origin(path).0)
+    fn setting_location(&self, setting: Option<&Setting>, path: &str) -> Option<Place> {
+        self.survey.inputs.stack.sources.location_of(setting?.origin(path).0)
     }
 }
 
@@ -194,15 +208,19 @@ pub(in crate::plan) fn can_accept(
         return false;
     }
     let source = survey.inputs.stack.sources.get(setting.span.source);
-    let Some((source, literal)) = source.zip(Literal::of(live)) else { return false };
-    let target = path.split('.').fold(Path::of(subject.address.as_str()), Path::key);
+    let Some((source, literal)) = source.zip(Literal::from_value(live)) else { return false };
+    let target = path.split('.').fold(Path::from_text(subject.address.as_str()), Path::with_key);
     let file = File { source, registry: &survey.inputs.registry };
-    edit(&file, &[Edit::Set(target, literal)]).is_ok()
+    apply_edits(&file, &[Edit::Set(target, literal)]).is_ok()
 }
 
 /// Tells whether two values of an attribute, or of a part of it, mean the same.
 fn is_same(want: &Want<'_>, ty: &Type, one: &Value, other: &Value) -> bool {
-    if *ty == want.attribute.ty { same_of(want.attribute, one, other) } else { same(ty, one, other) }
+    if *ty == want.attribute.ty {
+        same_of(want.attribute, one, other)
+    } else {
+        are_equivalent(ty, one, other)
+    }
 }
 
 /// A `null` whose default the service chooses is followed by whatever it chose.

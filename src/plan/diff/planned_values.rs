@@ -22,7 +22,7 @@ pub(in crate::plan) struct Outlook<'s, 'a> {
 }
 
 impl<'a> Outlook<'_, 'a> {
-    fn at(&self, address: &Address) -> Option<(&Subject<'a>, &Verdict<'a>)> {
+    fn find_subject(&self, address: &Address) -> Option<(&Subject<'a>, &Verdict<'a>)> {
         let n = *self.survey.index.get(address)?;
         Some((&self.survey.subjects[n], self.verdicts[n].as_ref()?))
     }
@@ -31,21 +31,23 @@ impl<'a> Outlook<'_, 'a> {
 impl Lookup for Outlook<'_, '_> {
     fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
         let waits = || Value::Unknown(vec![address.clone()]);
-        let Some((subject, verdict)) = self.at(address) else { return waits() };
+        let Some((subject, verdict)) = self.find_subject(address) else { return waits() };
         match attribute.filter(|name| *name != "id") {
-            None => id(subject, verdict).unwrap_or_else(waits),
-            Some(name) => foreseen(subject, verdict, name).unwrap_or_else(waits),
+            None => object_id(subject, verdict).unwrap_or_else(waits),
+            Some(name) => planned_value(subject, verdict, name).unwrap_or_else(waits),
         }
     }
 
     fn object(&self, address: &Address) -> (Attributes, bool) {
-        let Some((subject, verdict)) = self.at(address) else { return (Attributes::new(), false) };
+        let Some((subject, verdict)) = self.find_subject(address) else {
+            return (Attributes::new(), false);
+        };
         let mut whole = true;
         let mut found = Attributes::new();
         let names = subject.kind.attributes.iter().map(|attribute| attribute.name);
         for (name, value) in names
-            .map(|name| (name, foreseen(subject, verdict, name)))
-            .chain(std::iter::once(("id", id(subject, verdict))))
+            .map(|name| (name, planned_value(subject, verdict, name)))
+            .chain(std::iter::once(("id", object_id(subject, verdict))))
         {
             match value {
                 Some(value) if !value.is_unknown() => {
@@ -62,19 +64,23 @@ impl Lookup for Outlook<'_, '_> {
     }
 }
 
-fn id(subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<Value> {
+fn object_id(subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<Value> {
     if subject.kind.api.id != "id" {
-        return foreseen(subject, verdict, subject.kind.api.id);
+        return planned_value(subject, verdict, subject.kind.api.id);
     }
     let object = subject.object().filter(|_| !verdict.is_new())?;
     Some(Value::Text(object.id.clone()))
 }
 
 /// Returns the value that an attribute will have, where that is known.
-pub(in crate::plan) fn foreseen(subject: &Subject<'_>, verdict: &Verdict<'_>, name: &str) -> Option<Value> {
+pub(in crate::plan) fn planned_value(
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    name: &str,
+) -> Option<Value> {
     // What is left out of the plan stays as it is.
     let stays = verdict.act == Act::Frozen && subject.object().is_some();
-    if let Some(want) = verdict.want(name).filter(|_| !stays) {
+    if let Some(want) = verdict.find_attribute(name).filter(|_| !stays) {
         return Some(want.value.clone());
     }
     let attribute = subject.kind.attribute(name);
@@ -109,15 +115,19 @@ fn is_settled(kind: &Kind, attributes: &Attributes) -> bool {
 
 /// Returns the value that an attribute has once the plan is carried out. What no call changes stays as it
 /// is live, whatever the block says of it: what can only grow, or drifts with somebody's leave.
-pub(in crate::plan) fn ended(subject: &Subject<'_>, verdict: &Verdict<'_>, name: &str) -> Option<Value> {
+pub(in crate::plan) fn value_after_apply(
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    name: &str,
+) -> Option<Value> {
     let object = subject.object().filter(|_| !verdict.is_new());
     let live = object.and_then(|object| object.attributes.get(name));
     let written = subject.kind.attribute(name).is_some_and(Attribute::is_writable);
-    let (Some(live), true) = (live, written) else { return foreseen(subject, verdict, name) };
+    let (Some(live), true) = (live, written) else { return planned_value(subject, verdict, name) };
     if !verdict.changes(&[name]) {
         return Some(live.clone());
     }
-    match (live, foreseen(subject, verdict, name)) {
+    match (live, planned_value(subject, verdict, name)) {
         // Keys that no block writes stay.
         (Value::Map(live), Some(Value::Map(wanted))) => {
             let mut all = live.clone();

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::draft::{
-    Draft, InClear, Material, Omitted, SecretVariable, Whose, can_miss, draft, unmanageable,
+    Draft, InClear, Material, Omitted, SecretVariable, Whose, can_miss, make_draft, unmanageable_objects,
 };
 use super::suggestions::{self, Left, Suggestion};
 use crate::config::format::blocks::{self, Block, Entry, Page, Printed};
@@ -23,7 +23,7 @@ use crate::model::source::{Source, SourceId, Sources};
 use crate::plan::inputs::{Inputs, Options};
 use crate::plan::model::change::{Action, Change, Plan};
 use crate::plan::model::step::Bookkeeping;
-use crate::plan::pipeline::make;
+use crate::plan::pipeline::make_plan;
 
 /// Rounds of leaving out before it is given up. Every round leaves something out, and most of it at once.
 pub(super) const ROUNDS: usize = 60;
@@ -100,12 +100,12 @@ pub(super) struct Known {
 
 impl Known {
     /// Returns what is known of the stack and its ledger.
-    pub(super) fn of(order: &Order<'_>) -> Self {
+    pub(super) fn from_order(order: &Order<'_>) -> Self {
         let named = order.inputs.stack.named.keys().filter_map(|path| path.strip_prefix("vars."));
         Self {
-            owned: owned(order.inputs.ledger),
-            taken: taken(order),
-            home: home(order),
+            owned: owned_addresses(order.inputs.ledger),
+            taken: taken_addresses(order),
+            home: implied_project(order),
             declared: named.map(Name::new).collect(),
         }
     }
@@ -130,7 +130,7 @@ impl Known {
 }
 
 /// What is said when rounds do not help.
-pub(super) fn unsettled() -> Refused {
+pub(super) fn unstable_draft_error() -> Refused {
     Refused::Blocked(format!("after {ROUNDS} rounds its own plan still has something to do"))
 }
 
@@ -138,27 +138,29 @@ pub(super) fn unsettled() -> Refused {
 ///
 /// # Errors
 /// When the stack there is has problems, or what is written could not be made to fit.
-pub fn accept(order: &Order<'_>) -> Result<Accepted, Refused> {
-    let known = Known::of(order);
+pub fn accept_order(order: &Order<'_>) -> Result<Accepted, Refused> {
+    let known = Known::from_order(order);
     let material = known.material(order);
     let mut omitted = Omitted { objects: order.kept_out.clone(), ..Omitted::default() };
     for _ in 0..ROUNDS {
-        let drafted = draft(&material, &omitted);
+        let drafted = make_draft(&material, &omitted);
         let round = Round { order, drafted: &drafted };
-        match round.judge()? {
+        match round.evaluate_draft()? {
             Judged::Fits(stack, entries) => {
-                let (drafted, stack, entries) = match listed(order, &known, &omitted, &entries)? {
+                let (drafted, stack, entries) = match try_list_form(order, &known, &omitted, &entries)? {
                     Some(better) => better,
                     None => (drafted, stack, entries),
                 };
-                let files =
-                    files(order, &drafted).into_iter().map(|(name, page)| (name, page.text)).collect();
-                let mut left = left(omitted);
-                let others = unmanageable(&material).into_iter();
+                let files = draft_files(order, &drafted)
+                    .into_iter()
+                    .map(|(name, page)| (name, page.text))
+                    .collect();
+                let mut left = omitted_parts(omitted);
+                let others = unmanageable_objects(&material).into_iter();
                 left.extend(others.map(|(key, why)| Left { key, attribute: None, why }));
-                left.extend(suggestions::untold(&material, &drafted));
-                let suggestions = suggestions::suggestions(&material, &drafted);
-                let unmatched = drafted.unmatched(order.hidden);
+                left.extend(suggestions::hidden_attributes(&material, &drafted));
+                let suggestions = suggestions::reference_suggestions(&material, &drafted);
+                let unmatched = drafted.unmatched_keys(order.hidden);
                 let Draft { blocks, variables, in_clear, .. } = drafted;
                 let stack = *stack;
                 return Ok(Accepted {
@@ -176,7 +178,7 @@ pub fn accept(order: &Order<'_>) -> Result<Accepted, Refused> {
             Judged::Leaves(told) => leave_out(&material, &mut omitted, told)?,
         }
     }
-    Err(unsettled())
+    Err(unstable_draft_error())
 }
 
 /// What is accepted: the draft, its stack, and what the ledger is to remember.
@@ -184,24 +186,24 @@ type Fitting = (Draft, Box<Stack>, Vec<(Address, Box<LedgerEntry>)>);
 
 /// Writes children that say one thing as lists, where that gives the same resources. It is tried last: a line
 /// with several of them tells less of what cannot stay.
-fn listed(
+fn try_list_form(
     order: &Order<'_>,
     known: &Known,
     omitted: &Omitted,
     entries: &[(Address, Box<LedgerEntry>)],
 ) -> Result<Option<Fitting>, Refused> {
     let material = Material { listed: true, ..known.material(order) };
-    let drafted = draft(&material, omitted);
-    let judged = Round { order, drafted: &drafted }.judge()?;
+    let drafted = make_draft(&material, omitted);
+    let judged = Round { order, drafted: &drafted }.evaluate_draft()?;
     Ok(match judged {
-        Judged::Fits(stack, found) if addresses(&found).eq(addresses(entries)) => {
+        Judged::Fits(stack, found) if entry_addresses(&found).eq(entry_addresses(entries)) => {
             Some((drafted, stack, found))
         }
         _ => None,
     })
 }
 
-fn addresses(entries: &[(Address, Box<LedgerEntry>)]) -> impl Iterator<Item = &Address> {
+fn entry_addresses(entries: &[(Address, Box<LedgerEntry>)]) -> impl Iterator<Item = &Address> {
     entries.iter().map(|(address, _)| address)
 }
 
@@ -232,14 +234,14 @@ pub(super) fn leave_out(
     }
 }
 
-pub(super) fn left(omitted: Omitted) -> Vec<Left> {
+pub(super) fn omitted_parts(omitted: Omitted) -> Vec<Left> {
     let objects = omitted.objects.into_iter().map(|(key, why)| Left { key, attribute: None, why });
     let attributes = omitted.attributes.into_iter();
     let attributes = attributes.map(|((key, name), why)| Left { key, attribute: Some(name), why });
     objects.chain(attributes).collect()
 }
 
-fn owned(ledger: &Ledger) -> HashMap<ObjectKey, Address> {
+fn owned_addresses(ledger: &Ledger) -> HashMap<ObjectKey, Address> {
     let mut found = HashMap::new();
     for (address, entry) in &ledger.entries {
         for owned in entry.current.iter().chain(&entry.deposed) {
@@ -250,7 +252,7 @@ fn owned(ledger: &Ledger) -> HashMap<ObjectKey, Address> {
 }
 
 /// Addresses that mean something already: blocks, entries, and whole blocks with `for_each`.
-fn taken(order: &Order<'_>) -> BTreeSet<Address> {
+fn taken_addresses(order: &Order<'_>) -> BTreeSet<Address> {
     let known = order.inputs.stack.resources.keys().chain(order.inputs.ledger.entries.keys());
     let mut taken = BTreeSet::new();
     for address in known {
@@ -267,7 +269,7 @@ fn taken(order: &Order<'_>) -> BTreeSet<Address> {
 }
 
 /// Returns the project of resources that do not say one.
-fn home(order: &Order<'_>) -> Option<Name> {
+fn implied_project(order: &Order<'_>) -> Option<Name> {
     let Inputs { stack, ledger, options, snapshot, .. } = &order.inputs;
     if let Some(address) = &stack.project {
         return ledger.entries.get(address)?.current.as_ref().map(|owned| owned.id.clone());
@@ -292,7 +294,7 @@ pub(super) struct Round<'r, 'a> {
 
 impl Round<'_, '_> {
     /// Reads the draft back and plans it.
-    pub(super) fn judge(&self) -> Result<Judged, Refused> {
+    pub(super) fn evaluate_draft(&self) -> Result<Judged, Refused> {
         let (stack, _) = match self.load() {
             Ok(read) => read,
             Err((rejected, told)) if told.is_empty() => return Err(Refused::Rejected(rejected)),
@@ -300,16 +302,16 @@ impl Round<'_, '_> {
         };
         let adopt = self.drafted.adopt.iter().map(|(address, key)| (address.clone(), key.id.clone()));
         let options = Options { adopt: adopt.collect(), ..self.order.inputs.options.clone() };
-        let plan = make(&Inputs { stack: &stack, options: &options, ..self.order.inputs });
+        let plan = make_plan(&Inputs { stack: &stack, options: &options, ..self.order.inputs });
         let told = self.told_by(&plan, true)?;
         if !told.is_empty() {
             return Ok(Judged::Leaves(told));
         }
-        let entries = self.entries(&plan);
+        let entries = self.planned_entries(&plan);
         // The proof: with that in the ledger, the next plan has nothing to do.
-        let ledger = self.remembered(&entries)?;
+        let ledger = self.ledger_with_entries(&entries)?;
         let inputs = self.order.inputs;
-        let next = make(&Inputs { stack: &stack, ledger: &ledger, ..inputs });
+        let next = make_plan(&Inputs { stack: &stack, ledger: &ledger, ..inputs });
         let told = self.told_by(&next, false)?;
         if !told.is_empty() {
             return Ok(Judged::Leaves(told));
@@ -321,7 +323,7 @@ impl Round<'_, '_> {
         let mut sources = self.order.files.clone();
         let first = sources.next();
         let mut pages: Vec<Page> = Vec::new();
-        for (name, page) in files(self.order, self.drafted) {
+        for (name, page) in draft_files(self.order, self.drafted) {
             sources.add(Source::new(name, page.text.as_str()));
             pages.push(page);
         }
@@ -341,7 +343,7 @@ impl Round<'_, '_> {
             let spans = problem.labels.iter().map(|label| label.span).filter(|span| span.source >= first);
             let whose = spans.filter_map(|span| {
                 let page = pages.get((span.source.0 - first.0) as usize)?;
-                let line = rejected.sources.place(span)?.line as usize;
+                let line = rejected.sources.location_of(span)?.line as usize;
                 self.drafted.marks.get(*page.marks.get(line.checked_sub(1)?)?)
             });
             let Some((key, attribute)): Option<&Whose> = whose.into_iter().next() else { continue };
@@ -369,7 +371,7 @@ impl Round<'_, '_> {
         Ok(told)
     }
 
-    fn entries(&self, plan: &Plan) -> Vec<(Address, Box<LedgerEntry>)> {
+    fn planned_entries(&self, plan: &Plan) -> Vec<(Address, Box<LedgerEntry>)> {
         let adopted = plan.bookkeeping.iter().filter_map(|bookkeeping| match bookkeeping {
             Bookkeeping::Remember(address, entry) if self.drafted.adopt.contains_key(address) => {
                 Some((address.clone(), entry.clone()))
@@ -379,12 +381,12 @@ impl Round<'_, '_> {
         adopted.collect()
     }
 
-    fn remembered(&self, entries: &[(Address, Box<LedgerEntry>)]) -> Result<Ledger, Refused> {
+    fn ledger_with_entries(&self, entries: &[(Address, Box<LedgerEntry>)]) -> Result<Ledger, Refused> {
         let mut ledger = self.order.inputs.ledger.clone();
         for (address, entry) in entries {
             let record = Record::Adopted { address: address.clone(), entry: entry.clone() };
             ledger
-                .record(&record)
+                .apply_record(&record)
                 .map_err(|illegal| Refused::Blocked(format!("{address}: {}", illegal.reason)))?;
         }
         Ok(ledger)
@@ -410,7 +412,7 @@ fn told_of(change: &Change, key: &ObjectKey, adopting: bool) -> Vec<Told> {
 }
 
 /// Returns the files of a draft: one for each kind, and the head of a stack that begins now.
-fn files(order: &Order<'_>, drafted: &Draft) -> Vec<(String, Page)> {
+fn draft_files(order: &Order<'_>, drafted: &Draft) -> Vec<(String, Page)> {
     let ending = match order.format {
         Syntax::Yaml => "yaml",
         Syntax::Kdl => "kdl",
@@ -422,7 +424,7 @@ fn files(order: &Order<'_>, drafted: &Draft) -> Vec<(String, Page)> {
         let mut names = std::iter::once(format!("{stem}.stead.{ending}")).chain(numbered);
         names.find(|name| !there.contains(name.as_str())).unwrap_or_default()
     };
-    let variables = variables(drafted);
+    let variables = variable_blocks(drafted);
     let mut found = Vec::new();
     if there.is_empty() {
         let name = &order.inputs.stack.name;
@@ -430,22 +432,25 @@ fn files(order: &Order<'_>, drafted: &Draft) -> Vec<(String, Page)> {
             Syntax::Yaml => format!("stead: 1\nstack: {name}\n"),
             Syntax::Kdl => format!("stead 1\nstack {name}\n"),
         };
-        found.push((format!("stead.{ending}"), blocks::blocks(order.format, &variables).after(&head)));
+        found.push((
+            format!("stead.{ending}"),
+            blocks::print_blocks(order.format, &variables).prepend_header(&head),
+        ));
     } else if !variables.is_empty() {
-        found.push((free("variables"), blocks::blocks(order.format, &variables)));
+        found.push((free("variables"), blocks::print_blocks(order.format, &variables)));
     }
     let mut kinds: BTreeMap<&str, Vec<Block>> = BTreeMap::new();
     for block in &drafted.blocks {
         kinds.entry(&block.word).or_default().push(block.clone());
     }
     let written =
-        kinds.into_iter().map(|(kind, blocks)| (free(kind), blocks::blocks(order.format, &blocks)));
+        kinds.into_iter().map(|(kind, blocks)| (free(kind), blocks::print_blocks(order.format, &blocks)));
     found.extend(written);
     found
 }
 
 /// Returns the declarations of the variables that stand for secrets.
-fn variables(drafted: &Draft) -> Vec<Block> {
+fn variable_blocks(drafted: &Draft) -> Vec<Block> {
     let entry = |key: &str, value: Cow<'_, str>| Entry {
         key: key.to_owned(),
         value: Printed::Text(value.into_owned()),
@@ -456,7 +461,7 @@ fn variables(drafted: &Draft) -> Vec<Block> {
         name: secret.name.to_string(),
         entries: vec![
             entry("type", Cow::Borrowed("secret")),
-            entry("description", Cow::Owned(format!("Live value of {}", secret.places()))),
+            entry("description", Cow::Owned(format!("Live value of {}", secret.describe_uses()))),
         ],
         mark: usize::MAX,
     };

@@ -31,13 +31,13 @@ impl<'a> Namer<'a> {
     }
 
     /// Gives an object below a parent, or at the top level, an address.
-    pub(super) fn give(
+    pub(super) fn assign_address(
         &mut self,
         kind: &'static Kind,
         object: &Object,
         parent: Option<&Address>,
     ) -> Address {
-        let wanted = self.wanted(kind, object);
+        let wanted = self.preferred_name(kind, object);
         let place = |name: &str| match (parent, kind.child_of()) {
             (Some(parent), Some((_, collection))) => parent.join(collection).join(name),
             _ => Address::new(kind.name, name),
@@ -53,43 +53,43 @@ impl<'a> Namer<'a> {
     }
 
     /// Returns the legal name that is most like what the object is called, or else what it is made of.
-    fn wanted(&self, kind: &'static Kind, object: &Object) -> Name {
-        let live = object.attributes.get("name").and_then(Value::as_text).map(legal);
+    fn preferred_name(&self, kind: &'static Kind, object: &Object) -> Name {
+        let live = object.attributes.get("name").and_then(Value::as_text).map(to_legal_name);
         if let Some(name) = live.filter(|name| !name.is_empty()) {
             return name;
         }
         if let Some(attribute) = kind.plain_entry.and_then(|name| kind.attribute(name))
             && let Some(value) = object.attributes.get(attribute.name)
         {
-            return self.plain(&attribute.ty, value);
+            return self.plain_name(&attribute.ty, value);
         }
         let required = kind.attributes.iter().filter(|a| a.presence == Presence::Required);
         let parts = required.filter_map(|attribute| {
             let value = object.attributes.get(attribute.name)?;
-            Some(self.plain(&attribute.ty, value)).filter(|part| !part.is_empty())
+            Some(self.plain_name(&attribute.ty, value)).filter(|part| !part.is_empty())
         });
-        let joined = legal(&parts.collect::<Vec<_>>().join("-"));
+        let joined = to_legal_name(&parts.collect::<Vec<_>>().join("-"));
         let optional = || {
             let reference = kind.attributes.iter().find_map(|attribute| {
                 let value = object.attributes.get(attribute.name).filter(|value| **value != Value::Null)?;
-                matches!(attribute.ty, Type::Reference(_)).then(|| self.plain(&attribute.ty, value))
+                matches!(attribute.ty, Type::Reference(_)).then(|| self.plain_name(&attribute.ty, value))
             });
-            reference.map_or_else(|| Name::new(kind.name), |name| legal(&name))
+            reference.map_or_else(|| Name::new(kind.name), |name| to_legal_name(&name))
         };
         if joined.is_empty() { optional() } else { joined }
     }
 
-    fn plain(&self, ty: &Type, value: &Value) -> Name {
+    fn plain_name(&self, ty: &Type, value: &Value) -> Name {
         match (ty, value) {
             (Type::Reference(kind), Value::Text(id)) => {
                 let key = ObjectKey { kind: (*kind).into(), parent: None, id: id.clone() };
-                self.given.get(&key).map_or_else(|| legal(id), |address| Name::new(address.last()))
+                self.given.get(&key).map_or_else(|| to_legal_name(id), |address| Name::new(address.last()))
             }
             (Type::Catalog(table), value) => self
                 .names
                 .find(table, value)
-                .map_or_else(|| legal(&value.to_string()), |record| legal(&record.slug)),
-            (_, Value::Text(text)) => legal(text),
+                .map_or_else(|| to_legal_name(&value.to_string()), |record| to_legal_name(&record.slug)),
+            (_, Value::Text(text)) => to_legal_name(text),
             (_, Value::Integer(number)) => Name::new(number.to_string()),
             _ => Name::default(),
         }
@@ -97,7 +97,7 @@ impl<'a> Namer<'a> {
 }
 
 /// Returns the legal part of an address that is most like a text; it may be empty.
-pub(super) fn legal(text: &str) -> Name {
+pub(super) fn to_legal_name(text: &str) -> Name {
     let mut name = String::with_capacity(text.len().min(LONGEST));
     for c in text.chars().flat_map(char::to_lowercase).take(LONGEST * 2) {
         if c.is_ascii_alphanumeric() || c == '_' {
@@ -115,7 +115,7 @@ pub(super) fn legal(text: &str) -> Name {
 
 #[cfg(test)]
 mod tests {
-    use super::legal;
+    use super::to_legal_name;
 
     #[test]
     fn live_names_become_legal_ones() {
@@ -129,8 +129,8 @@ mod tests {
             ("\u{1b}[2J", "2j"),
         ];
         for (live, name) in table {
-            assert_eq!(legal(live), name, "{live}");
+            assert_eq!(to_legal_name(live), name, "{live}");
         }
-        assert_eq!(legal(&"x".repeat(500)).len(), 48);
+        assert_eq!(to_legal_name(&"x".repeat(500)).len(), 48);
     }
 }

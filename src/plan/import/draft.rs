@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::addresses::{Namer, legal};
+use super::addresses::{Namer, to_legal_name};
 use super::literal::Writer;
 use crate::config::format::blocks::{Block, Entry, Printed};
 use crate::model::address::{Address, Name};
@@ -34,7 +34,7 @@ pub struct SecretVariable {
 impl SecretVariable {
     /// Returns where it is used, in words.
     #[must_use]
-    pub fn places(&self) -> String {
+    pub fn describe_uses(&self) -> String {
         self.of.join(", ")
     }
 }
@@ -104,7 +104,7 @@ pub(super) struct Draft {
 
 impl Draft {
     /// Returns the keys of those that were to be hidden that no secret has.
-    pub(super) fn unmatched(&self, hidden: &[String]) -> Vec<String> {
+    pub(super) fn unmatched_keys(&self, hidden: &[String]) -> Vec<String> {
         let places: Vec<_> = self.variables.iter().flat_map(|secret| &secret.of).collect();
         let has = |key: &str| {
             places.iter().any(|place| place.strip_suffix(key).is_some_and(|front| front.ends_with('.')))
@@ -129,14 +129,14 @@ struct Drafter<'m, 'a> {
 }
 
 /// Makes a draft of all that is chosen and not omitted.
-pub(super) fn draft(material: &Material<'_>, omitted: &Omitted) -> Draft {
-    let chosen = chosen(material, omitted);
-    let children = children(material, omitted);
+pub(super) fn make_draft(material: &Material<'_>, omitted: &Omitted) -> Draft {
+    let chosen = chosen_objects(material, omitted);
+    let children = group_children(material, omitted);
     let mut drafter = Drafter {
         material,
         omitted,
         writer: Writer::new(material.registry, material.catalog),
-        given: named(material, &chosen, &children),
+        given: assign_addresses(material, &chosen, &children),
         children,
         says_project: !has_one_home(material, &chosen),
         variables: material.declared.clone(),
@@ -150,7 +150,7 @@ pub(super) fn draft(material: &Material<'_>, omitted: &Omitted) -> Draft {
         .collect();
     ordered.sort_by(|a, b| a.0.cmp(&b.0));
     for (_, kind, object) in ordered {
-        drafter.block(kind, object);
+        drafter.add_block(kind, object);
     }
     let mut draft = drafter.draft;
     draft.blocks.sort_by(|a, b| (&a.word, &a.name).cmp(&(&b.word, &b.name)));
@@ -178,7 +178,7 @@ pub(super) fn draft_child(
         by_entry: HashMap::new(),
         draft: Draft::default(),
     };
-    let entries = drafter.body(kind, object, address);
+    let entries = drafter.block_entries(kind, object, address);
     (entries, drafter.draft)
 }
 
@@ -186,7 +186,7 @@ pub(super) fn draft_child(
 type Children<'a> = HashMap<(&'static str, &'a Name), Vec<&'a Object>>;
 
 /// Gives every chosen object an address; what others are named after is named first.
-fn named(
+fn assign_addresses(
     material: &Material<'_>,
     chosen: &[(&'static Kind, &Object)],
     children: &Children<'_>,
@@ -200,7 +200,7 @@ fn named(
                 namer.given.insert(object.key(), address.clone());
                 address.clone()
             }
-            _ => namer.give(kind, object, None),
+            _ => namer.assign_address(kind, object, None),
         };
         parents.push((kind, object, address));
     }
@@ -208,7 +208,7 @@ fn named(
     for (kind, object, address) in parents {
         for child in material.registry.children(kind.name) {
             for object in children.get(&(child.name, &object.id)).into_iter().flatten() {
-                namer.give(child, object, Some(&address));
+                namer.assign_address(child, object, Some(&address));
             }
         }
     }
@@ -219,7 +219,11 @@ fn named(
 fn by_need<'a>(chosen: &[(&'static Kind, &'a Object)]) -> Vec<(&'static Kind, &'a Object)> {
     type Chosen<'a> = (&'static Kind, &'a Object);
     let has_name = |(_, object): &Chosen<'_>| {
-        object.attributes.get(NAME).and_then(Value::as_text).is_some_and(|name| !legal(name).is_empty())
+        object
+            .attributes
+            .get(NAME)
+            .and_then(Value::as_text)
+            .is_some_and(|name| !to_legal_name(name).is_empty())
     };
     let (mut found, mut rest): (Vec<Chosen<'a>>, Vec<_>) = chosen.iter().copied().partition(has_name);
     while !rest.is_empty() {
@@ -261,7 +265,7 @@ fn has_one_home(material: &Material<'_>, chosen: &[(&'static Kind, &Object)]) ->
 }
 
 /// Returns the objects of the top level that are written.
-fn chosen<'a>(material: &Material<'a>, omitted: &Omitted) -> Vec<(&'static Kind, &'a Object)> {
+fn chosen_objects<'a>(material: &Material<'a>, omitted: &Omitted) -> Vec<(&'static Kind, &'a Object)> {
     let wanted = |kind: &'static Kind, object: &Object| {
         let key = object.key();
         if let Some((_, only)) = material.only {
@@ -290,7 +294,7 @@ fn chosen<'a>(material: &Material<'a>, omitted: &Omitted) -> Vec<(&'static Kind,
 }
 
 /// Returns what is there and cannot be managed here, and why.
-pub(super) fn unmanageable(material: &Material<'_>) -> Vec<(ObjectKey, String)> {
+pub(super) fn unmanageable_objects(material: &Material<'_>) -> Vec<(ObjectKey, String)> {
     let mut found = Vec::new();
     for kind in material.registry.top_level().filter(|_| material.only.is_none()) {
         for object in material.snapshot.of_kind(kind.name) {
@@ -316,7 +320,7 @@ pub(super) fn unmanageable(material: &Material<'_>) -> Vec<(ObjectKey, String)> 
     found
 }
 
-fn children<'a>(material: &Material<'a>, omitted: &Omitted) -> Children<'a> {
+fn group_children<'a>(material: &Material<'a>, omitted: &Omitted) -> Children<'a> {
     let mut found: HashMap<_, Vec<&Object>> = HashMap::new();
     for kind in material.registry.kinds.iter().filter(|kind| kind.child_of().is_some()) {
         for object in material.snapshot.of_kind(kind.name) {
@@ -331,10 +335,10 @@ fn children<'a>(material: &Material<'a>, omitted: &Omitted) -> Children<'a> {
 }
 
 impl Drafter<'_, '_> {
-    fn block(&mut self, kind: &'static Kind, object: &Object) {
+    fn add_block(&mut self, kind: &'static Kind, object: &Object) {
         let Some(address) = self.given.get(&object.key()).cloned() else { return };
-        let mark = self.mark(object, None);
-        let mut entries = self.body(kind, object, &address);
+        let mark = self.add_mark(object, None);
+        let mut entries = self.block_entries(kind, object, &address);
         let key = object.key();
         for child in self.material.registry.children(kind.name) {
             let Some((_, collection)) = child.child_of() else { continue };
@@ -342,13 +346,14 @@ impl Drafter<'_, '_> {
             let mut inner = Vec::with_capacity(all.len());
             for object in all {
                 let Some(address) = self.given.get(&object.key()).cloned() else { continue };
-                let mark = self.mark(object, None);
-                let entries = self.body(child, object, &address);
+                let mark = self.add_mark(object, None);
+                let entries = self.block_entries(child, object, &address);
                 inner.push(Entry { key: address.last().to_owned(), value: Printed::Map(entries), mark });
             }
             inner.sort_by(|a, b| a.key.cmp(&b.key));
             let items = child.plain_entry.filter(|_| self.material.listed);
-            let items = items.and_then(|attribute| inner.iter().map(|one| only(one, attribute)).collect());
+            let items = items
+                .and_then(|attribute| inner.iter().map(|one| sole_attribute(one, attribute)).collect());
             let value = items.map_or_else(|| Printed::Map(inner.clone()), Printed::List);
             if !inner.is_empty() {
                 entries.push(Entry { key: collection.to_owned(), value, mark });
@@ -358,12 +363,12 @@ impl Drafter<'_, '_> {
         self.draft.blocks.push(Block { word: kind.name.to_owned(), name, entries, mark });
     }
 
-    fn mark(&mut self, object: &Object, attribute: Option<&'static Attribute>) -> usize {
+    fn add_mark(&mut self, object: &Object, attribute: Option<&'static Attribute>) -> usize {
         self.draft.marks.push((object.key(), attribute));
         self.draft.marks.len() - 1
     }
 
-    fn body(&mut self, kind: &'static Kind, object: &Object, address: &Address) -> Vec<Entry> {
+    fn block_entries(&mut self, kind: &'static Kind, object: &Object, address: &Address) -> Vec<Entry> {
         let key = object.key();
         self.draft.adopt.insert(address.clone(), key.clone());
         let mut entries = Vec::new();
@@ -375,17 +380,17 @@ impl Drafter<'_, '_> {
             {
                 continue;
             }
-            let Some(value) = Writer::worth(attribute, object) else { continue };
+            let Some(value) = Writer::value_to_write(attribute, object) else { continue };
             // A block is called what its object is called, unless it says otherwise.
             if attribute.name == NAME && value.as_text() == Some(address.last()) {
                 continue;
             }
-            let mark = self.mark(object, Some(attribute));
-            let value = self.value(attribute, &value, address, mark);
+            let mark = self.add_mark(object, Some(attribute));
+            let value = self.attribute_value(attribute, &value, address, mark);
             entries.push(Entry { key: attribute.name.to_owned(), value, mark });
         }
         if kind.scope == Scope::Project && self.says_project {
-            entries.extend(self.project(object));
+            entries.extend(self.project_entry(object));
         }
         if kind.shown_once.is_some() && kind.reveal().is_none() {
             entries.push(self.secret_goes(object, address));
@@ -396,15 +401,15 @@ impl Drafter<'_, '_> {
     /// Says where a secret goes that is shown once. Whoever made the object has the one that is in use; if
     /// it is ever made anew, another one comes.
     fn secret_goes(&mut self, object: &Object, address: &Address) -> Entry {
-        let mark = self.mark(object, None);
+        let mark = self.add_mark(object, None);
         let value = Printed::Text(format!("./secrets/{}", address.last()));
         let file = Entry { key: "file".to_owned(), value, mark };
         Entry { key: "deliver_secret".to_owned(), value: Printed::Map(vec![file]), mark }
     }
 
-    fn project(&mut self, object: &Object) -> Option<Entry> {
+    fn project_entry(&mut self, object: &Object) -> Option<Entry> {
         let id = object.project.as_ref()?;
-        let mark = self.mark(object, None);
+        let mark = self.add_mark(object, None);
         let home =
             self.material.registry.top_level().find(|kind| kind.attribute(DEFAULT_MARK).is_some())?;
         let key = ObjectKey { kind: home.name.into(), parent: None, id: id.clone() };
@@ -415,7 +420,7 @@ impl Drafter<'_, '_> {
         Some(Entry { key: home.name.to_owned(), value, mark })
     }
 
-    fn value(
+    fn attribute_value(
         &mut self,
         attribute: &'static Attribute,
         value: &Value,
@@ -424,7 +429,7 @@ impl Drafter<'_, '_> {
     ) -> Printed {
         let place = format!("{address}.{}", attribute.name);
         match (attribute.ty, value) {
-            (_, Value::Text(text)) if attribute.secret => self.secret(&place, &place, text),
+            (_, Value::Text(text)) if attribute.secret => self.extract_secret(&place, &place, text),
             (Type::Map(of), Value::Map(map)) => {
                 let entry = |(key, part): (&Name, &Value)| {
                     let value = match part {
@@ -437,14 +442,14 @@ impl Drafter<'_, '_> {
                                 let (address, attribute) = (address.clone(), attribute.name);
                                 self.draft.in_clear.push(InClear { address, attribute, key: key.clone() });
                             }
-                            self.writer.written(of, part, &self.given, mark)
+                            self.writer.print_value(of, part, &self.given, mark)
                         }
                     };
                     Some(Entry { key: key.to_string(), value, mark })
                 };
                 Printed::Map(map.iter().filter_map(entry).collect())
             }
-            (ty, value) => self.writer.written(&ty, value, &self.given, mark),
+            (ty, value) => self.writer.print_value(&ty, value, &self.given, mark),
         }
     }
 
@@ -467,11 +472,11 @@ impl Drafter<'_, '_> {
         }
         let free = !self.variables.contains(&variable_name(key));
         let wanted = if free { key.to_owned() } else { format!("{}_{key}", address.last()) };
-        self.secret(&wanted, &place, text)
+        self.extract_secret(&wanted, &place, text)
     }
 
     /// Takes a secret out: a variable stands for it.
-    fn secret(&mut self, wanted: &str, place: &str, text: &str) -> Printed {
+    fn extract_secret(&mut self, wanted: &str, place: &str, text: &str) -> Printed {
         let wanted = variable_name(wanted);
         let mut name = wanted.clone();
         let mut number = 1;
@@ -488,12 +493,12 @@ impl Drafter<'_, '_> {
 
 /// Returns the name of a variable that is most like a text.
 fn variable_name(text: &str) -> Name {
-    let name = legal(&text.replace('.', "_")).replace('-', "_");
+    let name = to_legal_name(&text.replace('.', "_")).replace('-', "_");
     Name::new(if name.is_empty() { "secret" } else { &name })
 }
 
 /// Returns the value of an entry that says one attribute and nothing else.
-fn only(entry: &Entry, attribute: &str) -> Option<Printed> {
+fn sole_attribute(entry: &Entry, attribute: &str) -> Option<Printed> {
     match &entry.value {
         Printed::Map(parts) => match parts.as_slice() {
             [part] if part.key == attribute => Some(part.value.clone()),

@@ -1,6 +1,8 @@
 //! One child of a block that is written already: what stands of it there, accepted as whole blocks are.
 
-use super::accept::{Accepted, Judged, Known, Order, ROUNDS, Refused, Round, leave_out, left, unsettled};
+use super::accept::{
+    Accepted, Judged, Known, Order, ROUNDS, Refused, Round, leave_out, omitted_parts, unstable_draft_error,
+};
 use super::draft::{Draft, Material, Omitted, draft_child};
 use super::suggestions;
 use crate::config::format::blocks::{Block, Entry};
@@ -19,23 +21,24 @@ pub fn accept_child(
     let (address, key) = order.only.ok_or_else(nothing)?;
     let kind = order.inputs.registry.kind(&key.kind).ok_or_else(nothing)?;
     let object = order.inputs.snapshot.objects.get(key).ok_or_else(nothing)?;
-    let known = Known::of(order);
+    let known = Known::from_order(order);
     let material = Material { project: None, ..known.material(order) };
     let mut omitted = Omitted::default();
     for _ in 0..ROUNDS {
         let (entries, drafted) = draft_child(&material, &omitted, kind, object, address);
         if let Some(secret) = drafted.variables.first() {
-            let why = format!("{} is a secret: write its block by hand, with a variable", secret.places());
+            let why =
+                format!("{} is a secret: write its block by hand, with a variable", secret.describe_uses());
             return Err(Refused::Blocked(why));
         }
         let files = write(&entries)?;
         let round = Round { order: &Order { files: &files, ..*order }, drafted: &drafted };
-        match round.judge()? {
+        match round.evaluate_draft()? {
             Judged::Fits(stack, adopted) => {
-                let mut left = left(omitted);
-                left.extend(suggestions::untold(&material, &drafted));
-                let suggestions = suggestions::suggestions(&material, &drafted);
-                let unmatched = drafted.unmatched(order.hidden);
+                let mut left = omitted_parts(omitted);
+                left.extend(suggestions::hidden_attributes(&material, &drafted));
+                let suggestions = suggestions::reference_suggestions(&material, &drafted);
+                let unmatched = drafted.unmatched_keys(order.hidden);
                 let Draft { variables, in_clear, .. } = drafted;
                 let word = kind.child_of().map_or(kind.name, |(_, collection)| collection).to_owned();
                 let block = Block { word, name: address.last().to_owned(), entries, mark: usize::MAX };
@@ -54,5 +57,5 @@ pub fn accept_child(
             Judged::Leaves(told) => leave_out(&material, &mut omitted, told)?,
         }
     }
-    Err(unsettled())
+    Err(unstable_draft_error())
 }

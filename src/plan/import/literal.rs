@@ -8,9 +8,9 @@ use crate::model::catalog::Catalog;
 use crate::model::schema::{Attribute, Factor, Kind, Literal, Presence, Price, Registry, Type};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
-use crate::plan::diff::attributes::returned;
+use crate::plan::diff::attributes::returned_value;
 use crate::plan::join::catalog_index::Names;
-use crate::plan::model::compare::{is_unset, part_type, same};
+use crate::plan::model::compare::{are_equivalent, is_unset, part_type};
 
 /// What values are written with.
 pub(super) struct Writer<'a> {
@@ -41,24 +41,24 @@ impl<'a> Writer<'a> {
     }
 
     /// Returns a live attribute as it is worth writing; `None` where leaving it out says the same.
-    pub(super) fn worth(attribute: &Attribute, object: &Object) -> Option<Value> {
+    pub(super) fn value_to_write(attribute: &Attribute, object: &Object) -> Option<Value> {
         if !attribute.is_writable() {
             return None;
         }
-        let live = returned(attribute, object)?;
-        let is = |literal: Literal| same(&attribute.ty, &literal.value(), &live);
+        let live = returned_value(attribute, object)?;
+        let is = |literal: Literal| are_equivalent(&attribute.ty, &literal.value(), &live);
         if attribute.presence != Presence::Required && attribute.usual.is_some_and(is) {
             return None;
         }
         match attribute.presence {
-            Presence::Default(literal) if same(&attribute.ty, &literal.value(), &live) => None,
+            Presence::Default(literal) if are_equivalent(&attribute.ty, &literal.value(), &live) => None,
             Presence::Required => Some(live),
             _ => (!is_unset(&live)).then_some(live),
         }
     }
 
     /// Returns a value as it is written.
-    pub(super) fn written(
+    pub(super) fn print_value(
         &self,
         ty: &Type,
         value: &Value,
@@ -68,9 +68,9 @@ impl<'a> Writer<'a> {
         match (ty, value) {
             (_, Value::Null) => Printed::Null,
             (Type::Reference(kind), Value::Text(id)) => {
-                reference(kind, id, given).unwrap_or_else(|| Printed::Text(id.to_string()))
+                print_reference(kind, id, given).unwrap_or_else(|| Printed::Text(id.to_string()))
             }
-            (Type::Catalog(table), value) => self.catalog(table, value, given),
+            (Type::Catalog(table), value) => self.print_catalog_value(table, value, given),
             (Type::Labelled(words), Value::Integer(number)) => {
                 let word = words.iter().find(|(_, n)| n == number).map(|(word, _)| *word);
                 word.map_or_else(|| Printed::Number(number.to_string()), |word| Printed::Text(word.into()))
@@ -79,12 +79,12 @@ impl<'a> Writer<'a> {
                 Printed::Number(number.to_string())
             }
             (Type::List(of) | Type::Set { of, .. }, Value::List(items)) => {
-                Printed::List(items.iter().map(|item| self.written(of, item, given, mark)).collect())
+                Printed::List(items.iter().map(|item| self.print_value(of, item, given, mark)).collect())
             }
             (ty @ (Type::Map(_) | Type::Record(_)), Value::Map(map)) => {
                 let entry = |(key, part): (&Name, &Value)| {
                     let ty = part_type(ty, key)?;
-                    let value = self.written(ty, part, given, mark);
+                    let value = self.print_value(ty, part, given, mark);
                     (*part != Value::Null).then(|| Entry { key: key.to_string(), value, mark })
                 };
                 Printed::Map(map.iter().filter_map(entry).collect())
@@ -96,10 +96,15 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn catalog(&self, table: &str, value: &Value, given: &HashMap<ObjectKey, Address>) -> Printed {
+    fn print_catalog_value(
+        &self,
+        table: &str,
+        value: &Value,
+        given: &HashMap<ObjectKey, Address>,
+    ) -> Printed {
         let kind = self.registry.catalog(table).and_then(|table| table.of_kind);
         if let (Some(kind), Value::Text(id)) = (kind, value)
-            && let Some(reference) = reference(kind, id, given)
+            && let Some(reference) = print_reference(kind, id, given)
         {
             return reference;
         }
@@ -110,7 +115,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-fn reference(kind: &str, id: &str, given: &HashMap<ObjectKey, Address>) -> Option<Printed> {
+fn print_reference(kind: &str, id: &str, given: &HashMap<ObjectKey, Address>) -> Option<Printed> {
     let key = ObjectKey { kind: kind.into(), parent: None, id: id.into() };
     given.get(&key).map(|address| Printed::Reference(format!("${address}")))
 }

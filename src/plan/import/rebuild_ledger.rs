@@ -15,20 +15,22 @@ use crate::model::snapshot::{Object, Wanted};
 use crate::model::value::Value;
 use crate::plan::blockers::Blocks;
 use crate::plan::decide::classify::dependencies_first;
-use crate::plan::decide::conflicts::name_conflicts::{Home, Taken, home, place, taken};
+use crate::plan::decide::conflicts::name_conflicts::{
+    Home, Taken, object_home, planned_home, uniqueness_key,
+};
 use crate::plan::decide::project_assignment::Projects;
 use crate::plan::decision::{Act, Verdict, Want};
-use crate::plan::diff::attributes::returned;
+use crate::plan::diff::attributes::returned_value;
 use crate::plan::diff::confirmation;
-use crate::plan::diff::desired::wants;
+use crate::plan::diff::desired::desired_attributes;
 use crate::plan::diff::planned_values::Outlook;
 use crate::plan::inputs::{Inputs, Options};
-use crate::plan::join::joined_state::{Subject, Survey, certificate, is_leaving};
+use crate::plan::join::joined_state::{Subject, Survey, is_leaving, owned_from_object};
 use crate::plan::model::change::Cause;
-use crate::plan::model::compare::{self, canonical, same, sealed};
+use crate::plan::model::compare::{self, are_equivalent, fingerprint_secrets, to_canonical};
 use crate::plan::moves::resolved::Declared;
-use crate::plan::order::steps::remember;
-use crate::plan::pipeline::wanted as wanted_by_plan;
+use crate::plan::order::steps::build_remember;
+use crate::plan::pipeline::refresh_request as wanted_by_plan;
 
 /// What the live world says of a lost ledger.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -87,7 +89,7 @@ impl Candidate {
 
 /// Returns what must be read to go on, given what is known so far.
 #[must_use]
-pub fn wanted<'a>(
+pub fn rebuild_request<'a>(
     registry: Registry,
     stack: &Stack,
     ledger: &Ledger,
@@ -104,11 +106,11 @@ pub fn wanted<'a>(
 /// Finds the objects of a stack's resources. `options.adopt` holds what a human chose; the ledger is
 /// the one that is about to begin.
 #[must_use]
-pub fn recover(inputs: &Inputs<'_>) -> Recovery {
+pub fn rebuild_ledger(inputs: &Inputs<'_>) -> Recovery {
     let mut options = inputs.options.clone();
     loop {
         let before = options.adopt.len();
-        let recovery = round(&Inputs { options: &options, ..*inputs });
+        let recovery = search_once(&Inputs { options: &options, ..*inputs });
         let new = recovery.found.iter().map(|found| (found.address.clone(), found.candidate.id.clone()));
         options.adopt.extend(new);
         // Every round finds something, or is the last one: no more of them than references in a row.
@@ -119,21 +121,21 @@ pub fn recover(inputs: &Inputs<'_>) -> Recovery {
 }
 
 /// Finds what can be found with what is known.
-fn round(inputs: &Inputs<'_>) -> Recovery {
+fn search_once(inputs: &Inputs<'_>) -> Recovery {
     let declared = Declared::default();
     let survey = Survey::new(*inputs, &declared);
     let mut blocks = Blocks::new(&survey);
-    let verdicts = evaluated(&survey, &mut blocks);
-    let there = index(&survey);
+    let verdicts = evaluate_blocks(&survey, &mut blocks);
+    let there = index_unowned(&survey);
     let open: Vec<(usize, Vec<&Object>)> = (0..survey.subjects.len())
         .filter(|n| survey.subjects[*n].resource.is_some() && survey.subjects[*n].object().is_none())
-        .map(|n| (n, claimed(&survey, &survey.subjects[n], &verdicts[n], &there)))
+        .map(|n| (n, matching_objects(&survey, &survey.subjects[n], &verdicts[n], &there)))
         .collect();
-    let rivals = rivals(&survey, &open);
+    let rivals = rival_addresses(&survey, &open);
     let mut recovery = Recovery::default();
     for (subject, verdict) in survey.subjects.iter().zip(&verdicts) {
         let object = subject.object().filter(|_| subject.resource.is_some());
-        recovery.found.extend(object.map(|object| found(&survey, subject, verdict, object)));
+        recovery.found.extend(object.map(|object| found_object(&survey, subject, verdict, object)));
     }
     for (n, objects) in &open {
         let (subject, verdict) = (&survey.subjects[*n], &verdicts[*n]);
@@ -141,11 +143,14 @@ fn round(inputs: &Inputs<'_>) -> Recovery {
         match objects[..] {
             [] => recovery.missing.push(subject.address.clone()),
             [object] if rivals.is_empty() => {
-                recovery.found.push(found(&survey, subject, verdict, object));
+                recovery.found.push(found_object(&survey, subject, verdict, object));
             }
             _ => recovery.ties.push(Tie {
                 address: subject.address.clone(),
-                candidates: objects.iter().map(|object| candidate(&survey, verdict, object)).collect(),
+                candidates: objects
+                    .iter()
+                    .map(|object| compare_candidate(&survey, verdict, object))
+                    .collect(),
                 rivals,
             }),
         }
@@ -156,7 +161,7 @@ fn round(inputs: &Inputs<'_>) -> Recovery {
 
 /// Evaluates every block, as if each object that is known stays as it is: what differs is the next
 /// plan's business.
-fn evaluated<'a>(survey: &Survey<'a>, blocks: &mut Blocks<'_, 'a>) -> Vec<Verdict<'a>> {
+fn evaluate_blocks<'a>(survey: &Survey<'a>, blocks: &mut Blocks<'_, 'a>) -> Vec<Verdict<'a>> {
     let projects = Projects::new(survey, blocks);
     let mut verdicts: Vec<Option<Verdict<'a>>> = Vec::new();
     verdicts.resize_with(survey.subjects.len(), || None);
@@ -164,18 +169,18 @@ fn evaluated<'a>(survey: &Survey<'a>, blocks: &mut Blocks<'_, 'a>) -> Vec<Verdic
         let subject = &survey.subjects[n];
         let Some(resource) = subject.resource else { continue };
         let act = if subject.object().is_some() { Act::Keep } else { Act::Create };
-        let mut verdict = Verdict::plain(act, Cause::Config);
+        let mut verdict = Verdict::without_differences(act, Cause::Config);
         let outlook = Outlook { survey, verdicts: &verdicts };
-        verdict.wants = wants(survey, subject, resource, &outlook, blocks);
-        verdict.project = projects.of(survey, subject, &outlook);
+        verdict.wants = desired_attributes(survey, subject, resource, &outlook, blocks);
+        verdict.project = projects.project_of(survey, subject, &outlook);
         verdicts[n] = Some(verdict);
     }
-    let nothing = || Verdict::plain(Act::Frozen, Cause::Config);
+    let nothing = || Verdict::without_differences(Act::Frozen, Cause::Config);
     verdicts.into_iter().map(|verdict| verdict.unwrap_or_else(nothing)).collect()
 }
 
 /// Returns the attributes that tell objects of a kind apart.
-fn identity(kind: &'static Kind) -> Vec<&'static str> {
+fn identity_attributes(kind: &'static Kind) -> Vec<&'static str> {
     let named = kind.attribute("name").filter(|name| name.is_writable() && name.is_readable());
     let apart = kind.rules.iter().filter_map(|rule| match rule.check {
         Check::NoOverlap { attribute } => Some(attribute),
@@ -197,46 +202,46 @@ fn identity(kind: &'static Kind) -> Vec<&'static str> {
 }
 
 /// Returns the objects that nobody has yet, by what tells them apart.
-fn index<'a>(survey: &Survey<'a>) -> HashMap<Taken<'static>, Vec<&'a Object>> {
+fn index_unowned<'a>(survey: &Survey<'a>) -> HashMap<Taken<'static>, Vec<&'a Object>> {
     let mut there: HashMap<Taken<'_>, Vec<&Object>> = HashMap::with_capacity(survey.unowned.len());
     for object in &survey.unowned {
         let Some(kind) = survey.inputs.registry.kind(&object.kind) else { continue };
         if is_leaving(kind, object) {
             continue;
         }
-        let values = identity(kind).into_iter().map(|name| (name, object.attributes.get(name)));
-        if let Some(key) = key(kind, place(kind, object), values) {
+        let values = identity_attributes(kind).into_iter().map(|name| (name, object.attributes.get(name)));
+        if let Some(key) = identity_key(kind, object_home(kind, object), values) {
             there.entry(key).or_default().push(object);
         }
     }
     there
 }
 
-fn key<'v>(
+fn identity_key<'v>(
     kind: &'static Kind,
     home: Option<Home>,
     values: impl Iterator<Item = (&'static str, Option<&'v Value>)>,
 ) -> Option<Taken<'static>> {
     let values: Vec<Option<Value>> =
-        values.map(|(name, value)| Some(canonical(&kind.attribute(name)?.ty, value?))).collect();
-    taken(kind, home, values.iter().map(Option::as_ref))
+        values.map(|(name, value)| Some(to_canonical(&kind.attribute(name)?.ty, value?))).collect();
+    uniqueness_key(kind, home, values.iter().map(Option::as_ref))
 }
 
 /// Returns the objects that a resource could be; none while what it refers to is not known.
-fn claimed<'a>(
+fn matching_objects<'a>(
     survey: &Survey<'a>,
     subject: &Subject<'a>,
     verdict: &Verdict<'a>,
     there: &HashMap<Taken<'static>, Vec<&'a Object>>,
 ) -> Vec<&'a Object> {
-    let value = |name| verdict.want(name).map(Want::stored);
-    let values = identity(subject.kind).into_iter().map(|name| (name, value(name)));
-    let key = key(subject.kind, home(survey, subject, verdict), values);
+    let value = |name| verdict.find_attribute(name).map(Want::stored_value);
+    let values = identity_attributes(subject.kind).into_iter().map(|name| (name, value(name)));
+    let key = identity_key(subject.kind, planned_home(survey, subject, verdict), values);
     key.and_then(|key| there.get(&key)).cloned().unwrap_or_default()
 }
 
 /// Returns, by subject, the other resources that want one of its objects.
-fn rivals(survey: &Survey<'_>, open: &[(usize, Vec<&Object>)]) -> HashMap<usize, Vec<Address>> {
+fn rival_addresses(survey: &Survey<'_>, open: &[(usize, Vec<&Object>)]) -> HashMap<usize, Vec<Address>> {
     let mut claims: HashMap<*const Object, Vec<usize>> = HashMap::new();
     for (n, objects) in open {
         // What tells apart is the same for all of a resource's objects, so the first speaks for all.
@@ -254,46 +259,57 @@ fn rivals(survey: &Survey<'_>, open: &[(usize, Vec<&Object>)]) -> HashMap<usize,
     found
 }
 
-fn candidate(survey: &Survey<'_>, verdict: &Verdict<'_>, object: &Object) -> Candidate {
+fn compare_candidate(survey: &Survey<'_>, verdict: &Verdict<'_>, object: &Object) -> Candidate {
     Candidate {
         kind: object.kind.clone(),
         id: object.id.clone(),
         created_at: object.created_at.clone(),
-        differs: verdict.wants.iter().filter(|want| differs(survey, want, object)).map(name).collect(),
+        differs: verdict
+            .wants
+            .iter()
+            .filter(|want| contradicts_object(survey, want, object))
+            .map(attribute_name)
+            .collect(),
     }
 }
 
-fn name(want: &Want<'_>) -> &'static str {
+fn attribute_name(want: &Want<'_>) -> &'static str {
     want.attribute.name
 }
 
 /// Tells whether an object shows a written attribute otherwise. What is not known yet, or not told,
 /// speaks against no object.
-fn differs(survey: &Survey<'_>, want: &Want<'_>, object: &Object) -> bool {
-    let written = want.setting.is_some() && !want.value.is_unknown() && *want.stored() != Value::Null;
-    let Some(live) = returned(want.attribute, object).filter(|_| written && !want.attribute.secret) else {
+fn contradicts_object(survey: &Survey<'_>, want: &Want<'_>, object: &Object) -> bool {
+    let written = want.setting.is_some() && !want.value.is_unknown() && *want.stored_value() != Value::Null;
+    let Some(live) = returned_value(want.attribute, object).filter(|_| written && !want.attribute.secret)
+    else {
         return false;
     };
-    match (want.stored(), &live) {
+    match (want.stored_value(), &live) {
         // Of a map, only the keys that are written are managed.
         (Value::Map(written), Value::Map(live)) => written.iter().any(|(key, value)| {
             let ty = compare::part_type(&want.attribute.ty, key);
-            let value = sealed(value, survey.key());
+            let value = fingerprint_secrets(value, survey.key());
             !value.is_secret()
-                && ty.is_some_and(|ty| !same(ty, &value, live.get(key).unwrap_or(&Value::Null)))
+                && ty.is_some_and(|ty| !are_equivalent(ty, &value, live.get(key).unwrap_or(&Value::Null)))
         }),
-        (written, live) => !written.is_secret() && !same(&want.attribute.ty, written, live),
+        (written, live) => !written.is_secret() && !are_equivalent(&want.attribute.ty, written, live),
     }
 }
 
-fn found(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>, object: &Object) -> Found {
-    let candidate = candidate(survey, verdict, object);
-    let entry = entry(survey, subject, verdict, object, &candidate);
+fn found_object(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+    object: &Object,
+) -> Found {
+    let candidate = compare_candidate(survey, verdict, object);
+    let entry = rebuilt_entry(survey, subject, verdict, object, &candidate);
     Found { address: subject.address.clone(), entry: Box::new(entry), candidate }
 }
 
 /// Returns what is to be remembered of a found object. What cannot be read is taken as written.
-fn entry(
+fn rebuilt_entry(
     survey: &Survey<'_>,
     subject: &Subject<'_>,
     verdict: &Verdict<'_>,
@@ -301,16 +317,22 @@ fn entry(
     candidate: &Candidate,
 ) -> Entry {
     let as_written = |want: &&Want<'_>| {
-        want.setting.is_some() && !want.value.is_unknown() && !candidate.differs.contains(&name(want))
+        want.setting.is_some()
+            && !want.value.is_unknown()
+            && !candidate.differs.contains(&attribute_name(want))
     };
     let applied = verdict.wants.iter().filter(as_written);
-    let remember = remember(survey, subject);
+    let remember = build_remember(survey, subject);
     Entry {
         kind: subject.kind.name.into(),
-        current: Some(certificate(object, !candidate.is_exact())),
+        current: Some(owned_from_object(object, !candidate.is_exact())),
         deposed: Vec::new(),
         parent: subject.parent().cloned(),
-        applied: applied.map(|want| (name(want).into(), sealed(want.stored(), survey.key()))).collect(),
+        applied: applied
+            .map(|want| {
+                (attribute_name(want).into(), fingerprint_secrets(want.stored_value(), survey.key()))
+            })
+            .collect(),
         depends_on: remember.depends_on,
         protect: remember.protect,
         keep_on_remove: remember.keep_on_remove,
@@ -318,7 +340,7 @@ fn entry(
         unfinished: !is_at_rest(subject.kind, object),
         secret_lost: false,
         final_snapshot: false,
-        verified: Some(confirmation::observed(&verdict.wants, object)),
+        verified: Some(confirmation::observe_written(&verdict.wants, object)),
     }
 }
 
@@ -331,6 +353,6 @@ fn is_at_rest(kind: &Kind, object: &Object) -> bool {
 
 /// Returns what is known so far, as the options of the next look.
 #[must_use]
-pub fn known(recovery: &Recovery) -> BTreeMap<Address, Name> {
+pub fn known_ids(recovery: &Recovery) -> BTreeMap<Address, Name> {
     recovery.found.iter().map(|found| (found.address.clone(), found.candidate.id.clone())).collect()
 }

@@ -2,7 +2,7 @@
 //! blocks name by their ids. In: a draft, and all that was read. Out: what is left out with its reason, and what could
 //! be written in place of an id.
 
-use super::addresses::legal;
+use super::addresses::to_legal_name;
 use super::draft::{Draft, Material};
 use crate::model::address::{Address, Name};
 use crate::model::schema::{Attribute, Presence, Type};
@@ -25,7 +25,7 @@ pub struct Suggestion {
 }
 
 /// Returns the attributes of drafted objects that nothing shows.
-pub(super) fn untold(material: &Material<'_>, drafted: &Draft) -> Vec<Left> {
+pub(super) fn hidden_attributes(material: &Material<'_>, drafted: &Draft) -> Vec<Left> {
     let mut found = Vec::new();
     for key in drafted.adopt.values() {
         let Some(kind) = material.registry.kind(&key.kind) else { continue };
@@ -40,7 +40,7 @@ pub(super) fn untold(material: &Material<'_>, drafted: &Draft) -> Vec<Left> {
 }
 
 /// Returns what could be written in place of ids.
-pub(super) fn suggestions(material: &Material<'_>, drafted: &Draft) -> Vec<Suggestion> {
+pub(super) fn reference_suggestions(material: &Material<'_>, drafted: &Draft) -> Vec<Suggestion> {
     let given = |key: &ObjectKey| {
         material.owned.contains_key(key) || drafted.adopt.values().any(|adopted| adopted == key)
     };
@@ -49,8 +49,8 @@ pub(super) fn suggestions(material: &Material<'_>, drafted: &Draft) -> Vec<Sugge
         let (kind, object) = (material.registry.kind(&key.kind), material.snapshot.objects.get(key));
         let Some((kind, object)) = kind.zip(object) else { continue };
         for attribute in kind.attributes.iter().filter(|attribute| attribute.is_writable()) {
-            for other in referred(attribute, object).into_iter().filter(|other| !given(other)) {
-                found.extend(suggestion(material, (address, attribute.name), other));
+            for other in named_objects(attribute, object).into_iter().filter(|other| !given(other)) {
+                found.extend(suggest_reference(material, (address, attribute.name), other));
             }
         }
     }
@@ -58,7 +58,7 @@ pub(super) fn suggestions(material: &Material<'_>, drafted: &Draft) -> Vec<Sugge
 }
 
 /// Returns the objects that an attribute names.
-fn referred(attribute: &Attribute, object: &Object) -> Vec<ObjectKey> {
+fn named_objects(attribute: &Attribute, object: &Object) -> Vec<ObjectKey> {
     let of = match attribute.ty {
         Type::Reference(of) => of,
         Type::Set { of: Type::Reference(of), .. } => *of,
@@ -73,7 +73,7 @@ fn referred(attribute: &Attribute, object: &Object) -> Vec<ObjectKey> {
     items.iter().filter_map(Value::as_text).map(key).collect()
 }
 
-fn suggestion(
+fn suggest_reference(
     material: &Material<'_>,
     (address, attribute): (&Address, &'static str),
     object: ObjectKey,
@@ -86,7 +86,8 @@ fn suggestion(
     let (reference, text) = if let Some(owner) = material.foreign.get(&object) {
         (None, format!("{what}, which belongs to {owner}: take it from an output of that stack"))
     } else {
-        let word = Some(legal(label)).filter(|word| !word.is_empty()).unwrap_or_else(|| kind.clone());
+        let word =
+            Some(to_legal_name(label)).filter(|word| !word.is_empty()).unwrap_or_else(|| kind.clone());
         let text = format!(
             "{what}, which is not managed here: import it, too (stead import {kind}.{word} {id}), and write \
              `${kind}.{word}` in its place"

@@ -19,7 +19,7 @@ impl<'a> Names<'a> {
         let tables = catalog.tables.iter().map(|(table, records)| {
             let mut found: HashMap<Name, &CatalogRecord> = HashMap::with_capacity(records.len() * 2);
             for record in records {
-                found.entry(text(&record.id)).or_insert(record);
+                found.entry(value_text(&record.id)).or_insert(record);
             }
             let mut slugs: HashMap<&str, &CatalogRecord> = HashMap::with_capacity(records.len());
             for record in records {
@@ -37,7 +37,7 @@ impl<'a> Names<'a> {
         match named {
             Value::Text(text) => table.get(text.as_str()).copied(),
             Value::Null | Value::Unknown(_) => None,
-            other => table.get(text(other).as_str()).copied(),
+            other => table.get(value_text(other).as_str()).copied(),
         }
     }
 
@@ -49,15 +49,15 @@ impl<'a> Names<'a> {
         start: &Value,
         present: Option<&Value>,
     ) -> Option<&'a CatalogRecord> {
-        let start = format!("{}.", text(start));
+        let start = format!("{}.", value_text(start));
         let fits = |record: &&CatalogRecord| record.slug.starts_with(&start);
         let present = present.and_then(|present| self.find(table, present)).filter(fits);
         let all = self.catalog.tables.get(table).into_iter().flatten().filter(fits);
-        present.or_else(|| all.max_by_key(|record| parts(&record.slug)))
+        present.or_else(|| all.max_by_key(|record| version_numbers(&record.slug)))
     }
 
     /// Returns the version that a value of an attribute means.
-    pub fn version<'v>(&self, attribute: &Attribute, value: &'v Value) -> Option<&'v str>
+    pub fn version_of<'v>(&self, attribute: &Attribute, value: &'v Value) -> Option<&'v str>
     where
         'a: 'v,
     {
@@ -68,8 +68,8 @@ impl<'a> Names<'a> {
     }
 
     /// Returns the only record of a table that has one.
-    pub fn single(&self, table: &str) -> Option<&'a CatalogRecord> {
-        self.catalog.single(table)
+    pub fn single_record(&self, table: &str) -> Option<&'a CatalogRecord> {
+        self.catalog.single_record(table)
     }
 
     /// Returns the names that a table knows.
@@ -79,11 +79,11 @@ impl<'a> Names<'a> {
 }
 
 /// Returns the numbers of a version, for comparing.
-fn parts(version: &str) -> Vec<u64> {
+fn version_numbers(version: &str) -> Vec<u64> {
     version.split('.').map(|part| part.parse().unwrap_or_default()).collect()
 }
 
-fn text(value: &Value) -> Name {
+fn value_text(value: &Value) -> Name {
     match value {
         Value::Text(text) => text.clone(),
         other => smol_str::format_smolstr!("{other}"),

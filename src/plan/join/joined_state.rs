@@ -8,7 +8,7 @@ use crate::config::diagnostics::hints::suggestions;
 use crate::config::stack::model::Resource;
 use crate::ledger::journal::intent_candidates;
 use crate::ledger::state::entry::{Entry, Intent, IntentAction, Owned};
-use crate::model::address::{Address, Name, places};
+use crate::model::address::{Address, Name, path_prefixes};
 use crate::model::budget::Budget;
 use crate::model::schema::{Kind, Scope, Type};
 use crate::model::secret::{FingerprintKey, Secret};
@@ -57,20 +57,20 @@ pub(in crate::plan) enum Live<'a> {
 
 /// Returns the fingerprints of the secrets that entered what was applied.
 fn recorded_inputs(inputs: &Inputs<'_>) -> BTreeMap<Name, Name> {
-    fn collect(value: &Value, into: &mut BTreeMap<Name, Name>) {
+    fn collect_inputs(value: &Value, into: &mut BTreeMap<Name, Name>) {
         match value {
             Value::Secret(Secret::Derived(derived)) => {
                 let inputs = derived.recorded_inputs().into_iter().flatten();
                 into.extend(inputs.map(|(name, print)| (name.clone(), print.clone())));
             }
-            Value::List(items) => items.iter().for_each(|item| collect(item, into)),
-            Value::Map(map) => map.values().for_each(|part| collect(part, into)),
+            Value::List(items) => items.iter().for_each(|item| collect_inputs(item, into)),
+            Value::Map(map) => map.values().for_each(|part| collect_inputs(part, into)),
             _ => {}
         }
     }
     let mut found = BTreeMap::new();
     let applied = inputs.ledger.entries.values().flat_map(|entry| entry.applied.values());
-    applied.for_each(|value| collect(value, &mut found));
+    applied.for_each(|value| collect_inputs(value, &mut found));
     let generated = inputs.ledger.generated.iter();
     found.extend(
         generated.map(|(name, one)| (smol_str::format_smolstr!("vars.{name}"), one.fingerprint.clone())),
@@ -123,26 +123,26 @@ pub(in crate::plan) struct Survey<'a> {
 impl<'a> Survey<'a> {
     /// Returns a help with what is to be written in the syntax of the file that it is about, else of the stack's
     /// first.
-    pub fn spoken(&self, about: Option<Span>, help: &str) -> String {
+    pub fn render_help(&self, about: Option<Span>, help: &str) -> String {
         let sources = &self.inputs.stack.sources;
         let source = about.and_then(|span| sources.get(span.source));
         let source = source.or_else(|| sources.iter().next().map(|(_, source)| source));
         let file = source.map(|source| source.path.as_str()).unwrap_or_default();
-        suggestions::spoken(&self.inputs.registry, file, help)
+        suggestions::hint_in_syntax(&self.inputs.registry, file, help)
     }
 
     /// Joins the inputs.
     pub fn new(inputs: Inputs<'a>, declared: &'a Declared<'a>) -> Self {
-        let (mut subjects, strangers) = join(&inputs);
+        let (mut subjects, strangers) = join_subjects(&inputs);
         let index: HashMap<&Address, usize> =
             subjects.iter().enumerate().map(|(i, subject)| (subject.address, i)).collect();
         let taken = owned_keys(&subjects);
         let unowned = inputs.snapshot.objects.iter().filter(|(key, _)| !taken.contains_key(*key));
         let unowned = unowned.map(|(_, object)| object).collect();
         follow_parents(&mut subjects, &index, &inputs);
-        link(&mut subjects, &index, &taken, &inputs);
-        let users = reversed(&subjects, |subject| &subject.needs);
-        let holders = reversed(&subjects, |subject| &subject.held);
+        link_subjects(&mut subjects, &index, &taken, &inputs);
+        let users = reverse_edges(&subjects, |subject| &subject.needs);
+        let holders = reverse_edges(&subjects, |subject| &subject.held);
         let names = Names::new(inputs.catalog);
         let late = late_effects(&inputs);
         let count = subjects.len();
@@ -159,7 +159,7 @@ impl<'a> Survey<'a> {
             strangers,
             recorded_inputs,
             late,
-            budget: Budget::beside(0, NODES_OF_RESOURCE.saturating_mul(count)),
+            budget: Budget::with_extra(0, NODES_OF_RESOURCE.saturating_mul(count)),
         }
     }
 
@@ -168,7 +168,8 @@ impl<'a> Survey<'a> {
     pub fn left_out(&self, address: &Address) -> Option<(String, Span)> {
         let stack = self.inputs.stack;
         let text = address.as_str();
-        let mut found = places(text).filter_map(|place| Some((place.len(), stack.left_out.get(place)?)));
+        let mut found =
+            path_prefixes(text).filter_map(|place| Some((place.len(), stack.left_out.get(place)?)));
         let found = found.next_back();
         let (end, decides) = found?;
         let (of, rest) = text.split_at(end);
@@ -188,7 +189,7 @@ impl<'a> Survey<'a> {
     /// `when` leaves the resource out: the block is still there.
     pub fn takes_removal(&self, address: &Address) -> bool {
         let left_out = &self.inputs.stack.left_out;
-        let decides = places(address.as_str()).filter_map(|place| left_out.get(place)).next_back();
+        let decides = path_prefixes(address.as_str()).filter_map(|place| left_out.get(place)).next_back();
         self.left_out(address).is_none() || decides.is_some_and(|decides| decides.keyed)
     }
 
@@ -213,7 +214,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Returns the owned object, if one is owned.
-    pub fn owned(&self) -> Option<&'a Owned> {
+    pub fn owned_object(&self) -> Option<&'a Owned> {
         self.entry.and_then(|entry| entry.current.as_ref())
     }
 
@@ -236,7 +237,7 @@ impl<'a> Subject<'a> {
 }
 
 /// Returns the certificate of a live object that is to be owned.
-pub(in crate::plan) fn certificate(object: &Object, provisional: bool) -> Owned {
+pub(in crate::plan) fn owned_from_object(object: &Object, provisional: bool) -> Owned {
     Owned {
         id: object.id.clone(),
         parent: object.parent.clone(),
@@ -246,12 +247,12 @@ pub(in crate::plan) fn certificate(object: &Object, provisional: bool) -> Owned 
     }
 }
 
-fn join<'a>(inputs: &Inputs<'a>) -> (Vec<Subject<'a>>, Vec<&'a Address>) {
+fn join_subjects<'a>(inputs: &Inputs<'a>) -> (Vec<Subject<'a>>, Vec<&'a Address>) {
     let (stack, ledger) = (inputs.stack, inputs.ledger);
     let removed = ledger.entries.keys().filter(|address| !stack.resources.contains_key(*address));
     let mut addresses: Vec<&Address> = stack.resources.keys().chain(removed).collect();
     addresses.sort_unstable();
-    let recovered = recovered(inputs);
+    let recovered = recovered_objects(inputs);
     let mut strangers = Vec::new();
     let mut subjects = Vec::with_capacity(addresses.len());
     for address in addresses {
@@ -263,8 +264,8 @@ fn join<'a>(inputs: &Inputs<'a>) -> (Vec<Subject<'a>>, Vec<&'a Address>) {
             continue;
         };
         let (live, adoption) = match entry.and_then(|entry| entry.current.as_ref()) {
-            Some(owned) => (look(inputs, kind, owned), confirmation(inputs, address, owned)),
-            None => adopted(inputs, address, kind, &recovered),
+            Some(owned) => (live_state(inputs, kind, owned), confirmed_adoption(inputs, address, owned)),
+            None => adopted_state(inputs, address, kind, &recovered),
         };
         subjects.push(Subject {
             address,
@@ -281,7 +282,7 @@ fn join<'a>(inputs: &Inputs<'a>) -> (Vec<Subject<'a>>, Vec<&'a Address>) {
     (subjects, strangers)
 }
 
-fn look<'a>(inputs: &Inputs<'a>, kind: &'static Kind, owned: &'a Owned) -> Live<'a> {
+fn live_state<'a>(inputs: &Inputs<'a>, kind: &'static Kind, owned: &'a Owned) -> Live<'a> {
     let key = owned.key(kind.name);
     match inputs.snapshot.objects.get(&key) {
         Some(object) if is_leaving(kind, object) => Live::Leaving(object),
@@ -320,7 +321,7 @@ fn late_effects<'a>(inputs: &Inputs<'a>) -> Vec<(&'a Intent, Vec<Name>)> {
     let watched = watched.filter(|intent| intent_candidates::is_watched(intent, inputs.now));
     let found = watched.map(|intent| {
         let objects = inputs.snapshot.of_kind(&intent.kind);
-        let found = intent_candidates::candidates(inputs.registry, intent, inputs.ledger, objects);
+        let found = intent_candidates::creation_candidates(inputs.registry, intent, inputs.ledger, objects);
         (intent, found.into_iter().map(|object| object.id.clone()).collect::<Vec<_>>())
     });
     found.filter(|(_, ids)| !ids.is_empty()).collect()
@@ -333,12 +334,12 @@ pub(in crate::plan) fn is_leaving(kind: &Kind, object: &Object) -> bool {
     })
 }
 
-fn confirmation<'a>(inputs: &Inputs<'a>, address: &Address, owned: &Owned) -> Option<Adoption<'a>> {
+fn confirmed_adoption<'a>(inputs: &Inputs<'a>, address: &Address, owned: &Owned) -> Option<Adoption<'a>> {
     let asked = inputs.options.adopt.get(address).is_some_and(|id| *id == owned.id);
     (asked && owned.provisional).then_some(Adoption::Confirmed)
 }
 
-fn adopted<'a>(
+fn adopted_state<'a>(
     inputs: &Inputs<'a>,
     address: &'a Address,
     kind: &'static Kind,
@@ -364,12 +365,13 @@ fn parent_id<'a>(inputs: &Inputs<'a>, address: &Address) -> Option<&'a Name> {
 }
 
 /// Returns what open creations are known to have made: exactly one object could have come of it.
-fn recovered<'a>(inputs: &Inputs<'a>) -> HashMap<&'a Address, (&'a Object, &'a Entry)> {
+fn recovered_objects<'a>(inputs: &Inputs<'a>) -> HashMap<&'a Address, (&'a Object, &'a Entry)> {
     let mut found = HashMap::new();
     for intent in inputs.ledger.intents.values() {
         let IntentAction::Create { entry, .. } = &intent.action else { continue };
         let objects = inputs.snapshot.of_kind(&intent.kind);
-        if let [object] = intent_candidates::candidates(inputs.registry, intent, inputs.ledger, objects)[..]
+        if let [object] =
+            intent_candidates::creation_candidates(inputs.registry, intent, inputs.ledger, objects)[..]
         {
             found.insert(&intent.address, (object, entry.as_ref()));
         }
@@ -382,7 +384,7 @@ fn owned_keys(subjects: &[Subject<'_>]) -> HashMap<ObjectKey, usize> {
     let mut keys = HashMap::new();
     for (i, subject) in subjects.iter().enumerate() {
         let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
-        for owned in subject.owned().into_iter().chain(deposed) {
+        for owned in subject.owned_object().into_iter().chain(deposed) {
             keys.insert(owned.key(subject.kind.name), i);
         }
         if let Live::Present(object) = subject.live {
@@ -404,7 +406,7 @@ fn follow_parents<'a>(
         };
         let Some(id) = owned.parent.clone() else { continue };
         let parent = subjects[i].parent().and_then(|address| index.get(address));
-        let current = parent.and_then(|p| subjects[*p].owned()).is_some_and(|owned| owned.id == id);
+        let current = parent.and_then(|p| subjects[*p].owned_object()).is_some_and(|owned| owned.id == id);
         let key = ObjectKey { kind: of.into(), parent: None, id };
         let seen = inputs.snapshot.objects.contains_key(&key);
         if inputs.snapshot.absent.contains(&key) || (!current && !seen) {
@@ -413,7 +415,7 @@ fn follow_parents<'a>(
     }
 }
 
-fn link<'a>(
+fn link_subjects<'a>(
     subjects: &mut [Subject<'a>],
     index: &HashMap<&'a Address, usize>,
     taken: &HashMap<ObjectKey, usize>,
@@ -421,14 +423,16 @@ fn link<'a>(
 ) {
     for (i, subject) in subjects.iter_mut().enumerate() {
         if let Some(resource) = subject.resource {
-            subject.needs = numbers(needed(resource, inputs), index, i);
+            subject.needs = subject_numbers(needed_addresses(resource, inputs), index, i);
         }
         let remembered =
             subject.entry.into_iter().flat_map(|entry| entry.depends_on.iter().chain(&entry.parent));
-        let mut held = numbers(remembered, index, i);
+        let mut held = subject_numbers(remembered, index, i);
         if let Some(object) = subject.object() {
             held.extend(
-                referred(subject.kind, object).filter_map(|key| taken.get(&key)).filter(|n| **n != i),
+                referenced_keys(subject.kind, object)
+                    .filter_map(|key| taken.get(&key))
+                    .filter(|n| **n != i),
             );
             held.sort_unstable();
             held.dedup();
@@ -439,7 +443,7 @@ fn link<'a>(
 
 /// Returns every address that a block refers to: in its attributes, as its parent, its project, or
 /// by `depends_on`.
-fn needed<'a>(resource: &'a Resource, inputs: &Inputs<'a>) -> impl Iterator<Item = &'a Address> {
+fn needed_addresses<'a>(resource: &'a Resource, inputs: &Inputs<'a>) -> impl Iterator<Item = &'a Address> {
     let project = resource.kind.scope == Scope::Project;
     let shared = inputs.stack.project.as_ref().filter(|_| project && resource.project.is_none());
     let expressions = resource.attributes.values().map(|setting| &setting.expression);
@@ -451,7 +455,7 @@ fn needed<'a>(resource: &'a Resource, inputs: &Inputs<'a>) -> impl Iterator<Item
         .chain(shared)
 }
 
-fn numbers<'a>(
+fn subject_numbers<'a>(
     addresses: impl Iterator<Item = &'a Address>,
     index: &HashMap<&'a Address, usize>,
     except: usize,
@@ -464,7 +468,7 @@ fn numbers<'a>(
 }
 
 /// Returns the objects that a live object refers to.
-pub(in crate::plan) fn referred<'o>(
+pub(in crate::plan) fn referenced_keys<'o>(
     kind: &'static Kind,
     object: &'o Object,
 ) -> impl Iterator<Item = ObjectKey> + 'o {
@@ -485,7 +489,7 @@ pub(in crate::plan) fn referred<'o>(
     })
 }
 
-fn reversed<'s, 'a>(
+fn reverse_edges<'s, 'a>(
     subjects: &'s [Subject<'a>],
     of: impl Fn(&'s Subject<'a>) -> &'s Vec<usize>,
 ) -> Vec<Vec<usize>> {
@@ -499,7 +503,7 @@ fn reversed<'s, 'a>(
 }
 
 /// Returns the addresses of open questions, and of those that an apply would ask.
-pub(in crate::plan) fn questioned<'a>(survey: &Survey<'a>) -> HashSet<&'a Address> {
+pub(in crate::plan) fn ambiguous_addresses<'a>(survey: &Survey<'a>) -> HashSet<&'a Address> {
     let open = survey.inputs.ledger.questions.values().map(|question| &question.intent.address);
     open.chain(survey.late.iter().map(|(intent, _)| &intent.address)).collect()
 }

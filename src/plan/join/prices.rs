@@ -24,26 +24,28 @@ impl<'a> Prices<'a> {
     pub fn monthly(&self, kind: &Kind, attributes: &Attributes) -> Option<Decimal> {
         let Price::Sum(terms) = kind.price else { return Some(Decimal::ZERO) };
         let value = |name: &str| attributes.get(name).cloned();
-        let sum: Option<Decimal> =
-            terms.iter().map(|term| amount(term, chosen(&self.names, term, &value)?, &value)).sum();
+        let sum: Option<Decimal> = terms
+            .iter()
+            .map(|term| term_amount(term, price_record(&self.names, term, &value)?, &value))
+            .sum();
         sum.map(|sum| sum.round_dp(2))
     }
 }
 
 /// Returns the record that a term's price stands in.
-pub(in crate::plan) fn chosen<'a>(
+pub(in crate::plan) fn price_record<'a>(
     names: &Names<'a>,
     term: &PriceTerm,
     value: &dyn Fn(&str) -> Option<Value>,
 ) -> Option<&'a CatalogRecord> {
     match term.chosen_by {
         Some(attribute) => names.find(term.table, &value(attribute)?),
-        None => names.single(term.table),
+        None => names.single_record(term.table),
     }
 }
 
 /// Returns a term's price times its factors.
-pub(in crate::plan) fn amount(
+pub(in crate::plan) fn term_amount(
     term: &PriceTerm,
     record: &CatalogRecord,
     value: &dyn Fn(&str) -> Option<Value>,
@@ -51,10 +53,10 @@ pub(in crate::plan) fn amount(
     let price = record.number(term.field)?;
     term.factors
         .iter()
-        .try_fold(price, |product, factor| product.checked_mul(multiplier(factor, record, value)?))
+        .try_fold(price, |product, factor| product.checked_mul(factor_value(factor, record, value)?))
 }
 
-fn multiplier(
+fn factor_value(
     factor: &Factor,
     record: &CatalogRecord,
     value: &dyn Fn(&str) -> Option<Value>,

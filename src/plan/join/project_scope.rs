@@ -30,7 +30,7 @@ pub enum Side {
 impl Reach {
     /// Returns the reach of a stack: its own project, those that it owns, and those that it has or makes objects in.
     #[must_use]
-    pub fn of(plan: &Plan, ledger: &Ledger) -> Self {
+    pub fn from_plan(plan: &Plan, ledger: &Ledger) -> Self {
         let mut projects: BTreeSet<Name> = plan.base.project.iter().cloned().collect();
         for entry in ledger.entries.values() {
             let all = || entry.current.iter().chain(&entry.deposed);
@@ -46,13 +46,13 @@ impl Reach {
 
     /// Returns the project, where it is just one.
     #[must_use]
-    pub fn only(&self) -> Option<&Name> {
+    pub fn only_project(&self) -> Option<&Name> {
         self.projects.first().filter(|_| self.projects.len() == 1)
     }
 
     /// Returns where an object is. One that names no project is taken for one of this stack's.
     #[must_use]
-    pub fn side(&self, registry: Registry, snapshot: &Snapshot, object: &Object) -> Side {
+    pub fn side_of(&self, registry: Registry, snapshot: &Snapshot, object: &Object) -> Side {
         let inside = |project: &Name| {
             let here = self.projects.contains(project);
             if here { Side::Here } else { Side::Elsewhere(Some(project.clone())) }
@@ -64,7 +64,7 @@ impl Reach {
             (_, _, Some(((of, _), parent))) => {
                 let key = ObjectKey { kind: Name::new_static(of), parent: None, id: parent.clone() };
                 let parent = snapshot.objects.get(&key);
-                parent.map_or(Side::Elsewhere(None), |parent| self.side(registry, snapshot, parent))
+                parent.map_or(Side::Elsewhere(None), |parent| self.side_of(registry, snapshot, parent))
             }
             (_, Some(project), None) => inside(project),
             (_, None, None) => Side::Here,
@@ -111,7 +111,8 @@ mod tests {
         let mut snapshot = Snapshot::default();
         snapshot.objects.extend(all.iter().map(|object| (object.key(), object.clone())));
         let theirs = || Side::Elsewhere(Some("theirs".into()));
-        let sides: Vec<Side> = all.iter().map(|object| reach.side(REGISTRY, &snapshot, object)).collect();
+        let sides: Vec<Side> =
+            all.iter().map(|object| reach.side_of(REGISTRY, &snapshot, object)).collect();
         assert_eq!(
             sides,
             [
@@ -128,6 +129,6 @@ mod tests {
                 Side::Elsewhere(None),
             ]
         );
-        assert_eq!(reach.only(), None);
+        assert_eq!(reach.only_project(), None);
     }
 }

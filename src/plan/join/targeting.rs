@@ -20,7 +20,7 @@ impl Scope {
         let mut inside = vec![options.targets.is_empty(); count];
         if !options.targets.is_empty() {
             let start = (0..count).filter(|n| among(&options.targets, n)).collect();
-            spread(start, &mut inside, true, |n, next| {
+            mark_reachable(start, &mut inside, true, |n, next| {
                 let subject = &survey.subjects[n];
                 next.extend(&subject.needs);
                 if subject.resource.is_none() {
@@ -30,7 +30,7 @@ impl Scope {
         }
         if !options.excluded.is_empty() {
             let start = (0..count).filter(|n| among(&options.excluded, n)).collect();
-            spread(start, &mut inside, false, |n, next| {
+            mark_reachable(start, &mut inside, false, |n, next| {
                 next.extend(&survey.users[n]);
                 next.extend(
                     survey.subjects[n]
@@ -50,7 +50,12 @@ impl Scope {
 }
 
 /// Marks `start` and everything that `follow` reaches, each once.
-fn spread(start: Vec<usize>, marks: &mut [bool], mark: bool, follow: impl Fn(usize, &mut Vec<usize>)) {
+fn mark_reachable(
+    start: Vec<usize>,
+    marks: &mut [bool],
+    mark: bool,
+    follow: impl Fn(usize, &mut Vec<usize>),
+) {
     let mut seen = vec![false; marks.len()];
     let mut queue: Vec<usize> = start;
     let mut next = Vec::new();

@@ -210,7 +210,7 @@ pub struct Carried {
 impl Plan {
     /// Returns the policies that say no, each once.
     #[must_use]
-    pub fn denied(&self) -> BTreeSet<&Name> {
+    pub fn denying_policies(&self) -> BTreeSet<&Name> {
         let no = self.policy.iter().filter(|ruling| ruling.verdict >= RulingVerdict::Overridden);
         no.map(|ruling| &ruling.name).collect()
     }
@@ -224,7 +224,7 @@ impl Plan {
     /// Tells whether something keeps the whole plan from being applied, when these policies do not count.
     #[must_use]
     pub fn is_blocked(&self, overrides: &BTreeSet<Name>) -> bool {
-        let open = self.denied().iter().any(|name| !overrides.contains(*name));
+        let open = self.denying_policies().iter().any(|name| !overrides.contains(*name));
         let lifted = |block: &Block| block.code == POLICY && !open;
         !self.blocks.iter().all(|block| block.only_freezes() || lifted(block))
     }

@@ -1,17 +1,17 @@
 //! Comparing values that hold secrets: what was computed from one by expression and inputs, others by their seals.
 //! Whether two plain values mean the same, `model::meaning` tells.
 
-use crate::model::derived::comparable;
+use crate::model::derived::comparable_text;
 use crate::model::expression::Expression;
-pub(in crate::plan) use crate::model::meaning::{canonical, is_unset, part_type, same};
+pub(in crate::plan) use crate::model::meaning::{are_equivalent, is_unset, part_type, to_canonical};
 use crate::model::schema::{Attribute, Type};
 use crate::model::secret::{FingerprintKey, Secret, is_legacy_fingerprint, is_same_fingerprint};
 use crate::model::value::Value;
 
 /// Returns a value without the text of its secrets, as a plan may hold and show it: of what was computed from secrets
 /// its expression and inputs, and not the fingerprint of what it gave, also where the ledger has one.
-pub(in crate::plan) fn sealed(value: &Value, key: &FingerprintKey) -> Value {
-    value.map_secrets(&|secret| secret.seal(key))
+pub(in crate::plan) fn fingerprint_secrets(value: &Value, key: &FingerprintKey) -> Value {
+    value.map_secrets(&|secret| secret.to_planned(key))
 }
 
 /// Tells whether a live value is still the one that was applied, where a secret was computed. What the ledger has no
@@ -26,7 +26,7 @@ pub(in crate::plan) fn is_as_applied(
         (Value::Secret(Secret::Derived(applied)), live) => {
             let live = match live {
                 Value::Secret(live) => live.clone(),
-                live => Secret::new(comparable(&canonical(ty, live))),
+                live => Secret::new(comparable_text(&to_canonical(ty, live))),
             };
             applied.is_live(&live, key).unwrap_or(true)
         }
@@ -38,7 +38,7 @@ pub(in crate::plan) fn is_as_applied(
             parts.len() == items.len()
                 && parts.iter().all(|part| items.iter().any(|item| is_as_applied(ty, part, item, key)))
         }
-        (applied, live) => same(ty, applied, live),
+        (applied, live) => are_equivalent(ty, applied, live),
     }
 }
 
@@ -87,26 +87,26 @@ pub(in crate::plan) fn is_as_written(
             want.len() == parts.len()
                 && want.iter().all(|want| parts.iter().any(|part| is_as_written(ty, want, part, key)))
         }
-        (want, applied) => same(ty, &sealed(want, key), applied),
+        (want, applied) => are_equivalent(ty, &fingerprint_secrets(want, key), applied),
     }
 }
 
 /// Returns a live value with a seal wherever one of `models` has a secret, so that they can be compared
 /// and none is shown.
 pub(in crate::plan) fn sealed_like(models: &[&Value], live: &Value, key: &FingerprintKey) -> Value {
-    sealed(&live.clone().veiled(models, &is_secret(key)), key)
+    fingerprint_secrets(&live.clone().with_secrets_like(models, &is_secret(key)), key)
 }
 
 /// Returns a live value as far as it may be shown and kept: sealed wherever something that is `known` of it, what
 /// is written or what was applied, has a secret, and wherever a private attribute has what none of that knows.
 #[must_use]
-pub fn shielded(
+pub fn protect_live_value(
     attribute: &Attribute,
     known: [Option<&Value>; 2],
     live: &Value,
     key: &FingerprintKey,
 ) -> Value {
-    sealed(&attribute.hidden_by(known, live.clone(), &is_secret(key)), key)
+    fingerprint_secrets(&attribute.hidden_by(known, live.clone(), &is_secret(key)), key)
 }
 
 /// Tells by fingerprint whether a text is a secret.
@@ -118,10 +118,14 @@ fn is_secret(key: &FingerprintKey) -> impl Fn(&Secret, &str) -> bool {
 }
 
 /// Returns a live value that no block writes, as far as it may be shown.
-pub(in crate::plan) fn unwritten(attribute: &Attribute, live: &Value, key: &FingerprintKey) -> Value {
+pub(in crate::plan) fn protect_unwritten_value(
+    attribute: &Attribute,
+    live: &Value,
+    key: &FingerprintKey,
+) -> Value {
     match live {
-        Value::Text(text) if attribute.private => Value::Secret(Secret::new(text.as_str()).seal(key)),
-        _ => sealed(live, key),
+        Value::Text(text) if attribute.private => Value::Secret(Secret::new(text.as_str()).to_planned(key)),
+        _ => fingerprint_secrets(live, key),
     }
 }
 
@@ -132,7 +136,7 @@ pub(in crate::plan) fn sealed_expression(expression: &Expression, key: &Fingerpr
     }
     let all = |parts: &[Expression]| parts.iter().map(|part| sealed_expression(part, key)).collect();
     match expression {
-        Expression::Value(value) => Expression::Value(sealed(value, key)),
+        Expression::Value(value) => Expression::Value(fingerprint_secrets(value, key)),
         Expression::Reference(_) => expression.clone(),
         Expression::Text(parts) => Expression::Text(all(parts)),
         Expression::List(parts) => Expression::List(all(parts)),
@@ -141,7 +145,7 @@ pub(in crate::plan) fn sealed_expression(expression: &Expression, key: &Fingerpr
         ),
         Expression::Cel(cel) => {
             let mut cel = cel.as_ref().clone();
-            cel.bindings.values_mut().for_each(|value| *value = sealed(value, key));
+            cel.bindings.values_mut().for_each(|value| *value = fingerprint_secrets(value, key));
             cel.waiting.values_mut().for_each(|part| *part = sealed_expression(part, key));
             Expression::Cel(cel.into())
         }
@@ -161,7 +165,7 @@ mod tests {
     #[test]
     fn a_live_text_is_sealed_where_a_secret_is_wanted() {
         let key = FingerprintKey([1; 32]);
-        let want = sealed(&Value::Secret(Secret::new("s3cret")), &key);
+        let want = fingerprint_secrets(&Value::Secret(Secret::new("s3cret")), &key);
         assert_eq!(sealed_like(&[&want], &Value::text("s3cret"), &key), want);
         assert_ne!(sealed_like(&[&want], &Value::text("other"), &key), want);
     }
@@ -169,7 +173,7 @@ mod tests {
     #[test]
     fn a_list_with_a_secret_shows_its_plain_texts_only_in_any_order_and_length() {
         let key = FingerprintKey([1; 32]);
-        let seal = |text: &str| Value::Secret(Secret::new(text).seal(&key));
+        let seal = |text: &str| Value::Secret(Secret::new(text).to_planned(&key));
         let models = Value::List(vec![seal("s3cret"), "10.9.9.9".into()]);
         let before = Value::List(vec![seal("older"), "10.8.8.8".into()]);
         let live = list(&["10.8.8.8", "10.9.9.9", "hand", "s3cret"]);
@@ -181,10 +185,11 @@ mod tests {
         let sealed = sealed_like(&[&models, &plain], &live, &key);
         assert_eq!(sealed, Value::List(vec!["10.9.9.9".into(), seal("s3cret")]));
         let set = Type::Set { of: &TEXT, max: 9 };
-        assert!(same(&set, &models, &sealed));
+        assert!(are_equivalent(&set, &models, &sealed));
         let pair = |a, b| Value::List(vec![seal(a), seal(b)]);
         assert!(
-            same(&set, &pair("a", "b"), &pair("b", "a")) && !same(&set, &pair("a", "b"), &pair("b", "c"))
+            are_equivalent(&set, &pair("a", "b"), &pair("b", "a"))
+                && !are_equivalent(&set, &pair("a", "b"), &pair("b", "c"))
         );
         let records = |value: Value| Value::List(vec![Value::Map([("key".into(), value)].into())]);
         let live = Value::List(vec![records("x".into()), records("s3cret".into())]);

@@ -13,7 +13,7 @@ use crate::plan::inputs::Options;
 
 /// Returns the options of a plan with the objects that declarations take over. What the command line
 /// says of an address is stronger.
-pub(in crate::plan) fn options<'o>(
+pub(in crate::plan) fn with_declared_adoptions<'o>(
     stack: &Stack,
     ledger: &Ledger,
     options: &'o Options,
@@ -58,7 +58,7 @@ pub struct Done {
 
 /// Returns the declarations that have nothing left to do in this environment.
 #[must_use]
-pub fn done(stack: &Stack, ledger: &Ledger) -> Vec<Done> {
+pub fn finished_declarations(stack: &Stack, ledger: &Ledger) -> Vec<Done> {
     // Where nothing was ever applied, nothing was moved, either.
     if ledger.entries.is_empty() {
         return Vec::new();

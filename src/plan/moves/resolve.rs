@@ -12,7 +12,7 @@ use crate::config::stack::model::Stack;
 use crate::config::stack::module_path::module_of;
 use crate::ledger::state::entry::Entry;
 use crate::ledger::state::ledger::Ledger;
-use crate::model::address::{Address, Name, places};
+use crate::model::address::{Address, Name, path_prefixes};
 use crate::model::schema::Registry;
 use crate::model::source::Span;
 
@@ -63,7 +63,7 @@ impl<'a, 'l> Movers<'a, 'l> {
     pub fn new(registry: Registry, stack: &'a Stack, ledger: &'l Ledger) -> Self {
         let moved = &stack.declarations.moved;
         let rules = moved.iter().map(|moved| (moved.from.as_str(), moved)).collect();
-        let inside = inside(stack);
+        let inside = addresses_in_instances(stack);
         let holding = ledger.entries.keys().map(|entry| module_of(&registry, entry.as_str()).0).collect();
         let mut movers = Self { registry, stack, ledger, rules, holding, inside, open: HashSet::new() };
         movers.open = moved.iter().filter(|rule| gives_key(rule)).map(|rule| rule.from.as_str()).collect();
@@ -80,7 +80,7 @@ impl<'a, 'l> Movers<'a, 'l> {
         let mut ambiguous: HashSet<Span> = HashSet::new();
         // A parent's address is the beginning of its children's, so it comes before them.
         for (address, entry) in &self.ledger.entries {
-            if let Some((rule, to)) = self.uncertain(address, entry) {
+            if let Some((rule, to)) = self.uncertain_move(address, entry) {
                 if ambiguous.insert(rule.span) {
                     declared.impossible.push(like_a_key(address, rule, &to));
                 }
@@ -89,7 +89,7 @@ impl<'a, 'l> Movers<'a, 'l> {
             if self.stack.resources.contains_key(address) {
                 continue;
             }
-            let way = match self.way(address, entry, declared) {
+            let way = match self.find_destination(address, entry, declared) {
                 Ok(Some(way)) => way,
                 Ok(None) => continue,
                 Err(impossible) => {
@@ -105,21 +105,23 @@ impl<'a, 'l> Movers<'a, 'l> {
                         let (_, pairs) = modules.entry(&rule.from).or_insert((rule, Vec::new()));
                         pairs.push((address.clone(), way.to));
                     }
-                    None => declared.impossible.push(occupied(address, &way.to, way.span)),
+                    None => declared.impossible.push(occupied_address(address, &way.to, way.span)),
                 }
                 continue;
             }
-            let module = way.module.and_then(|rule| carried(rule, address, &way.to));
+            let module = way.module.and_then(|rule| moved_module(rule, address, &way.to));
             let module = module.or_else(|| self.with_parent(address, &way.to, entry, declared));
             let before = Before { address: address.clone(), span: way.span, module };
             declared.was.insert(way.to.clone(), before);
             declared.moves.insert(address.clone(), way.to);
         }
-        declared.impossible.extend(modules.into_values().map(|(rule, pairs)| crowded(rule, &pairs)));
+        declared
+            .impossible
+            .extend(modules.into_values().map(|(rule, pairs)| occupied_module(rule, &pairs)));
     }
 
     /// Returns where an entry goes: as entries for it say, else with its parent, else with its module.
-    fn way(
+    fn find_destination(
         &self,
         address: &Address,
         entry: &Entry,
@@ -127,7 +129,7 @@ impl<'a, 'l> Movers<'a, 'l> {
     ) -> Result<Option<Way<'a>>, Impossible> {
         let mut way = Way { to: address.clone(), span: None, module: None };
         let mut moved = false;
-        if self.rule(&way.to, entry).is_none()
+        if self.matching_rule(&way.to, entry).is_none()
             && let Some(parent) = &entry.parent
             && let Some(new) = declared.moves.get(parent)
         {
@@ -141,7 +143,7 @@ impl<'a, 'l> Movers<'a, 'l> {
             if moved && self.stack.resources.contains_key(&way.to) {
                 break;
             }
-            let Some((rule, to)) = self.step(&way.to, entry, &made)? else { break };
+            let Some((rule, to)) = self.next_move(&way.to, entry, &made)? else { break };
             made.push(&rule.from);
             if rule.kind.is_none() && !moved {
                 way.module = Some(rule);
@@ -153,21 +155,21 @@ impl<'a, 'l> Movers<'a, 'l> {
 
     /// Returns the entry that takes an address further, and where to. Those that are `made` are made: what lost
     /// its key may look as if it had another.
-    fn step(
+    fn next_move(
         &self,
         at: &Address,
         entry: &Entry,
         made: &[&Address],
     ) -> Result<Option<(&'a Moved, Address)>, Impossible> {
-        let Some((rule, key)) = self.rule(at, entry) else { return self.module_step(at, made) };
+        let Some((rule, key)) = self.matching_rule(at, entry) else { return self.module_step(at, made) };
         if rule.whole != key.is_some() && self.is_last(rule) {
-            return Err(ambiguous(at, rule, key));
+            return Err(ambiguous_move(at, rule, key));
         }
         Ok(Some((rule, key.map_or_else(|| rule.to.clone(), |key| rule.to.join(&key)))))
     }
 
     /// Returns the entry that moves an address, and the key, when it is one for a whole block.
-    fn rule(&self, at: &Address, entry: &Entry) -> Option<(&'a Moved, Option<Name>)> {
+    fn matching_rule(&self, at: &Address, entry: &Entry) -> Option<(&'a Moved, Option<Name>)> {
         if let Some(rule) = self.rules.get(at.as_str()) {
             return Some((rule, None));
         }
@@ -188,7 +190,7 @@ impl<'a, 'l> Movers<'a, 'l> {
 
     /// Tells whether an entry moves what stands at an address.
     fn goes_on(&self, at: &Address) -> bool {
-        places(at.as_str()).filter_map(|place| self.rules.get(place)).any(|rule| rule.takes(at))
+        path_prefixes(at.as_str()).filter_map(|place| self.rules.get(place)).any(|rule| rule.applies_to(at))
     }
 
     /// Returns the entry that moves the innermost module that an address is in, and where the address goes.
@@ -202,7 +204,7 @@ impl<'a, 'l> Movers<'a, 'l> {
             part = above;
             let rule = self.rules.get(above).copied();
             let Some(rule) = rule.filter(|rule| rule.kind.is_none()) else { continue };
-            if !rule.takes(at) || made.contains(&&rule.from) {
+            if !rule.applies_to(at) || made.contains(&&rule.from) {
                 continue;
             }
             // Where all that gets the key has it, what else is there has, or had, a key of its own.
@@ -213,7 +215,7 @@ impl<'a, 'l> Movers<'a, 'l> {
             let to = rule.to.join(rest);
             let lives = self.stack.modules.contains_key(module_of(&self.registry, to.as_str()).0);
             if rule.whole && self.is_in_an_instance(rule, &to, rest, lives) {
-                return Err(ambiguous(at, rule, None));
+                return Err(ambiguous_move(at, rule, None));
             }
             if lives || self.goes_on(&to) {
                 return Ok(Some((rule, to)));
@@ -231,7 +233,7 @@ impl<'a, 'l> Movers<'a, 'l> {
     fn keyed_alike(&self, rule: &Moved, at: &Address, rest: &str) -> Result<(), Impossible> {
         if rule.whole {
             let has_key = !module_of(&self.registry, rest).0.is_empty();
-            return if has_key { Ok(()) } else { Err(ambiguous(at, rule, None)) };
+            return if has_key { Ok(()) } else { Err(ambiguous_move(at, rule, None)) };
         }
         let inner = module_of(&self.registry, rest).0;
         let Some(key) = inner.split('.').next().filter(|key| !key.is_empty()) else { return Ok(()) };
@@ -239,7 +241,7 @@ impl<'a, 'l> Movers<'a, 'l> {
         if self.holding.contains(rule.from.as_str()) || self.is_module_place(&rule.to.join(key)) {
             return Ok(());
         }
-        Err(ambiguous(at, rule, Some(Name::new(key))))
+        Err(ambiguous_move(at, rule, Some(Name::new(key))))
     }
 
     /// Tells whether there is a module, or would be if no `when` left it out.
@@ -263,30 +265,30 @@ impl<'a, 'l> Movers<'a, 'l> {
 
     /// Refuses what stands at an address that may have its key already, or be in the module still that gets one
     /// and only look as if it had it.
-    fn uncertain(&self, at: &Address, entry: &Entry) -> Option<(&'a Moved, Address)> {
+    fn uncertain_move(&self, at: &Address, entry: &Entry) -> Option<(&'a Moved, Address)> {
         // A child goes with its parent, and what is said of one resource is stronger.
-        if entry.parent.is_some() || self.rule(at, entry).is_some() {
+        if entry.parent.is_some() || self.matching_rule(at, entry).is_some() {
             return None;
         }
         let is_declared = self.stack.resources.contains_key(at);
-        let mut rules = places(at.as_str()).filter_map(|place| self.rules.get(place).copied());
+        let mut rules = path_prefixes(at.as_str()).filter_map(|place| self.rules.get(place).copied());
         rules.find_map(|rule| {
-            let may_be = gives_key(rule) && !rule.takes(at);
+            let may_be = gives_key(rule) && !rule.applies_to(at);
             let may_be = may_be && (!is_declared || self.open.contains(rule.from.as_str()));
-            let rest = at.below(rule.from.as_str()).filter(|_| may_be)?;
-            let end = self.end(rule, rest, entry);
+            let rest = at.strip_module(rule.from.as_str()).filter(|_| may_be)?;
+            let end = self.final_address(rule, rest, entry);
             end.filter(|to| !self.ledger.entries.contains_key(to)).map(|to| (rule, to))
         })
     }
 
     /// Returns where a move leads to, and others from there, if that is declared.
-    fn end(&self, rule: &'a Moved, rest: &str, entry: &Entry) -> Option<Address> {
+    fn final_address(&self, rule: &'a Moved, rest: &str, entry: &Entry) -> Option<Address> {
         let (mut at, mut made) = (rule.to.join(rest), vec![&rule.from]);
         for _ in 0..=self.rules.len() {
             if self.stack.resources.contains_key(&at) {
                 return Some(at);
             }
-            let (rule, to) = self.step(&at, entry, &made).ok().flatten()?;
+            let (rule, to) = self.next_move(&at, entry, &made).ok().flatten()?;
             made.push(&rule.from);
             at = to;
         }
@@ -299,8 +301,11 @@ impl<'a, 'l> Movers<'a, 'l> {
         let near = self.ledger.entries.range::<str, _>((Bound::Included(from), Bound::Unbounded));
         let mut near = near.take_while(|(address, _)| address.as_str().starts_with(from));
         near.any(|(address, entry)| {
-            let is_left = rule.takes(address) && !self.stack.resources.contains_key(address);
-            is_left && address.below(from).is_some_and(|rest| self.end(rule, rest, entry).is_some())
+            let is_left = rule.applies_to(address) && !self.stack.resources.contains_key(address);
+            is_left
+                && address
+                    .strip_module(from)
+                    .is_some_and(|rest| self.final_address(rule, rest, entry).is_some())
         })
     }
 
@@ -314,12 +319,12 @@ impl<'a, 'l> Movers<'a, 'l> {
     ) -> Option<(Name, Name)> {
         let parent = self.ledger.entries.get_key_value(entry.parent.as_ref()?)?.0;
         let (from, into) = declared.was.get(declared.moves.get(parent)?)?.module.clone()?;
-        (address.below(&from)? == to.below(&into)?).then_some((from, into))
+        (address.strip_module(&from)? == to.strip_module(&into)?).then_some((from, into))
     }
 }
 
 /// Returns, of modules with keys that whole modules become, the addresses of what is in their instances, in there.
-fn inside(stack: &Stack) -> HashMap<&str, HashSet<&str>> {
+fn addresses_in_instances(stack: &Stack) -> HashMap<&str, HashSet<&str>> {
     let whole = stack.declarations.moved.iter().filter(|rule| rule.whole && rule.kind.is_none());
     let mut inside: HashMap<&str, HashSet<&str>> =
         whole.map(|rule| (rule.to.as_str(), HashSet::new())).collect();
@@ -328,7 +333,7 @@ fn inside(stack: &Stack) -> HashMap<&str, HashSet<&str>> {
     }
     let modules = stack.modules.keys().map(Name::as_str);
     for address in stack.resources.keys().map(Address::as_str).chain(modules) {
-        for place in places(address) {
+        for place in path_prefixes(address) {
             let rest = address[place.len()..].strip_prefix('.').and_then(|rest| rest.split_once('.'));
             if let (Some((_, rest)), Some(found)) = (rest, inside.get_mut(place)) {
                 found.insert(rest);
@@ -344,13 +349,13 @@ fn gives_key(rule: &Moved) -> bool {
 }
 
 /// Returns the old and the new place of a module, where all that changes of an address is that place.
-fn carried(rule: &Moved, from: &Address, to: &Address) -> Option<(Name, Name)> {
-    let rest = from.below(rule.from.as_str())?;
+fn moved_module(rule: &Moved, from: &Address, to: &Address) -> Option<(Name, Name)> {
+    let rest = from.strip_module(rule.from.as_str())?;
     let place = to.as_str().strip_suffix(rest)?.strip_suffix('.')?;
     Some((Name::new(rule.from.as_str()), Name::new(place)))
 }
 
-fn occupied(address: &Address, to: &Address, span: Option<Span>) -> Impossible {
+fn occupied_address(address: &Address, to: &Address, span: Option<Span>) -> Impossible {
     let help = format!(
         "Remove the `moved` entry; then let go of what is not wanted: \
          `removed: [{{ from: {address}, action: forget }}]` (or delete)."
@@ -360,7 +365,7 @@ fn occupied(address: &Address, to: &Address, span: Option<Span>) -> Impossible {
 }
 
 /// Says once what is in the way of everything in a module.
-fn crowded(rule: &Moved, pairs: &[(Address, Address)]) -> Impossible {
+fn occupied_module(rule: &Moved, pairs: &[(Address, Address)]) -> Impossible {
     let told: Vec<&str> = pairs.iter().take(MOST_TOLD).map(|(_, to)| to.as_str()).collect();
     let more = pairs.len() - told.len();
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
@@ -389,7 +394,7 @@ fn like_a_key(at: &Address, rule: &Moved, to: &Address) -> Impossible {
     Impossible { address: at.clone(), text, help, span: Some(rule.span) }
 }
 
-fn ambiguous(at: &Address, rule: &Moved, key: Option<Name>) -> Impossible {
+fn ambiguous_move(at: &Address, rule: &Moved, key: Option<Name>) -> Impossible {
     let (one, several) = match rule.kind {
         Some(_) => ("one resource", "one of several"),
         None => ("in one module", "in one of several modules"),

@@ -9,7 +9,7 @@ use crate::config::stack::model::Stack;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::Entry;
 use crate::ledger::state::ledger::Ledger;
-use crate::model::address::{Address, Name, places};
+use crate::model::address::{Address, Name, path_prefixes};
 use crate::model::source::Span;
 
 /// An entry that a plan adds, and why its object is deleted.
@@ -69,13 +69,13 @@ impl<'a> Declared<'a> {
     }
 
     /// Returns the ledger as it is once everything has its new address.
-    pub fn ledger<'l>(&mut self, ledger: &'l Ledger) -> Cow<'l, Ledger> {
+    pub fn apply_to_ledger<'l>(&mut self, ledger: &'l Ledger) -> Cow<'l, Ledger> {
         if self.moves.is_empty() {
             return Cow::Borrowed(ledger);
         }
         let mut moved = ledger.clone();
-        if let Err(illegal) = moved.record(&Record::Moved { moves: self.moves.clone() }) {
-            let barred = ledger.barred(&self.moves).map(|(address, _)| address.clone());
+        if let Err(illegal) = moved.apply_record(&Record::Moved { moves: self.moves.clone() }) {
+            let barred = ledger.first_illegal_move(&self.moves).map(|(address, _)| address.clone());
             if let Some(address) = barred {
                 let help = "Answer it first, or apply without the move: `stead resolve` lists it.";
                 let text = format!("{address} cannot be moved: {}.", illegal.reason);
@@ -90,11 +90,11 @@ impl<'a> Declared<'a> {
     }
 
     /// Returns what is to become of an object whose block is gone, where an entry says it.
-    pub fn removal(&self, address: &Address) -> Option<RemovedAction> {
+    pub fn removal_action(&self, address: &Address) -> Option<RemovedAction> {
         if self.removed.is_empty() {
             return None;
         }
-        let found = places(address.as_str()).filter_map(|place| self.removed.get(place)).next_back();
+        let found = path_prefixes(address.as_str()).filter_map(|place| self.removed.get(place)).next_back();
         found.map(|removed| removed.action)
     }
 }

@@ -9,9 +9,9 @@ use crate::model::value::Value;
 use crate::plan::decide::reactivation;
 use crate::plan::decision::{Difference, Verdict};
 use crate::plan::diff::attributes::is_exclusive;
-use crate::plan::diff::current_value::present;
+use crate::plan::diff::current_value::present_value;
 use crate::plan::join::joined_state::{Subject, Survey};
-use crate::plan::model::compare::shielded;
+use crate::plan::model::compare::protect_live_value;
 use crate::plan::model::step::PlannedCall;
 
 /// The calls of one update, in the order of the kind's table.
@@ -21,19 +21,19 @@ pub(in crate::plan) struct Calls {
 
 /// Returns the calls that make a subject's differences go away. `released`: links that are undone
 /// before, in a step of their own.
-pub(in crate::plan) fn calls(
+pub(in crate::plan) fn plan_calls(
     survey: &Survey<'_>,
     subject: &Subject<'_>,
     verdict: &Verdict<'_>,
     released: &[&'static str],
 ) -> Vec<PlannedCall> {
-    let first = verdict.revival.and_then(|revival| reactivation::call(subject, revival));
+    let first = verdict.revival.and_then(|revival| reactivation::revival_call(subject, revival));
     let mut calls = Calls { planned: first.into_iter().collect() };
     let mut last = "";
     for difference in &verdict.differences {
         // The keys of a map travel together.
         if std::mem::replace(&mut last, difference.attribute.name) != difference.attribute.name {
-            calls.add(survey, subject, verdict, difference, released);
+            calls.add_difference(survey, subject, verdict, difference, released);
         }
     }
     // What an upload begins is waited for by itself: as the last call, it takes the place of what others began.
@@ -49,7 +49,7 @@ fn delivers_upload(kind: &Kind, planned: &PlannedCall) -> bool {
 }
 
 /// Returns the call that undoes a link, alone.
-pub(in crate::plan) fn release(attribute: &'static Attribute, before: Value) -> Option<PlannedCall> {
+pub(in crate::plan) fn release_call(attribute: &'static Attribute, before: Value) -> Option<PlannedCall> {
     let OnChange::Link { unset, .. } = attribute.change else { return None };
     let link = (before, Expression::Value(Value::Null));
     Some(PlannedCall {
@@ -59,7 +59,7 @@ pub(in crate::plan) fn release(attribute: &'static Attribute, before: Value) -> 
 }
 
 impl Calls {
-    fn add(
+    fn add_difference(
         &mut self,
         survey: &Survey<'_>,
         subject: &Subject<'_>,
@@ -68,36 +68,36 @@ impl Calls {
         released: &[&'static str],
     ) {
         let attribute = difference.attribute;
-        let before = before(survey, subject, verdict, attribute);
-        let after = target(survey, subject, verdict, attribute);
+        let before = before_value(survey, subject, verdict, attribute);
+        let after = target_value(survey, subject, verdict, attribute);
         match attribute.change {
             OnChange::Patch { call, .. } => {
-                self.call(call, attribute.name, before, after);
+                self.add_call(call, attribute.name, before, after);
                 for name in call.always {
-                    self.along(survey, subject, verdict, call, name);
+                    self.add_companion(survey, subject, verdict, call, name);
                 }
             }
             OnChange::Switch(choices) => {
                 let chosen = choices.iter().find(|(word, _)| difference.after.as_text() == Some(word));
                 if let Some((_, call)) = chosen {
-                    self.call(call, attribute.name, before, after);
+                    self.add_call(call, attribute.name, before, after);
                 }
             }
             OnChange::Link { set, unset, .. } => {
                 let linked = before != Value::Null && !released.contains(&attribute.name);
                 if linked {
-                    self.call(unset, attribute.name, before, Expression::Value(Value::Null));
+                    self.add_call(unset, attribute.name, before, Expression::Value(Value::Null));
                 }
                 if after != Expression::Value(Value::Null) {
-                    self.call(set, attribute.name, Value::Null, after);
+                    self.add_call(set, attribute.name, Value::Null, after);
                 }
             }
-            OnChange::Upload { deliver, .. } => self.call(deliver, attribute.name, before, after),
+            OnChange::Upload { deliver, .. } => self.add_call(deliver, attribute.name, before, after),
             OnChange::Replace | OnChange::Never => {}
         }
     }
 
-    fn call(&mut self, call: &Call, attribute: &str, before: Value, after: Expression) {
+    fn add_call(&mut self, call: &Call, attribute: &str, before: Value, after: Expression) {
         let change = (attribute.into(), (before, after));
         if let Some(found) = self.planned.iter_mut().find(|planned| planned.call == call.name) {
             found.attributes.extend([change]);
@@ -108,7 +108,7 @@ impl Calls {
     }
 
     /// Adds an attribute that the call carries even when it does not change.
-    fn along(
+    fn add_companion(
         &mut self,
         survey: &Survey<'_>,
         subject: &Subject<'_>,
@@ -121,40 +121,40 @@ impl Calls {
         if there {
             return;
         }
-        let before = before(survey, subject, verdict, attribute);
-        let after = match verdict.want(name) {
-            Some(_) => target(survey, subject, verdict, attribute),
+        let before = before_value(survey, subject, verdict, attribute);
+        let after = match verdict.find_attribute(name) {
+            Some(_) => target_value(survey, subject, verdict, attribute),
             None => Expression::Value(before.clone()),
         };
-        self.call(call, name, before, after);
+        self.add_call(call, name, before, after);
     }
 }
 
 /// Returns the value that an attribute has now, sealed where a secret takes its place or was, and where it may be
 /// somebody else's.
-fn before(
+fn before_value(
     survey: &Survey<'_>,
     subject: &Subject<'_>,
     verdict: &Verdict<'_>,
     attribute: &Attribute,
 ) -> Value {
-    let written = verdict.want(attribute.name).map(|want| &want.value);
+    let written = verdict.find_attribute(attribute.name).map(|want| &want.value);
     let applied = subject.entry.and_then(|entry| entry.applied.get(attribute.name));
-    shielded(attribute, [written, applied], &present(subject, attribute), survey.key())
+    protect_live_value(attribute, [written, applied], &present_value(subject, attribute), survey.key())
 }
 
 /// Returns the whole new value of an attribute; for a map, with the live keys that nobody manages. Of what may be
 /// somebody's secret it has the seal: whoever makes the call takes the value from the object.
-fn target(
+fn target_value(
     survey: &Survey<'_>,
     subject: &Subject<'_>,
     verdict: &Verdict<'_>,
     attribute: &Attribute,
 ) -> Expression {
-    let Some(want) = verdict.want(attribute.name) else { return Expression::Value(Value::Null) };
-    let after = want.expression(survey.key());
+    let Some(want) = verdict.find_attribute(attribute.name) else { return Expression::Value(Value::Null) };
+    let after = want.to_expression(survey.key());
     let Type::Map(_) = attribute.ty else { return after };
-    let before = before(survey, subject, verdict, attribute);
+    let before = before_value(survey, subject, verdict, attribute);
     let (Value::Map(live), false) = (before, attribute.secret) else { return after };
     let written: BTreeMap<Name, Expression> = match after {
         Expression::Map(map) => map,
@@ -173,12 +173,12 @@ fn target(
     let mut all: BTreeMap<Name, Expression> =
         extra.map(|(key, value)| (key, Expression::Value(value))).collect();
     all.extend(written);
-    whole(all)
+    known_map(all)
 }
 
 /// Returns a map of known values as a value.
-fn whole(map: BTreeMap<Name, Expression>) -> Expression {
-    if map.values().all(|part| part.known().is_some()) {
+fn known_map(map: BTreeMap<Name, Expression>) -> Expression {
+    if map.values().all(|part| part.known_value().is_some()) {
         let known = map.into_iter().filter_map(|(key, part)| match part {
             Expression::Value(value) => Some((key, value)),
             _ => None,

@@ -12,7 +12,7 @@ use crate::model::schema::ReplaceOrder;
 use crate::model::source::Span;
 use crate::model::value::Value;
 use crate::plan::blockers::Blocks;
-use crate::plan::decide::conflicts::name_conflicts::unique;
+use crate::plan::decide::conflicts::name_conflicts::unique_attributes;
 use crate::plan::decision::{Act, Verdict};
 use crate::plan::inputs::Inputs;
 use crate::plan::join::joined_state::Survey;
@@ -39,15 +39,15 @@ enum Way {
 
 /// Adds the blocker of a plan whose steps wait for each other. `original` is what the plan is made from, before its
 /// declarations were carried out, and `plan_again` makes a plan without looking for ways out.
-pub(in crate::plan) fn block(
+pub(in crate::plan) fn add_cycle_blocker(
     survey: &Survey<'_>,
     verdicts: &[Verdict<'_>],
     cycle: &[Waiting],
     (original, plan_again): (&Inputs<'_>, &dyn Fn(&Inputs<'_>) -> Plan),
     blocks: &mut Blocks<'_, '_>,
 ) {
-    let known: BTreeSet<_> = blocks.all().iter().map(name).collect();
-    let ways = ways(survey, verdicts, cycle);
+    let known: BTreeSet<_> = blocks.as_slice().iter().map(blocker_identity).collect();
+    let ways = candidate_remedies(survey, verdicts, cycle);
     let found = ways.into_iter().take(TRIES).find(|way| leads_out(original, plan_again, way, &known));
     let help = match &found {
         Some(way) => describe_way(survey, way),
@@ -55,18 +55,18 @@ pub(in crate::plan) fn block(
                  one of these changes back."
             .to_owned(),
     };
-    let span = cycle.first().and_then(|step| span(survey, step.n));
-    blocks.at_place(CYCLE, span, describe(survey, cycle), survey.spoken(span, &help));
+    let span = cycle.first().and_then(|step| subject_span(survey, step.n));
+    blocks.at_place(CYCLE, span, describe_cycle(survey, cycle), survey.render_help(span, &help));
 }
 
-fn name(block: &Block) -> (String, Option<Address>) {
+fn blocker_identity(block: &Block) -> (String, Option<Address>) {
     (block.code.to_string(), block.address.clone())
 }
 
 /// Returns the cycle in a sentence.
-fn describe(survey: &Survey<'_>, cycle: &[Waiting]) -> String {
+fn describe_cycle(survey: &Survey<'_>, cycle: &[Waiting]) -> String {
     let step = |step: &Waiting| {
-        format!("{} `{}`{}", step.doing, survey.subjects[step.n].address, line(survey, step.n))
+        format!("{} `{}`{}", step.doing, survey.subjects[step.n].address, describe_location(survey, step.n))
     };
     let mut text = "Dependency cycle: ".to_owned();
     for (number, waiting) in cycle.iter().take(MOST).enumerate() {
@@ -84,20 +84,20 @@ fn describe(survey: &Survey<'_>, cycle: &[Waiting]) -> String {
     text
 }
 
-fn span(survey: &Survey<'_>, n: usize) -> Option<Span> {
+fn subject_span(survey: &Survey<'_>, n: usize) -> Option<Span> {
     let subject = &survey.subjects[n];
     let left_out = || survey.left_out(subject.address).map(|(_, span)| span);
     subject.block.map(|block| block.span).or_else(left_out)
 }
 
 /// Returns where a block stands, in parentheses.
-fn line(survey: &Survey<'_>, n: usize) -> String {
-    let place = span(survey, n).and_then(|span| survey.inputs.stack.sources.place(span));
+fn describe_location(survey: &Survey<'_>, n: usize) -> String {
+    let place = subject_span(survey, n).and_then(|span| survey.inputs.stack.sources.location_of(span));
     place.map_or_else(|| " (no block)".to_owned(), |place| format!(" ({}:{})", place.file, place.line))
 }
 
 /// Returns the ways out that are worth trying: those that need one apply come first.
-fn ways(survey: &Survey<'_>, verdicts: &[Verdict<'_>], cycle: &[Waiting]) -> Vec<Way> {
+fn candidate_remedies(survey: &Survey<'_>, verdicts: &[Verdict<'_>], cycle: &[Waiting]) -> Vec<Way> {
     let members: BTreeSet<usize> = cycle.iter().map(|step| step.n).collect();
     let members: Vec<usize> = members.into_iter().filter(|n| survey.subjects[*n].block.is_some()).collect();
     let address = |n: usize| survey.subjects[n].address.clone();
@@ -110,7 +110,7 @@ fn ways(survey: &Survey<'_>, verdicts: &[Verdict<'_>], cycle: &[Waiting]) -> Vec
     }
     let orders = ways.len();
     for &n in &members {
-        let alone: Vec<&str> = unique(survey.subjects[n].kind).flatten().copied().collect();
+        let alone: Vec<&str> = unique_attributes(survey.subjects[n].kind).flatten().copied().collect();
         let handed_over = verdicts[n].differences.iter().filter(|d| alone.contains(&d.attribute.name));
         ways.extend(handed_over.filter_map(|difference| {
             let text = difference.after.as_text()?;
@@ -148,11 +148,14 @@ fn leads_out(
     }
     let plan = plan_again(&Inputs { stack: &stack, options: &options, ..*original });
     let counts = |block: &&Block| block.code != POLICY;
-    !plan.steps.is_empty() && plan.blocks.iter().filter(counts).all(|block| known.contains(&name(block)))
+    !plan.steps.is_empty()
+        && plan.blocks.iter().filter(counts).all(|block| known.contains(&blocker_identity(block)))
 }
 
 fn describe_way(survey: &Survey<'_>, way: &Way) -> String {
-    let line = |address: &Address| survey.index.get(address).map_or_else(String::new, |n| line(survey, *n));
+    let line = |address: &Address| {
+        survey.index.get(address).map_or_else(String::new, |n| describe_location(survey, *n))
+    };
     match way {
         Way::Order(address, order) => {
             let word = match order {

@@ -1,18 +1,18 @@
 //! Ledger corrections that need no request: found gone, let go, adopted, remembered otherwise.
 
-use super::steps::remember;
+use super::steps::build_remember;
 use crate::ledger::state::entry::{Entry, Owned};
 use crate::model::address::Name;
 use crate::model::value::{Attributes, Value};
 use crate::plan::decision::{Act, Verdict};
 use crate::plan::diff::attributes::Diff;
 use crate::plan::diff::confirmation;
-use crate::plan::join::joined_state::{Adoption, Live, Subject, Survey, certificate, is_gone};
-use crate::plan::model::compare::{same, sealed};
+use crate::plan::join::joined_state::{Adoption, Live, Subject, Survey, is_gone, owned_from_object};
+use crate::plan::model::compare::{are_equivalent, fingerprint_secrets};
 use crate::plan::model::step::Bookkeeping;
 
 /// Returns the corrections of one subject.
-pub(in crate::plan) fn bookkeeping(
+pub(in crate::plan) fn ledger_updates(
     survey: &Survey<'_>,
     subject: &Subject<'_>,
     verdict: &Verdict<'_>,
@@ -22,7 +22,8 @@ pub(in crate::plan) fn bookkeeping(
         return found;
     }
     let address = subject.address;
-    let gone = gone(survey, subject).map(|owned| Bookkeeping::Gone(address.clone(), owned.id.clone()));
+    let gone = objects_proven_gone(survey, subject)
+        .map(|owned| Bookkeeping::Gone(address.clone(), owned.id.clone()));
     found.extend(gone);
     if is_over(survey, subject) {
         return found;
@@ -33,7 +34,7 @@ pub(in crate::plan) fn bookkeeping(
         return found;
     }
     if subject.resource.is_some() && matches!(verdict.act, Act::Keep | Act::Update) {
-        found.extend(remembered(survey, subject, verdict));
+        found.extend(remember_update(survey, subject, verdict));
     }
     found
 }
@@ -41,11 +42,15 @@ pub(in crate::plan) fn bookkeeping(
 /// Tells whether nothing is left of a removed resource: every object of it is proven gone.
 fn is_over(survey: &Survey<'_>, subject: &Subject<'_>) -> bool {
     let owned = subject.entry.map(|entry| entry.current.iter().len() + entry.deposed.len());
-    subject.resource.is_none() && owned.is_some_and(|owned| owned == gone(survey, subject).count())
+    subject.resource.is_none()
+        && owned.is_some_and(|owned| owned == objects_proven_gone(survey, subject).count())
 }
 
 /// Returns the owned objects that are proven gone.
-fn gone<'s>(survey: &'s Survey<'_>, subject: &'s Subject<'_>) -> impl Iterator<Item = &'s Owned> {
+fn objects_proven_gone<'s>(
+    survey: &'s Survey<'_>,
+    subject: &'s Subject<'_>,
+) -> impl Iterator<Item = &'s Owned> {
     let absent = |owned: &&Owned| is_gone(&survey.inputs, subject.kind, owned);
     let current = match subject.live {
         Live::Gone(owned) => Some(owned),
@@ -57,25 +62,29 @@ fn gone<'s>(survey: &'s Survey<'_>, subject: &'s Subject<'_>) -> impl Iterator<I
 
 /// Returns what is to be remembered otherwise although the object does not change. An update
 /// remembers by itself in the end, so only an adoption comes before it.
-fn remembered(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>) -> Option<Bookkeeping> {
+fn remember_update(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    verdict: &Verdict<'_>,
+) -> Option<Bookkeeping> {
     let object = subject.object()?;
     let update = verdict.act == Act::Update;
     if update && subject.adoption.is_none() {
         return None;
     }
     let diff = Diff::new(survey, subject)?;
-    let remember = remember(survey, subject);
+    let remember = build_remember(survey, subject);
     let current = match subject.adoption {
-        Some(Adoption::Asked | Adoption::Confirmed) => certificate(object, false),
-        Some(Adoption::Recovered(_)) => certificate(object, true),
-        None => subject.owned()?.clone(),
+        Some(Adoption::Asked | Adoption::Confirmed) => owned_from_object(object, false),
+        Some(Adoption::Recovered(_)) => owned_from_object(object, true),
+        None => subject.owned_object()?.clone(),
     };
     let entry = Entry {
         kind: subject.kind.name.into(),
         current: Some(current),
         deposed: subject.entry.map(|entry| entry.deposed.clone()).unwrap_or_default(),
         parent: subject.parent().cloned(),
-        applied: applied(survey, verdict, &diff),
+        applied: satisfied_attributes(survey, verdict, &diff),
         depends_on: remember.depends_on,
         protect: remember.protect,
         keep_on_remove: remember.keep_on_remove,
@@ -83,7 +92,7 @@ fn remembered(survey: &Survey<'_>, subject: &Subject<'_>, verdict: &Verdict<'_>)
         unfinished: update,
         secret_lost: subject.entry.is_some_and(|entry| entry.secret_lost),
         final_snapshot: remember.final_snapshot,
-        verified: confirmation::renewed(subject, verdict, |want| diff.shows(want)),
+        verified: confirmation::renew_verification(subject, verdict, |want| diff.shows_written(want)),
     };
     let same = subject.entry.is_some_and(|before| is_same(before, &entry) && !is_renewed(before, &entry));
     (!same).then(|| Bookkeeping::Remember(subject.address.clone(), Box::new(entry)))
@@ -105,18 +114,18 @@ fn is_renewed(before: &Entry, entry: &Entry) -> bool {
 
 /// Returns the written attributes that are as they should be. What was applied in other words, but
 /// means the same, stays in its words.
-fn applied(survey: &Survey<'_>, verdict: &Verdict<'_>, diff: &Diff<'_, '_>) -> Attributes {
+fn satisfied_attributes(survey: &Survey<'_>, verdict: &Verdict<'_>, diff: &Diff<'_, '_>) -> Attributes {
     let differs =
         |name: &str| verdict.differences.iter().any(|difference| difference.attribute.name == name);
     let settled =
         verdict.wants.iter().filter(|want| want.setting.is_some() && !differs(want.attribute.name));
     settled
         .map(|want| {
-            let value = sealed(want.stored(), survey.key());
-            let before = diff.applied(want.attribute);
+            let value = fingerprint_secrets(want.stored_value(), survey.key());
+            let before = diff.last_applied_value(want.attribute);
             // A short fingerprint of an earlier version gives way to the whole one.
             let is_current = |before: &&Value| {
-                same(&want.attribute.ty, before, &value) && !before.has_legacy_fingerprint()
+                are_equivalent(&want.attribute.ty, before, &value) && !before.has_legacy_fingerprint()
             };
             let kept = before.filter(is_current).cloned();
             (want.attribute.name.into(), kept.unwrap_or(value))

@@ -34,17 +34,17 @@ impl<'a> Parents<'_, 'a> {
         let (of, _) = subject.kind.child_of()?;
         let written =
             subject.resource.and_then(|resource| self.survey.index.get(resource.parent.as_ref()?));
-        let id = subject.owned().and_then(|owned| owned.parent.as_ref());
+        let id = subject.owned_object().and_then(|owned| owned.parent.as_ref());
         let holds = |held: &&usize| {
             let other = &self.survey.subjects[**held];
-            other.kind.name == of && id.is_some() && other.owned().map(|owned| &owned.id) == id
+            other.kind.name == of && id.is_some() && other.owned_object().map(|owned| &owned.id) == id
         };
         written.copied().or_else(|| subject.held.iter().find(holds).copied())
     }
 
     /// Tells whether the present object of a subject goes together with the object that it is in.
     pub(super) fn goes_along(&self, n: usize) -> bool {
-        self.survey.subjects[n].owned().is_some_and(|owned| self.goes_with(n, owned).is_some())
+        self.survey.subjects[n].owned_object().is_some_and(|owned| self.goes_with(n, owned).is_some())
     }
 
     /// Returns whose object a child's object is in, and that object's id, where this plan deletes it and the
@@ -54,25 +54,25 @@ impl<'a> Parents<'_, 'a> {
         let ((of, _), id) = (subject.kind.child_of()?, owned.parent.as_ref()?);
         let near = self.parent(n).into_iter().chain(subject.held.iter().copied());
         let mut parents = near.filter(|parent| self.survey.subjects[*parent].kind.name == of);
-        let parent = parents.find(|parent| self.deletes(*parent, id))?;
+        let parent = parents.find(|parent| self.deletes_object(*parent, id))?;
         // One that is at rest removes none of its children by themselves.
         let asleep = || {
-            let revival = reactivation::revival(&self.survey.subjects[parent]);
-            let current = self.survey.subjects[parent].owned().is_some_and(|owned| owned.id == *id);
+            let revival = reactivation::needed_revival(&self.survey.subjects[parent]);
+            let current = self.survey.subjects[parent].owned_object().is_some_and(|owned| owned.id == *id);
             current && revival.is_some_and(|revival| revival.needed_by.contains(&subject.kind.name))
         };
         (subject.kind.goes_with_parent || asleep()).then_some((parent, id))
     }
 
     /// Tells whether the plan has a step that deletes an object of a subject.
-    fn deletes(&self, n: usize, id: &Name) -> bool {
+    fn deletes_object(&self, n: usize, id: &Name) -> bool {
         let (subject, verdict) = (&self.survey.subjects[n], &self.verdicts[n]);
         let goes = match verdict.act {
             Act::Delete => true,
             Act::Replace { .. } => !is_adopted(subject),
             _ => false,
         };
-        let current = subject.owned().is_some_and(|owned| owned.id == *id);
+        let current = subject.owned_object().is_some_and(|owned| owned.id == *id);
         let mut deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
         let absent = &self.survey.inputs.snapshot.absent;
         let is_it = |owned: &&Owned| owned.id == *id && !absent.contains(&owned.key(subject.kind.name));
@@ -82,12 +82,12 @@ impl<'a> Parents<'_, 'a> {
     /// Returns the step that deletes a subject's object: its own, or that of the parent which the service deletes it with.
     pub(super) fn deletion_of(&self, nodes: &[Nodes<'_>], n: usize) -> Option<NodeId> {
         let going = self.verdicts[n].removes();
-        let owned = self.survey.subjects[n].owned().filter(|_| going);
+        let owned = self.survey.subjects[n].owned_object().filter(|_| going);
         let Some((parent, id)) = owned.and_then(|owned| self.goes_with(n, owned)) else {
             return nodes[n].delete;
         };
         let of_parent = &nodes[parent];
-        let current = self.survey.subjects[parent].owned().is_some_and(|owned| owned.id == *id);
+        let current = self.survey.subjects[parent].owned_object().is_some_and(|owned| owned.id == *id);
         let deposed = of_parent.deposed.iter().find(|deposed| deposed.id == id).map(|deposed| deposed.node);
         if current { of_parent.delete } else { deposed }
     }
@@ -96,13 +96,15 @@ impl<'a> Parents<'_, 'a> {
     pub(super) fn growth_before_shrinking(&self, nodes: &[Nodes<'_>]) -> Vec<(NodeId, NodeId)> {
         let mut groups: BTreeMap<&'a Name, Siblings> = BTreeMap::new();
         for (n, (subject, own)) in self.survey.subjects.iter().zip(nodes).enumerate() {
-            let Some((attribute, least)) = summed(subject.kind) else { continue };
+            let Some((attribute, least)) = summed_attribute(subject.kind) else { continue };
             // A new parent object has children only of its own, which come with it or after it.
             let home = self.parent(n).filter(|parent| !self.verdicts[*parent].is_new());
-            if let Some(home) = home.and_then(|parent| self.survey.subjects[parent].owned()) {
+            if let Some(home) = home.and_then(|parent| self.survey.subjects[parent].owned_object()) {
                 groups.entry(&home.id).or_default().grows.extend(own.create);
             }
-            let Some(present) = subject.owned().and_then(|owned| owned.parent.as_ref()) else { continue };
+            let Some(present) = subject.owned_object().and_then(|owned| owned.parent.as_ref()) else {
+                continue;
+            };
             let group = groups.entry(present).or_default();
             let less = |verdict: &Verdict<'_>| {
                 let changed = verdict.differences.iter().find(|d| d.attribute.name == attribute)?;
@@ -132,8 +134,8 @@ impl<'a> Parents<'_, 'a> {
         let others = (0..self.survey.subjects.len()).filter(|other| *other != n);
         let stays = others.filter(|other| {
             let subject = &self.survey.subjects[*other];
-            let inside = subject.owned().is_some_and(|owned| owned.parent.as_ref() == Some(parent));
-            inside && !self.verdicts[*other].removes() && summed(subject.kind).is_some()
+            let inside = subject.owned_object().is_some_and(|owned| owned.parent.as_ref() == Some(parent));
+            inside && !self.verdicts[*other].removes() && summed_attribute(subject.kind).is_some()
         });
         let number = |other: usize| {
             let live = self.survey.subjects[other].object()?.attributes.get(attribute)?.as_decimal()?;
@@ -156,7 +158,7 @@ impl<'a> Parents<'_, 'a> {
 }
 
 /// Returns the attribute of a kind of which children keep to a sum, and the sum.
-fn summed(kind: &Kind) -> Option<(&'static str, i64)> {
+fn summed_attribute(kind: &Kind) -> Option<(&'static str, i64)> {
     kind.rules.iter().find_map(|rule| match rule.check {
         Check::SumAtLeast { attribute, least } => Some((attribute, least)),
         _ => None,

@@ -18,11 +18,13 @@ use crate::model::value::Value;
 use crate::plan::decide::checks::catalog_rules;
 use crate::plan::decide::deposed::Leftovers;
 use crate::plan::decide::final_snapshot;
-use crate::plan::decide::name_handover::successors;
+use crate::plan::decide::name_handover::handover_pairs;
 use crate::plan::decision::{Act, Verdict, Want};
-use crate::plan::diff::attributes::ignores;
+use crate::plan::diff::attributes::ignores_drift;
 use crate::plan::diff::current_value;
-use crate::plan::join::joined_state::{Adoption, Live, Subject, Survey, is_adopted, is_leaving, referred};
+use crate::plan::join::joined_state::{
+    Adoption, Live, Subject, Survey, is_adopted, is_leaving, referenced_keys,
+};
 use crate::plan::model::step::{CriticalPath, Operation, PlannedCall, Remember, Step};
 
 /// The shortest time that a step is given, in seconds.
@@ -52,7 +54,7 @@ pub(in crate::plan) struct Waiting {
 }
 
 /// Returns all steps in order.
-pub(in crate::plan) fn order<'a>(
+pub(in crate::plan) fn order_steps<'a>(
     survey: &Survey<'a>,
     verdicts: &[Verdict<'a>],
     leftovers: &Leftovers<'a>,
@@ -75,11 +77,11 @@ pub(in crate::plan) fn order<'a>(
     }
     work.follow_all(work.parents().growth_before_shrinking(&work.nodes));
     work.wait_for_the_end();
-    for (old, new) in successors(survey, verdicts) {
+    for (old, new) in handover_pairs(survey, verdicts) {
         let (old, new) = (&work.nodes[old], &work.nodes[new]);
-        work.follow(old.delete.or(old.update), new.create.or(new.update));
+        work.add_dependency(old.delete.or(old.update), new.create.or(new.update));
     }
-    work.number()
+    work.number_steps()
 }
 
 struct Work<'s, 'a> {
@@ -98,10 +100,10 @@ impl<'a> Work<'_, 'a> {
                 let absent = self.survey.inputs.snapshot.absent.contains(&owned.key(subject.kind.name));
                 if !absent && self.parents().goes_with(n, owned).is_none() {
                     let release = self.release_deposed(n, owned);
-                    let node = self.add(n, delete(owned, true));
-                    self.follow(release, Some(node));
+                    let node = self.add(n, delete_operation(owned, true));
+                    self.add_dependency(release, Some(node));
                     let copy = self.add_copy(n, owned);
-                    self.follow(copy, Some(node));
+                    self.add_dependency(copy, Some(node));
                     self.nodes[n].deposed.push(Deposed { id: &owned.id, node, early: false });
                 }
             }
@@ -110,29 +112,30 @@ impl<'a> Work<'_, 'a> {
             // Refused: what is adopted is never replaced at once.
             Act::Replace { .. } if is_adopted(subject) => {}
             Act::Create => {
-                let create = self.create(n, false);
+                let create = self.create_operation(n, false);
                 self.nodes[n].create = Some(self.add(n, create));
             }
             // The step of its parent stands for its own deletion.
             Act::Replace { create_first } if self.parents().goes_along(n) => {
-                let create = self.create(n, create_first);
+                let create = self.create_operation(n, create_first);
                 self.nodes[n].create = Some(self.add(n, create));
             }
             Act::Replace { create_first } => {
                 self.add_release(n);
-                let create = self.create(n, create_first);
+                let create = self.create_operation(n, create_first);
                 self.nodes[n].create = Some(self.add(n, create));
-                self.nodes[n].delete = subject
-                    .owned()
-                    .map(|owned| self.add(n, delete(&consented(subject, owned), create_first)));
+                self.nodes[n].delete = subject.owned_object().map(|owned| {
+                    self.add(n, delete_operation(&confirm_owned(subject, owned), create_first))
+                });
                 self.copy_first(n);
             }
             Act::Update => self.add_update(n),
             Act::Delete if self.parents().goes_along(n) => {}
             Act::Delete => {
                 self.add_release(n);
-                self.nodes[n].delete =
-                    subject.owned().map(|owned| self.add(n, delete(&consented(subject, owned), false)));
+                self.nodes[n].delete = subject
+                    .owned_object()
+                    .map(|owned| self.add(n, delete_operation(&confirm_owned(subject, owned), false)));
                 self.copy_first(n);
             }
             Act::Keep | Act::Frozen | Act::Forget => {}
@@ -141,17 +144,18 @@ impl<'a> Work<'_, 'a> {
 
     /// Copies the data of an object before anything is done to let it go.
     fn copy_first(&mut self, n: usize) {
-        let Some(copy) = self.survey.subjects[n].owned().and_then(|owned| self.add_copy(n, owned)) else {
+        let Some(copy) = self.survey.subjects[n].owned_object().and_then(|owned| self.add_copy(n, owned))
+        else {
             return;
         };
         let own = self.nodes[n].clone();
-        self.follow(Some(copy), own.release);
-        self.follow(Some(copy), own.delete);
+        self.add_dependency(Some(copy), own.release);
+        self.add_dependency(Some(copy), own.delete);
     }
 
     /// Adds the step that copies the data of an object which goes, where that is wanted.
     fn add_copy(&mut self, n: usize, owned: &Owned) -> Option<NodeId> {
-        let step = final_snapshot::step(self.survey, &self.survey.subjects[n], owned)?;
+        let step = final_snapshot::copy_step(self.survey, &self.survey.subjects[n], owned)?;
         self.drafts.push(Some(step));
         Some(self.graph.add(n))
     }
@@ -167,7 +171,7 @@ impl<'a> Work<'_, 'a> {
                 let Some(deposed) = deposed.filter(|_| !used || leftover.n == n) else { continue };
                 deposed.early = !used;
                 let node = deposed.node;
-                self.follow(Some(node), self.nodes[n].create);
+                self.add_dependency(Some(node), self.nodes[n].create);
             }
         }
     }
@@ -177,14 +181,15 @@ impl<'a> Work<'_, 'a> {
         let waits = |rule: &&Rule| matches!(rule.check, Check::NotWhile { .. });
         for kind in self.survey.inputs.registry.kinds {
             for rule in kind.rules.iter().filter(waits) {
-                let ends: Vec<usize> = catalog_rules::ends(self.survey, self.verdicts, rule).collect();
+                let ends: Vec<usize> =
+                    catalog_rules::subjects_ending_state(self.survey, self.verdicts, rule).collect();
                 let waiting = (0..self.survey.subjects.len())
                     .filter(|n| !ends.is_empty() && self.survey.subjects[*n].kind.name == kind.name);
                 for n in waiting.filter(|n| catalog_rules::rolls_out(&self.verdicts[*n])) {
                     for end in &ends {
                         let end = self.nodes[*end].update.or(self.nodes[*end].delete);
-                        self.follow(end, self.nodes[n].create);
-                        self.follow(end, self.nodes[n].update);
+                        self.add_dependency(end, self.nodes[n].create);
+                        self.add_dependency(end, self.nodes[n].update);
                     }
                 }
             }
@@ -200,10 +205,12 @@ impl<'a> Work<'_, 'a> {
             _ => standing_links(subject),
         };
         let names: Vec<&'static str> = links.iter().map(|attribute| attribute.name).collect();
-        let undo = |link: &&'static Attribute| calls::release(link, current_value::present(subject, link));
+        let undo = |link: &&'static Attribute| {
+            calls::release_call(link, current_value::present_value(subject, link))
+        };
         let undone: Vec<_> = links.iter().filter_map(undo).collect();
         if !undone.is_empty() {
-            let mut desired = remembered(subject);
+            let mut desired = remembered_attributes(subject);
             desired.extend(names.iter().map(|name| ((*name).into(), Expression::Value(Value::Null))));
             let object = subject.object().map(Object::key);
             // It undoes links and nothing else: what differs besides is not its business, and stops no deletion.
@@ -223,9 +230,10 @@ impl<'a> Work<'_, 'a> {
         let object = self.survey.inputs.snapshot.objects.get(&key);
         let object = object.filter(|object| !is_leaving(subject.kind, object))?;
         let links = subject.kind.attributes.iter().filter(|attribute| attribute.undone_before_delete);
-        let standing = links.map(|link| (link, current_value::shown(object, link)));
+        let standing = links.map(|link| (link, current_value::live_value(object, link)));
         let standing = standing.filter(|(_, value)| *value != Value::Null);
-        let undone: Vec<_> = standing.filter_map(|(link, value)| calls::release(link, value)).collect();
+        let undone: Vec<_> =
+            standing.filter_map(|(link, value)| calls::release_call(link, value)).collect();
         if undone.is_empty() {
             return None;
         }
@@ -237,16 +245,17 @@ impl<'a> Work<'_, 'a> {
     fn add_update(&mut self, n: usize) {
         let names = self.add_release(n);
         let subject = &self.survey.subjects[n];
-        let calls = calls::calls(self.survey, subject, &self.verdicts[n], &names);
+        let calls = calls::plan_calls(self.survey, subject, &self.verdicts[n], &names);
         let object = subject.object().map(Object::key);
-        let (desired, remember) = (self.desired(n), self.remember(n));
+        let (desired, remember) = (self.desired_expressions(n), self.subject_remember(n));
         self.nodes[n].update = Some(self.add(n, Operation::Update { object, calls, desired, remember }));
     }
 
     /// Returns the links that change and whose present other end is deleted before it is made anew.
     fn links_to_release(&self, n: usize) -> Vec<&'static Attribute> {
         let held = &self.survey.subjects[n].held;
-        let released = |link: &&'static Attribute| held.iter().any(|held| self.releases(n, link, *held));
+        let released =
+            |link: &&'static Attribute| held.iter().any(|held| self.releases_link(n, link, *held));
         self.changed_links(n).filter(released).collect()
     }
 
@@ -258,48 +267,49 @@ impl<'a> Work<'_, 'a> {
     /// Tells whether a link that changes leads to an object which goes before the link can be made anew: one
     /// that is deleted before it is made again, or one that goes while the new other end waits for another
     /// deletion.
-    fn releases(&self, n: usize, link: &Attribute, held: usize) -> bool {
+    fn releases_link(&self, n: usize, link: &Attribute, held: usize) -> bool {
         let (subject, going) = (&self.survey.subjects[n], &self.verdicts[held]);
         let early = going.deletes_first() || going.removes() && self.verdicts[n].downstream;
         let other = &self.survey.subjects[held];
         let deposed = other.entry.into_iter().flat_map(|entry| &entry.deposed);
         let mut ids = other.object().map(|object| &object.id).into_iter().chain(deposed.map(|o| &o.id));
-        early && ids.any(|id| Some(id.as_str()) == current_value::present(subject, link).as_text())
+        early && ids.any(|id| Some(id.as_str()) == current_value::present_value(subject, link).as_text())
     }
 
     /// Tells whether the live object of one subject refers to an object of another.
-    fn refers(&self, n: usize, held: usize) -> bool {
+    fn refers_to(&self, n: usize, held: usize) -> bool {
         let (subject, other) = (&self.survey.subjects[n], &self.survey.subjects[held]);
         let deposed = other.entry.into_iter().flat_map(|entry| &entry.deposed);
-        let ids: Vec<_> = other.owned().into_iter().chain(deposed).map(|owned| &owned.id).collect();
-        let mut keys = subject.object().into_iter().flat_map(|object| referred(subject.kind, object));
+        let ids: Vec<_> = other.owned_object().into_iter().chain(deposed).map(|owned| &owned.id).collect();
+        let mut keys =
+            subject.object().into_iter().flat_map(|object| referenced_keys(subject.kind, object));
         keys.any(|key| key.kind == other.kind.name && ids.contains(&&key.id))
     }
 
-    fn create(&self, n: usize, deposes: bool) -> Operation {
+    fn create_operation(&self, n: usize, deposes: bool) -> Operation {
         Operation::Create {
-            desired: self.desired(n),
+            desired: self.desired_expressions(n),
             project: self.verdicts[n].project.clone(),
             parent: self.survey.subjects[n].resource.and_then(|resource| resource.parent.clone()),
-            remember: self.remember(n),
+            remember: self.subject_remember(n),
             deposes,
         }
     }
 
-    fn desired(&self, n: usize) -> BTreeMap<Name, Expression> {
+    fn desired_expressions(&self, n: usize) -> BTreeMap<Name, Expression> {
         let key = self.survey.key();
         let written = |want: &&Want<'a>| want.setting.is_some();
         let wants = self.verdicts[n].wants.iter().filter(written);
-        wants.map(|want| (want.attribute.name.into(), want.expression(key))).collect()
+        wants.map(|want| (want.attribute.name.into(), want.to_expression(key))).collect()
     }
 
-    fn remember(&self, n: usize) -> Remember {
-        remember(self.survey, &self.survey.subjects[n])
+    fn subject_remember(&self, n: usize) -> Remember {
+        build_remember(self.survey, &self.survey.subjects[n])
     }
 
     fn add(&mut self, n: usize, operation: Operation) -> NodeId {
         let subject = &self.survey.subjects[n];
-        let (seconds, timeout_seconds) = durations(subject, &operation);
+        let (seconds, timeout_seconds) = step_durations(subject, &operation);
         let step = Step {
             address: subject.address.clone(),
             kind: subject.kind.name.into(),
@@ -318,15 +328,15 @@ impl<'a> Work<'_, 'a> {
 
     fn follow_all(&mut self, dependencies: Vec<(NodeId, NodeId)>) {
         for (before, after) in dependencies {
-            self.follow(Some(before), Some(after));
+            self.add_dependency(Some(before), Some(after));
         }
     }
 
-    fn follow(&mut self, before: Option<NodeId>, after: Option<NodeId>) {
+    fn add_dependency(&mut self, before: Option<NodeId>, after: Option<NodeId>) {
         if let (Some(before), Some(after)) = (before, after)
             && before != after
         {
-            self.graph.order(before, after);
+            self.graph.add_edge(before, after);
         }
     }
 
@@ -334,8 +344,8 @@ impl<'a> Work<'_, 'a> {
         let own = self.nodes[n].clone();
         for need in &self.survey.subjects[n].needs {
             let ready = self.nodes[*need].create.or(self.nodes[*need].update);
-            self.follow(ready, own.create);
-            self.follow(ready, own.update);
+            self.add_dependency(ready, own.create);
+            self.add_dependency(ready, own.update);
         }
     }
 
@@ -343,11 +353,11 @@ impl<'a> Work<'_, 'a> {
         let own = self.nodes[n].clone();
         // The ledger remembers the release of the old object, so the new one comes after it.
         for next in [own.update, own.delete, own.create] {
-            self.follow(own.release, next);
+            self.add_dependency(own.release, next);
         }
         match self.verdicts[n].act {
-            Act::Replace { create_first: true } => self.follow(own.create, own.delete),
-            Act::Replace { create_first: false } => self.follow(own.delete, own.create),
+            Act::Replace { create_first: true } => self.add_dependency(own.create, own.delete),
+            Act::Replace { create_first: false } => self.add_dependency(own.delete, own.create),
             _ => {}
         }
     }
@@ -355,40 +365,41 @@ impl<'a> Work<'_, 'a> {
     fn delete_after_holders(&mut self, n: usize) {
         let own = self.nodes[n].clone();
         for held in &self.survey.subjects[n].held {
-            let released = |link: &Attribute| self.releases(n, link, *held);
+            let released = |link: &Attribute| self.releases_link(n, link, *held);
             // What only remembers the other one, and waits itself for what goes, keeps nobody.
-            let remembers = self.verdicts[n].downstream && !self.refers(n, *held);
+            let remembers = self.verdicts[n].downstream && !self.refers_to(n, *held);
             let first = self.verdicts[*held].deletes_first()
                 || own.update.is_some() && (remembers || self.changed_links(n).any(released));
             let going = self.nodes[*held].delete;
-            self.follow(own.delete, going);
-            self.follow(own.release, going);
+            self.add_dependency(own.delete, going);
+            self.add_dependency(own.release, going);
             if !first {
-                self.follow(own.update, going);
+                self.add_dependency(own.update, going);
             }
-            own.deposed.iter().for_each(|deposed| self.follow(Some(deposed.node), going));
+            own.deposed.iter().for_each(|deposed| self.add_dependency(Some(deposed.node), going));
             let waiting = self.nodes[*held].deposed.iter().filter(|deposed| !deposed.early);
             for deposed in waiting.map(|deposed| deposed.node).collect::<Vec<_>>() {
-                self.follow(own.delete, Some(deposed));
-                self.follow(own.release, Some(deposed));
-                self.follow(own.update.filter(|_| !first), Some(deposed));
-                own.deposed.iter().for_each(|older| self.follow(Some(older.node), Some(deposed)));
+                self.add_dependency(own.delete, Some(deposed));
+                self.add_dependency(own.release, Some(deposed));
+                self.add_dependency(own.update.filter(|_| !first), Some(deposed));
+                own.deposed.iter().for_each(|older| self.add_dependency(Some(older.node), Some(deposed)));
             }
         }
     }
 
     /// Numbers the steps so that each comes after those that it waits for.
-    fn number(mut self) -> Ordered {
+    fn number_steps(mut self) -> Ordered {
         let mut of = vec![Vec::new(); self.survey.subjects.len()];
-        let sorted = match self.graph.sorted() {
+        let sorted = match self.graph.topological_order() {
             Ok(sorted) => sorted,
-            Err(knots) => return Ordered { steps: Vec::new(), of, cycle: self.cycle(&knots) },
+            Err(knots) => return Ordered { steps: Vec::new(), of, cycle: self.shortest_cycle(&knots) },
         };
         let mut numbers = vec![0; sorted.len()];
         let mut steps = Vec::with_capacity(sorted.len());
         for (number, node) in sorted.into_iter().enumerate() {
             numbers[node.index()] = number;
-            let mut after: Vec<usize> = self.graph.before(node).map(|b| numbers[b.index()]).collect();
+            let mut after: Vec<usize> =
+                self.graph.predecessors_of(node).map(|b| numbers[b.index()]).collect();
             after.sort_unstable();
             after.dedup();
             let draft = self.drafts.get_mut(node.index()).and_then(Option::take);
@@ -401,19 +412,19 @@ impl<'a> Work<'_, 'a> {
     }
 
     /// Returns the steps of a shortest cycle, each before the one that it waits for.
-    fn cycle(&self, knots: &[Vec<NodeId>]) -> Vec<Waiting> {
+    fn shortest_cycle(&self, knots: &[Vec<NodeId>]) -> Vec<Waiting> {
         let smallest = knots.iter().min_by_key(|knot| (knot.len(), knot.iter().min().copied()));
-        let steps = smallest.map(|knot| self.graph.cycle(knot)).unwrap_or_default();
+        let steps = smallest.map(|knot| self.graph.shortest_cycle(knot)).unwrap_or_default();
         let waiting = |node: NodeId| {
             let step = self.drafts.get(node.index())?.as_ref()?;
-            Some(Waiting { n: *self.graph.get(node)?, doing: doing(&step.operation) })
+            Some(Waiting { n: *self.graph.get(node)?, doing: step_gerund(&step.operation) })
         };
         steps.into_iter().rev().filter_map(waiting).collect()
     }
 }
 
 /// Returns what a step does, as a gerund.
-fn doing(operation: &Operation) -> &'static str {
+fn step_gerund(operation: &Operation) -> &'static str {
     match operation {
         Operation::Create { remember, .. } if remember.let_go => "copying",
         Operation::Create { .. } => "creating",
@@ -424,7 +435,7 @@ fn doing(operation: &Operation) -> &'static str {
 }
 
 /// Returns what the ledger is to remember of a wanted subject.
-pub(in crate::plan) fn remember(survey: &Survey<'_>, subject: &Subject<'_>) -> Remember {
+pub(in crate::plan) fn build_remember(survey: &Survey<'_>, subject: &Subject<'_>) -> Remember {
     let depends_on = subject.needs.iter().map(|need| survey.subjects[*need].address.clone()).collect();
     let lifecycle = subject.resource.map(|resource| &resource.lifecycle);
     Remember {
@@ -433,21 +444,21 @@ pub(in crate::plan) fn remember(survey: &Survey<'_>, subject: &Subject<'_>) -> R
         keep_on_remove: lifecycle.is_some_and(|lifecycle| lifecycle.on_remove == OnRemove::Keep),
         delete_on_remove: lifecycle.is_some_and(|lifecycle| lifecycle.on_remove == OnRemove::Delete),
         final_snapshot: lifecycle.is_some_and(|lifecycle| lifecycle.final_snapshot),
-        unverified: unverified(survey, subject),
+        unverified: unverified_attributes(survey, subject),
         let_go: false,
     }
 }
 
 /// Returns the attributes whose live values are not compared with what is sent.
-fn unverified(survey: &Survey<'_>, subject: &Subject<'_>) -> BTreeSet<Name> {
-    let ignored = |attribute: &&Attribute| ignores(survey, subject, attribute.name);
+fn unverified_attributes(survey: &Survey<'_>, subject: &Subject<'_>) -> BTreeSet<Name> {
+    let ignored = |attribute: &&Attribute| ignores_drift(survey, subject, attribute.name);
     subject.kind.attributes.iter().filter(ignored).map(|attribute| attribute.name.into()).collect()
 }
 
 /// Returns the links without which the object cannot be deleted.
 fn standing_links(subject: &Subject<'_>) -> Vec<&'static Attribute> {
     let all = subject.kind.attributes.iter().filter(|attribute| attribute.undone_before_delete);
-    let stands = |attribute: &&Attribute| current_value::present(subject, attribute) != Value::Null;
+    let stands = |attribute: &&Attribute| current_value::present_value(subject, attribute) != Value::Null;
     all.filter(stands).filter(|_| matches!(subject.live, Live::Present(_))).collect()
 }
 
@@ -465,23 +476,23 @@ fn as_before(subject: &Subject<'_>) -> Remember {
     remember.unwrap_or_default()
 }
 
-fn remembered(subject: &Subject<'_>) -> BTreeMap<Name, Expression> {
+fn remembered_attributes(subject: &Subject<'_>) -> BTreeMap<Name, Expression> {
     let applied = subject.entry.into_iter().flat_map(|entry| &entry.applied);
     applied.map(|(name, value)| (name.clone(), Expression::Value(value.clone()))).collect()
 }
 
 /// Returns the certificate, with a human's word that the object is this resource's.
-fn consented(subject: &Subject<'_>, owned: &Owned) -> Owned {
+fn confirm_owned(subject: &Subject<'_>, owned: &Owned) -> Owned {
     let confirmed = matches!(subject.adoption, Some(Adoption::Confirmed));
     Owned { provisional: owned.provisional && !confirmed, ..owned.clone() }
 }
 
-fn delete(owned: &Owned, deposed: bool) -> Operation {
+fn delete_operation(owned: &Owned, deposed: bool) -> Operation {
     Operation::Delete { object: owned.clone(), deposed }
 }
 
 /// Returns how long a step usually takes and how long it may take.
-fn durations(subject: &Subject<'_>, operation: &Operation) -> (u32, u32) {
+fn step_durations(subject: &Subject<'_>, operation: &Operation) -> (u32, u32) {
     let estimate = subject.kind.estimate;
     let timeouts = subject.block.map(|block| block.lifecycle.timeouts).unwrap_or_default();
     let (seconds, allowed) = match operation {
@@ -490,7 +501,7 @@ fn durations(subject: &Subject<'_>, operation: &Operation) -> (u32, u32) {
             // A roll-out takes the place of the one before it: only the last is waited for.
             let (rolls_out, others): (Vec<_>, Vec<_>) =
                 calls.iter().partition(|call| rolls_out(subject.kind, call));
-            let seconds = |call: &&PlannedCall| lasts(subject.kind, call);
+            let seconds = |call: &&PlannedCall| call_duration(subject.kind, call);
             let last = rolls_out.iter().map(seconds).max().unwrap_or(0);
             (others.iter().map(seconds).fold(last, u32::saturating_add), timeouts.update)
         }
@@ -507,8 +518,8 @@ fn rolls_out(kind: &Kind, call: &PlannedCall) -> bool {
 }
 
 /// Returns how long a call usually takes; one that only writes something down takes no time.
-fn lasts(kind: &Kind, call: &PlannedCall) -> u32 {
-    let changed = call.attributes.iter().filter(|(_, (before, after))| after.known() != Some(before));
+fn call_duration(kind: &Kind, call: &PlannedCall) -> u32 {
+    let changed = call.attributes.iter().filter(|(_, (before, after))| after.known_value() != Some(before));
     let mut changed = changed.filter_map(|(name, _)| kind.attribute(name)).peekable();
     let at_once = changed.peek().is_some() && changed.all(|attribute| attribute.at_once);
     if at_once { kind.estimate.update.min(AT_ONCE) } else { kind.estimate.update }

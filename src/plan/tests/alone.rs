@@ -7,7 +7,7 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::schema::{Check, Kind};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
-use crate::plan::decide::replacement_order::network;
+use crate::plan::decide::replacement_order::parse_network;
 
 /// Panics where another live object has what this one has and may not share.
 pub fn assert_alone(live: &BTreeMap<ObjectKey, Object>, kind: &'static Kind, key: &ObjectKey) {
@@ -47,6 +47,6 @@ fn shares(one: &Object, other: &Object, name: &str) -> bool {
 }
 
 fn overlap(one: &Object, other: &Object, name: &str) -> bool {
-    let net = |object: &Object| object.attributes.get(name).and_then(network);
+    let net = |object: &Object| object.attributes.get(name).and_then(parse_network);
     net(one).zip(net(other)).is_some_and(|(a, b)| a.contains(&b) || b.contains(&a))
 }

@@ -16,7 +16,7 @@ use crate::plan::model::change::Change;
 const SPAN: Span = Span { source: SourceId(0), start: 0, end: 5 };
 
 fn address(text: &str) -> Address {
-    Address::place(text).unwrap()
+    Address::parse_path(text).unwrap()
 }
 
 impl World {

@@ -15,7 +15,7 @@ use crate::plan::artifact::recheck::check_recomputed;
 use crate::plan::artifact::saved_plan::{Facts, Origin, SavedError, SavedPlan, Stale};
 use crate::plan::model::change::{Action, Plan};
 use crate::plan::model::step::Operation;
-use crate::plan::pipeline::wanted;
+use crate::plan::pipeline::refresh_request;
 
 fn check(world: &World, saved: &SavedPlan) -> Result<(), Stale> {
     saved.check_origin(&Origin {
@@ -26,7 +26,12 @@ fn check(world: &World, saved: &SavedPlan) -> Result<(), Stale> {
         recipients: &[],
     })?;
     let snapshot = world.snapshot();
-    saved.check(&Facts { registry: world.registry, reads: "", ledger: &world.ledger, snapshot: &snapshot })
+    saved.check_unchanged(&Facts {
+        registry: world.registry,
+        reads: "",
+        ledger: &world.ledger,
+        snapshot: &snapshot,
+    })
 }
 
 fn save(world: &World) -> SavedPlan {
@@ -34,7 +39,7 @@ fn save(world: &World) -> SavedPlan {
     let binding = Binding {
         expires: plan.base.made_at.checked_add(LIFETIME).unwrap(),
         ledger: ledger_digest(&world.ledger).unwrap(),
-        requested: Requested::of(&world.options),
+        requested: Requested::from_options(&world.options),
         recipients: Vec::new(),
         unborn: None,
     };
@@ -244,7 +249,7 @@ fn a_late_object_of_an_earlier_apply_gets_no_twin() {
     assert_eq!(check(&world, &saved), Err(Stale::LedgerChanged));
     let snapshot = world.snapshot();
     let facts = Facts { registry: world.registry, reads: "", ledger: &world.ledger, snapshot: &snapshot };
-    let stale = saved.check(&facts).unwrap_err().to_string();
+    let stale = saved.check_unchanged(&facts).unwrap_err().to_string();
     assert!(stale.contains("it has the object"), "{stale}");
 }
 
@@ -260,7 +265,7 @@ fn a_saved_plan_holds_no_secret() {
 }
 
 fn read(world: &World) -> (Wanted, Vec<&'static str>) {
-    let (wanted, tables) = wanted(world.registry, &world.stack, &world.ledger, &world.options);
+    let (wanted, tables) = refresh_request(world.registry, &world.stack, &world.ledger, &world.options);
     (wanted, tables.into_iter().collect())
 }
 

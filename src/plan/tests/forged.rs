@@ -28,7 +28,7 @@ fn save(world: &World) -> SavedPlan {
     let binding = Binding {
         expires: plan.base.made_at.checked_add(LIFETIME).unwrap(),
         ledger: ledger_digest(&world.ledger).unwrap(),
-        requested: Requested::of(&world.options),
+        requested: Requested::from_options(&world.options),
         ..Binding::default()
     };
     SavedPlan::new(plan, binding, "0.1.0").unwrap()
@@ -47,10 +47,10 @@ fn run(world: &mut World, text: &str) -> Result<Plan, String> {
         recipients: &[],
     };
     saved.check_origin(&origin).map_err(stale)?;
-    world.options = saved.binding.options(saved.plan.base.destroy);
+    world.options = saved.binding.to_options(saved.plan.base.destroy);
     let (snapshot, computed) = (world.snapshot(), world.plan());
     let facts = Facts { registry: world.registry, reads: "", ledger: &world.ledger, snapshot: &snapshot };
-    saved.check(&facts).map_err(stale)?;
+    saved.check_unchanged(&facts).map_err(stale)?;
     check_recomputed(&saved.plan, &computed).map_err(stale)?;
     saved.check_secrets(None).map_err(stale)?;
     Ok(computed)

@@ -9,7 +9,7 @@ use crate::model::address::Name;
 use crate::model::secret::Secret;
 use crate::model::snapshot::Wanted;
 use crate::model::value::Value;
-use crate::plan::annotate::generated_secrets::{found, is_shown, look_for};
+use crate::plan::annotate::generated_secrets::{find_live_secrets, is_shown, look_for};
 
 const TEXT: &str = "Zt4Yq8Lw2Rk6Nm1B";
 
@@ -30,15 +30,15 @@ fn world() -> World {
 #[test]
 fn it_is_found_by_its_fingerprint_only() {
     let mut world = world();
-    assert!(found(&world.ledger, &world.snapshot()).is_empty(), "nothing shows it");
+    assert!(find_live_secrets(&world.ledger, &world.snapshot()).is_empty(), "nothing shows it");
     world.mutate("volume.media", "labels", json!({"KEY": TEXT, "MODE": "live"}));
-    let shown = found(&world.ledger, &world.snapshot());
+    let shown = find_live_secrets(&world.ledger, &world.snapshot());
     assert_eq!(shown.get("session").and_then(Secret::expose), Some(TEXT));
     assert!(is_shown(&world.ledger, &world.snapshot(), &Secret::new(TEXT)));
     assert!(!is_shown(&world.ledger, &world.snapshot(), &Secret::new("another")));
     world.mutate("volume.media", "labels", json!({"KEY": "edited", "MODE": TEXT}));
     assert!(
-        found(&world.ledger, &world.snapshot()).is_empty(),
+        find_live_secrets(&world.ledger, &world.snapshot()).is_empty(),
         "another text is not it, nor another place"
     );
 }
@@ -59,13 +59,16 @@ fn it_is_found_by_the_short_fingerprint_of_an_earlier_version() {
             shorten(&mut world.ledger.generated.get_mut("session").unwrap().fingerprint);
         }
         world.mutate("volume.media", "labels", json!({"KEY": TEXT, "MODE": "live"}));
-        let shown = found(&world.ledger, &world.snapshot());
+        let shown = find_live_secrets(&world.ledger, &world.snapshot());
         assert_eq!(shown.get("session").and_then(Secret::expose), Some(TEXT));
         let mut wanted = Wanted::default();
         look_for(&mut wanted, crate::kinds::REGISTRY, &world.ledger);
         assert_eq!(wanted.details.len(), 1);
         world.ledger.generated.get_mut("session").unwrap().fingerprint = "0123456789abcdef".into();
-        assert!(found(&world.ledger, &world.snapshot()).is_empty(), "the short one of another secret");
+        assert!(
+            find_live_secrets(&world.ledger, &world.snapshot()).is_empty(),
+            "the short one of another secret"
+        );
     }
 }
 

@@ -178,7 +178,7 @@ impl Files for Texts {
         Ok(text.clone().into_bytes())
     }
 
-    fn place(&self) -> Vec<Name> {
+    fn path_from_root(&self) -> Vec<Name> {
         vec!["m".into()]
     }
 
@@ -188,7 +188,7 @@ impl Files for Texts {
         if there { Ok(vec!["stead.yaml".to_owned()]) } else { Err(io::ErrorKind::NotFound.into()) }
     }
 
-    fn below(&self, _path: &Path) -> Option<Rc<dyn Files>> {
+    fn in_dir(&self, _path: &Path) -> Option<Rc<dyn Files>> {
         Some(Rc::new(self.clone()))
     }
 }

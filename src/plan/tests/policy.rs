@@ -70,7 +70,7 @@ fn an_override_lifts_the_block_and_not_the_fingerprint() {
     assert!(plan.is_blocked(&world.options.overrides), "one of two is not enough");
     world.options.overrides.insert("price".into());
     let overridden = world.plan();
-    assert_eq!((overridden.blocks.len(), overridden.denied().len()), (0, 2));
+    assert_eq!((overridden.blocks.len(), overridden.denying_policies().len()), (0, 2));
     assert!(!plan.is_blocked(&world.options.overrides));
     assert_eq!(plan.fingerprint, overridden.fingerprint, "it is what was reviewed");
     world.stack.policies.clear();
@@ -89,5 +89,5 @@ fn what_goes_is_judged_only_by_what_asks_for_it() {
     assert_eq!(world.plan().blocks[0].text, "keep: No keep.");
     world.set("vm.web", "plan", json!("large"));
     world.policy("still", &["vm"], "self.action == 'update' && self.id != ''");
-    assert_eq!(world.plan().denied().len(), 2);
+    assert_eq!(world.plan().denying_policies().len(), 2);
 }

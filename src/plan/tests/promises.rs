@@ -14,14 +14,14 @@ use crate::model::schema::{Kind, Registry};
 use crate::model::snapshot::Snapshot;
 use crate::plan::inputs::Inputs;
 use crate::plan::model::change::{Action, Plan};
-use crate::plan::pipeline::make;
+use crate::plan::pipeline::make_plan;
 
 fn codes(plan: &Plan) -> Vec<&str> {
     plan.blocks.iter().map(|block| block.code.as_str()).collect()
 }
 
 fn plan_over(world: &World, snapshot: &Snapshot) -> Plan {
-    make(&Inputs {
+    make_plan(&Inputs {
         registry: world.registry,
         stack: &world.stack,
         ledger: &world.ledger,

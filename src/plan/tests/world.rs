@@ -30,12 +30,12 @@ use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::source::{Source, SourceId, Sources, Span};
 use crate::model::value::{Attributes, Value};
 use crate::plan::artifact::consistency;
-use crate::plan::import::rebuild_ledger::{Recovery, recover};
+use crate::plan::import::rebuild_ledger::{Recovery, rebuild_ledger};
 use crate::plan::inputs::{Inputs, Options};
 use crate::plan::model::change::Plan;
-use crate::plan::model::compare::{is_unset, sealed};
+use crate::plan::model::compare::{fingerprint_secrets, is_unset};
 use crate::plan::model::step::{Bookkeeping, Operation, ProjectOf, Remember};
-use crate::plan::pipeline::{danger, make};
+use crate::plan::pipeline::{danger_rank, make_plan};
 
 pub const KEY: FingerprintKey = FingerprintKey([7; 32]);
 pub(super) const SPAN: Span = Span { source: SourceId(0), start: 0, end: 1 };
@@ -189,7 +189,7 @@ impl World {
         match parts[..] {
             [kind, name, collection, _] => {
                 let child = self.registry.child(kind, collection).unwrap();
-                (child, Some(Address::new(kind, name).within(module)))
+                (child, Some(Address::new(kind, name).in_module(module)))
             }
             _ => (self.registry.kind(parts[0]).unwrap(), None),
         }
@@ -258,7 +258,7 @@ impl World {
 
     pub fn plan(&self) -> Plan {
         let snapshot = self.snapshot();
-        let plan = make(&Inputs {
+        let plan = make_plan(&Inputs {
             registry: self.registry,
             stack: &self.stack,
             ledger: &self.ledger,
@@ -276,7 +276,7 @@ impl World {
 
     /// Looks for the objects of a lost ledger.
     pub fn recover(&self) -> Recovery {
-        recover(&Inputs {
+        rebuild_ledger(&Inputs {
             registry: self.registry,
             stack: &self.stack,
             ledger: &self.ledger,
@@ -319,11 +319,13 @@ impl World {
                 Bookkeeping::Remember(address, entry) => {
                     self.ledger.entries.insert(address, *entry);
                 }
-                Bookkeeping::Move(moves) => self.ledger.record(&Record::Moved { moves }).unwrap(),
+                Bookkeeping::Move(moves) => self.ledger.apply_record(&Record::Moved { moves }).unwrap(),
                 Bookkeeping::PinRecipients(recipients) => {
-                    self.ledger.record(&Record::SecretRecipients { recipients }).unwrap();
+                    self.ledger.apply_record(&Record::SecretRecipients { recipients }).unwrap();
                 }
-                Bookkeeping::Forget(address) => self.ledger.record(&Record::Forgotten { address }).unwrap(),
+                Bookkeeping::Forget(address) => {
+                    self.ledger.apply_record(&Record::Forgotten { address }).unwrap();
+                }
             }
         }
         for step in &plan.steps {
@@ -537,7 +539,8 @@ fn entry(kind: &Kind) -> Entry {
 }
 
 fn settle(entry: &mut Entry, sent: Attributes, remember: &Remember) {
-    entry.applied = sent.iter().map(|(name, value)| (name.clone(), sealed(value, &KEY))).collect();
+    entry.applied =
+        sent.iter().map(|(name, value)| (name.clone(), fingerprint_secrets(value, &KEY))).collect();
     entry.depends_on.clone_from(&remember.depends_on);
     entry.protect = remember.protect;
     entry.keep_on_remove = remember.keep_on_remove;
@@ -565,7 +568,7 @@ fn check_shape(plan: &Plan) {
         assert!(change.steps.iter().all(|step| plan.steps[*step].address.is_within(&change.address)));
     }
     assert_eq!(seen.len(), plan.steps.len(), "a step without a line");
-    let order: Vec<_> = plan.changes.iter().map(|change| (danger(change), &change.address)).collect();
+    let order: Vec<_> = plan.changes.iter().map(|change| (danger_rank(change), &change.address)).collect();
     assert!(order.is_sorted(), "{order:?}");
     let lines: rust_decimal::Decimal =
         plan.changes.iter().filter_map(|change| change.cost.monthly_after).sum();

@@ -24,8 +24,8 @@ fn sources(files: &[(&str, &str)]) -> Sources {
 
 fn missing() -> Diagnostic {
     Diagnostic::error("S0201", "There is no vpc.mian")
-        .at(span(0, SHOP, "$vpc.mian"), "used by vm.web")
-        .at(span(0, SHOP, "main"), "vpc.main is declared here")
+        .with_label(span(0, SHOP, "$vpc.mian"), "used by vm.web")
+        .with_label(span(0, SHOP, "main"), "vpc.main is declared here")
         .help("did you mean `$vpc.main`?")
         .fix(span(0, SHOP, "$vpc.mian"), "$vpc.main")
 }
@@ -33,7 +33,7 @@ fn missing() -> Diagnostic {
 #[test]
 fn shows_place_help_and_fix() {
     let sources = sources(&[("shop.yaml", SHOP)]);
-    insta::assert_snapshot!(page(&[missing()], &sources, Style::plain(80)), @r"
+    insta::assert_snapshot!(diagnostics_page(&[missing()], &sources, Style::plain(80)), @r"
     S0201
 
       × There is no vpc.mian
@@ -54,7 +54,7 @@ fn shows_place_help_and_fix() {
 
     1 error
     ");
-    insta::assert_snapshot!(page(&[missing()], &sources, Style { unicode: false, ..Style::plain(80) }), @r"
+    insta::assert_snapshot!(diagnostics_page(&[missing()], &sources, Style { unicode: false, ..Style::plain(80) }), @r"
     S0201
 
       x There is no vpc.mian
@@ -75,7 +75,7 @@ fn shows_place_help_and_fix() {
 
     1 error
     ");
-    insta::assert_snapshot!(lines(&[missing()], &sources, Style::plain(80)), @r"
+    insta::assert_snapshot!(diagnostic_lines(&[missing()], &sources, Style::plain(80)), @r"
     shop.yaml:8:10: error[S0201]: There is no vpc.mian | did you mean `$vpc.main`?
     1 error
     ");
@@ -86,10 +86,10 @@ fn shows_places_in_several_files() {
     let network = "vpc:\n  main: { cidr: 10.0.0.0/8 }\n";
     let sources = sources(&[("shop.yaml", SHOP), ("net.yaml", network)]);
     let twice = Diagnostic::error("S0103", "vpc.main is written twice")
-        .at(span(1, network, "main"), "second")
-        .at(span(0, SHOP, "main"), "first")
+        .with_label(span(1, network, "main"), "second")
+        .with_label(span(0, SHOP, "main"), "first")
         .detail("A resource has one block.\nFiles of a directory are one stack.");
-    insta::assert_snapshot!(page(&[twice], &sources, Style::plain(80)), @r"
+    insta::assert_snapshot!(diagnostics_page(&[twice], &sources, Style::plain(80)), @r"
     S0103
 
       × vpc.main is written twice
@@ -121,12 +121,16 @@ fn sorts_by_place_and_is_bounded() {
     let text: String = (0..200).fold(String::new(), |text, n| text + &format!("key{n:03}: x\n"));
     let sources = sources(&[("b.yaml", &text), ("a.yaml", "a: 1\n")]);
     let at = |n: u32| Span { source: SourceId(0), start: n * 10, end: n * 10 + 6 };
-    let mut problems: Vec<_> =
-        (0..120).rev().map(|n| Diagnostic::error("S0101", format!("Problem {n}")).at(at(n), "")).collect();
-    problems
-        .push(Diagnostic::warning("S0900", "Later").at(Span { source: SourceId(1), start: 0, end: 1 }, ""));
+    let mut problems: Vec<_> = (0..120)
+        .rev()
+        .map(|n| Diagnostic::error("S0101", format!("Problem {n}")).with_label(at(n), ""))
+        .collect();
+    problems.push(
+        Diagnostic::warning("S0900", "Later")
+            .with_label(Span { source: SourceId(1), start: 0, end: 1 }, ""),
+    );
     problems.push(Diagnostic::error("S0001", "Nowhere"));
-    let short = lines(&problems, &sources, Style::plain(80));
+    let short = diagnostic_lines(&problems, &sources, Style::plain(80));
     let first: Vec<_> = short.lines().take(3).collect();
     assert_eq!(
         first,
@@ -138,8 +142,11 @@ fn sorts_by_place_and_is_bounded() {
     );
     assert_eq!(short.lines().last(), Some("and 72 more; 121 errors, 1 warning"));
     assert_eq!(short.lines().count(), 51);
-    assert!(page(&problems, &sources, Style::plain(80)).ends_with("and 72 more; 121 errors, 1 warning\n"));
-    assert_eq!(page(&[], &sources, Style::plain(80)), "");
+    assert!(
+        diagnostics_page(&problems, &sources, Style::plain(80))
+            .ends_with("and 72 more; 121 errors, 1 warning\n")
+    );
+    assert_eq!(diagnostics_page(&[], &sources, Style::plain(80)), "");
 }
 
 #[test]
@@ -152,20 +159,26 @@ fn a_huge_label_or_line_does_not_flood_the_screen() {
         end: u32::try_from(text.len()).unwrap(),
     };
     let sources = sources(&[("tall.yaml", &tall), ("wide.yaml", &wide)]);
-    let tall =
-        page(&[Diagnostic::error("S1", "Tall").at(all(0, &tall), "here")], &sources, Style::plain(80));
+    let tall = diagnostics_page(
+        &[Diagnostic::error("S1", "Tall").with_label(all(0, &tall), "here")],
+        &sources,
+        Style::plain(80),
+    );
     assert!(tall.lines().count() < 15, "{tall}");
-    let wide =
-        page(&[Diagnostic::error("S1", "Wide").at(all(1, &wide), "here")], &sources, Style::plain(80));
+    let wide = diagnostics_page(
+        &[Diagnostic::error("S1", "Wide").with_label(all(1, &wide), "here")],
+        &sources,
+        Style::plain(80),
+    );
     assert!(wide.len() < 300 && wide.contains("wide.yaml:1:1 here"), "{wide}");
 }
 
 #[test]
 fn colour_only_when_asked_for() {
     let sources = sources(&[("shop.yaml", SHOP)]);
-    let coloured = page(&[missing()], &sources, Style { colour: true, ..Style::plain(80) });
+    let coloured = diagnostics_page(&[missing()], &sources, Style { colour: true, ..Style::plain(80) });
     assert!(coloured.contains('\u{1b}'));
-    assert!(!page(&[missing()], &sources, Style::plain(80)).contains('\u{1b}'));
+    assert!(!diagnostics_page(&[missing()], &sources, Style::plain(80)).contains('\u{1b}'));
 }
 
 proptest! {
@@ -177,12 +190,12 @@ proptest! {
     ) {
         let at = Span { source: SourceId(0), start: from, end: from + length };
         let problem = Diagnostic::error("S1", words.clone())
-            .at(at, words.clone()).detail(words.clone()).help(words.clone()).fix(at, words.clone());
+            .with_label(at, words.clone()).detail(words.clone()).help(words.clone()).fix(at, words.clone());
         let sources = sources(&[(words.as_str(), text.as_str())]);
         for shown in [
-            page(std::slice::from_ref(&problem), &sources, Style::plain(60)),
-            lines(std::slice::from_ref(&problem), &sources, Style::plain(60)),
-            json::diagnostics(std::slice::from_ref(&problem), &sources),
+            diagnostics_page(std::slice::from_ref(&problem), &sources, Style::plain(60)),
+            diagnostic_lines(std::slice::from_ref(&problem), &sources, Style::plain(60)),
+            json::diagnostics_document(std::slice::from_ref(&problem), &sources),
         ] {
             prop_assert!(!shown.chars().any(|c| c != '\n' && acts_or_hides(c)), "{shown:?}");
             prop_assert!(!shown.lines().any(|line| line.trim_start().starts_with("::")), "{shown}");

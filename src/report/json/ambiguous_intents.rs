@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::writer::{SCHEMA_VERSION, pretty};
+use super::writer::{SCHEMA_VERSION, to_pretty};
 use crate::model::address::{Address, Name};
 
 /// One open question, or one request that is watched for late effects.
@@ -33,6 +33,6 @@ struct Document<'a> {
 
 /// Returns the document of all open questions and watched requests.
 #[must_use]
-pub fn questions(questions: &[Asked<'_>], watched: &[Asked<'_>]) -> String {
-    pretty(&Document { schema_version: SCHEMA_VERSION, questions, watched })
+pub fn questions_document(questions: &[Asked<'_>], watched: &[Asked<'_>]) -> String {
+    to_pretty(&Document { schema_version: SCHEMA_VERSION, questions, watched })
 }

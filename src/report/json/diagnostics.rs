@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::writer::{SCHEMA_VERSION, pretty};
+use super::writer::{SCHEMA_VERSION, to_pretty};
 use crate::model::diagnostic::{Diagnostic, Label, Severity};
 use crate::model::source::{Sources, Span};
-use crate::report::diagnostics::sorted;
+use crate::report::diagnostics::sort_by_location;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -49,11 +49,11 @@ struct Range {
     column: u32,
 }
 
-fn file(sources: &Sources, span: Span) -> Option<&str> {
+fn source_path(sources: &Sources, span: Span) -> Option<&str> {
     sources.get(span.source).map(|source| source.path.as_str())
 }
 
-fn range(sources: &Sources, span: Span) -> Option<Range> {
+fn source_range(sources: &Sources, span: Span) -> Option<Range> {
     let source = sources.get(span.source)?;
     let (line, column) = source.line_column(span.start);
     // Where a line begins tells how long those before it are.
@@ -63,23 +63,32 @@ fn range(sources: &Sources, span: Span) -> Option<Range> {
 
 /// Returns the document, all problems in the order of their places.
 #[must_use]
-pub fn diagnostics(diagnostics: &[Diagnostic], sources: &Sources) -> String {
-    pretty(&Document { schema_version: SCHEMA_VERSION, diagnostics: entries(diagnostics, sources) })
+pub fn diagnostics_document(diagnostics: &[Diagnostic], sources: &Sources) -> String {
+    to_pretty(&Document {
+        schema_version: SCHEMA_VERSION,
+        diagnostics: diagnostic_entries(diagnostics, sources),
+    })
 }
 
 /// Returns all problems as they stand in a document.
-pub(super) fn entries<'a>(diagnostics: &'a [Diagnostic], sources: &'a Sources) -> Vec<Entry<'a>> {
-    sorted(diagnostics, sources).into_iter().map(|problem| entry(problem, sources)).collect()
+pub(super) fn diagnostic_entries<'a>(
+    diagnostics: &'a [Diagnostic],
+    sources: &'a Sources,
+) -> Vec<Entry<'a>> {
+    sort_by_location(diagnostics, sources)
+        .into_iter()
+        .map(|problem| diagnostic_entry(problem, sources))
+        .collect()
 }
 
-fn entry<'a>(problem: &'a Diagnostic, sources: &'a Sources) -> Entry<'a> {
+fn diagnostic_entry<'a>(problem: &'a Diagnostic, sources: &'a Sources) -> Entry<'a> {
     let severity = match problem.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
     let label = |label: &'a Label| LabelEntry {
-        file: file(sources, label.span),
-        span: range(sources, label.span),
+        file: source_path(sources, label.span),
+        span: source_range(sources, label.span),
         text: &label.text,
     };
     Entry {
@@ -88,12 +97,12 @@ fn entry<'a>(problem: &'a Diagnostic, sources: &'a Sources) -> Entry<'a> {
         summary: &problem.summary,
         detail: problem.detail.as_deref(),
         help: problem.help.as_deref(),
-        file: problem.span().and_then(|span| file(sources, span)),
-        span: problem.span().and_then(|span| range(sources, span)),
+        file: problem.span().and_then(|span| source_path(sources, span)),
+        span: problem.span().and_then(|span| source_range(sources, span)),
         labels: problem.labels.iter().map(label).collect(),
         fix: problem.fix.as_ref().filter(|fix| fix.sure).map(|fix| FixEntry {
-            file: file(sources, fix.span),
-            span: range(sources, fix.span),
+            file: source_path(sources, fix.span),
+            span: source_range(sources, fix.span),
             replacement: &fix.replacement,
         }),
     }

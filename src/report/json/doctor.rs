@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::writer::{SCHEMA_VERSION, pretty};
+use super::writer::{SCHEMA_VERSION, to_pretty};
 use crate::report::views::conformance::{Report, Row};
 use crate::report::views::doctor::Check;
 
@@ -14,8 +14,8 @@ struct DoctorDocument<'a> {
 
 /// Returns the document of a checklist.
 #[must_use]
-pub fn doctor(checks: &[Check]) -> String {
-    pretty(&DoctorDocument { schema_version: SCHEMA_VERSION, checks })
+pub fn doctor_document(checks: &[Check]) -> String {
+    to_pretty(&DoctorDocument { schema_version: SCHEMA_VERSION, checks })
 }
 
 #[derive(Serialize)]
@@ -31,8 +31,8 @@ struct ContractDocument<'a> {
 
 /// Returns the document of what a service showed of the contract.
 #[must_use]
-pub fn contract(report: &Report) -> String {
-    pretty(&ContractDocument {
+pub fn contract_document(report: &Report) -> String {
+    to_pretty(&ContractDocument {
         schema_version: SCHEMA_VERSION,
         service: &report.service,
         requests: report.requests,

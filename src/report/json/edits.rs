@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::writer::{SCHEMA_VERSION, pretty};
+use super::writer::{SCHEMA_VERSION, to_pretty};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -18,7 +18,7 @@ struct EditEntry<'a> {
 
 /// Returns the document of edits: files, each with its difference.
 #[must_use]
-pub fn edits(edits: &[(String, String)]) -> String {
+pub fn edits_document(edits: &[(String, String)]) -> String {
     let edits = edits.iter().map(|(file, diff)| EditEntry { file, diff }).collect();
-    pretty(&Document { schema_version: SCHEMA_VERSION, edits })
+    to_pretty(&Document { schema_version: SCHEMA_VERSION, edits })
 }

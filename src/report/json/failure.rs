@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::diagnostics::{self, Entry};
-use super::writer::{SCHEMA_VERSION, compact, pretty};
+use super::writer::{SCHEMA_VERSION, to_compact, to_pretty};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
 
@@ -52,20 +52,20 @@ impl<'a> Ended<'a> {
     }
 
     fn diagnostics(&self) -> Option<Vec<Entry<'a>>> {
-        self.rejected.map(|(problems, sources)| diagnostics::entries(problems, sources))
+        self.rejected.map(|(problems, sources)| diagnostics::diagnostic_entries(problems, sources))
     }
 
     /// Returns the one document.
     #[must_use]
     pub fn document(&self) -> String {
         let (error, diagnostics) = (self.error(), self.diagnostics());
-        pretty(&Document { schema_version: SCHEMA_VERSION, error, diagnostics })
+        to_pretty(&Document { schema_version: SCHEMA_VERSION, error, diagnostics })
     }
 
     /// Returns the last line of a stream of events, without its line break.
     #[must_use]
     pub fn event(&self, time: Timestamp) -> String {
         let (error, diagnostics) = (self.error(), self.diagnostics());
-        compact(&Line { time, event: "error", error, diagnostics })
+        to_compact(&Line { time, event: "error", error, diagnostics })
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::writer::{SCHEMA_VERSION, pretty};
+use super::writer::{SCHEMA_VERSION, to_pretty};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -13,6 +13,6 @@ struct Document<'a> {
 
 /// Returns the document: the files that were not in their canonical form.
 #[must_use]
-pub fn formatted(files: &[&str], written: bool) -> String {
-    pretty(&Document { schema_version: SCHEMA_VERSION, written, files })
+pub fn formatted_document(files: &[&str], written: bool) -> String {
+    to_pretty(&Document { schema_version: SCHEMA_VERSION, written, files })
 }

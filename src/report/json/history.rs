@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::writer::{SCHEMA_VERSION, pretty};
+use super::writer::{SCHEMA_VERSION, to_pretty};
 use crate::model::address::Name;
 use crate::report::views::history::{Happened, LockHolder, Past};
 
@@ -46,18 +46,18 @@ struct IncidentEntry<'a> {
 
 /// Returns the document of a history, or of one run of it.
 #[must_use]
-pub fn history(stack: &Name, env: &Name, runs: &[Past], incidents: &[Happened]) -> String {
-    pretty(&HistoryDocument {
+pub fn history_document(stack: &Name, env: &Name, runs: &[Past], incidents: &[Happened]) -> String {
+    to_pretty(&HistoryDocument {
         schema_version: SCHEMA_VERSION,
         stack,
         env,
-        runs: runs.iter().map(RunEntry::of).collect(),
-        incidents: incidents.iter().map(IncidentEntry::of).collect(),
+        runs: runs.iter().map(RunEntry::from_run).collect(),
+        incidents: incidents.iter().map(IncidentEntry::from_incident).collect(),
     })
 }
 
 impl<'a> RunEntry<'a> {
-    fn of(past: &'a Past) -> Self {
+    fn from_run(past: &'a Past) -> Self {
         let [done, failed, skipped, questions] = past.tally;
         Self {
             n: past.number,
@@ -70,7 +70,7 @@ impl<'a> RunEntry<'a> {
             config: past.config.as_deref(),
             overridden: past.overridden.as_ref().map(|(policies, _)| policies.as_str()),
             reason: past.overridden.as_ref().map(|(_, why)| why.as_str()),
-            outcome: past.outcome.word(),
+            outcome: past.outcome.as_text(),
             done,
             failed,
             skipped,
@@ -80,7 +80,7 @@ impl<'a> RunEntry<'a> {
 }
 
 impl<'a> IncidentEntry<'a> {
-    fn of(happened: &'a Happened) -> Self {
+    fn from_incident(happened: &'a Happened) -> Self {
         Self {
             at: happened.at.to_string(),
             what: &happened.what,
@@ -109,12 +109,16 @@ struct HolderEntry<'a> {
 
 /// Returns the document of a lock; `null` stands for nobody.
 #[must_use]
-pub fn lock(holder: Option<&LockHolder>, place: &str) -> String {
-    pretty(&LockDocument { schema_version: SCHEMA_VERSION, place, lock: holder.map(HolderEntry::of) })
+pub fn lock_document(holder: Option<&LockHolder>, place: &str) -> String {
+    to_pretty(&LockDocument {
+        schema_version: SCHEMA_VERSION,
+        place,
+        lock: holder.map(HolderEntry::from_holder),
+    })
 }
 
 impl<'a> HolderEntry<'a> {
-    fn of(holder: &'a LockHolder) -> Self {
+    fn from_holder(holder: &'a LockHolder) -> Self {
         Self {
             who: &holder.who,
             since: holder.since.to_string(),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::writer::{SCHEMA_VERSION, pretty};
+use super::writer::{SCHEMA_VERSION, to_pretty};
 use crate::model::address::{Address, Name};
 use crate::plan::import::{Accepted, InClear, Suggestion};
 use crate::plan::model::change::Change;
@@ -71,7 +71,7 @@ struct SuggestionEntry<'a> {
 
 /// Returns the document of an accepted takeover. Secrets are not in it.
 #[must_use]
-pub fn takeover(accepted: &Accepted) -> String {
+pub fn takeover_document(accepted: &Accepted) -> String {
     let resources = accepted.entries.iter().map(|(address, entry)| ResourceEntry {
         address,
         kind: &entry.kind,
@@ -84,21 +84,21 @@ pub fn takeover(accepted: &Accepted) -> String {
         why: &left.why,
     });
     let variables = accepted.variables.iter();
-    pretty(&Document {
+    to_pretty(&Document {
         schema_version: SCHEMA_VERSION,
         files: accepted.files.iter().map(|(name, text)| FileEntry { name, text }).collect(),
         resources: resources.collect(),
         variables: variables
-            .map(|secret| VariableEntry { name: &secret.name, of: secret.places() })
+            .map(|secret| VariableEntry { name: &secret.name, of: secret.describe_uses() })
             .collect(),
         in_clear: accepted.in_clear.iter().map(in_clear).collect(),
         unmatched: &accepted.unmatched,
         left_out: left.collect(),
-        suggestions: accepted.suggestions.iter().map(suggestion).collect(),
+        suggestions: accepted.suggestions.iter().map(suggestion_entry).collect(),
     })
 }
 
-fn suggestion(one: &Suggestion) -> SuggestionEntry<'_> {
+fn suggestion_entry(one: &Suggestion) -> SuggestionEntry<'_> {
     SuggestionEntry {
         address: &one.address,
         attribute: &one.attribute,
@@ -131,12 +131,12 @@ struct Difference<'a> {
 
 /// Returns the document of one object that a written block takes over.
 #[must_use]
-pub fn adoption(address: &Address, id: &str, change: Option<&Change>) -> String {
+pub fn adoption_document(address: &Address, id: &str, change: Option<&Change>) -> String {
     let attributes = change.into_iter().flat_map(|change| &change.attributes);
     let changes = attributes.map(|attribute| Difference {
         path: &attribute.path,
         before: Shown(&attribute.before),
         after: Shown(&attribute.after),
     });
-    pretty(&Adoption { schema_version: SCHEMA_VERSION, address, id, changes: changes.collect() })
+    to_pretty(&Adoption { schema_version: SCHEMA_VERSION, address, id, changes: changes.collect() })
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::writer::{SCHEMA_VERSION, pretty};
+use super::writer::{SCHEMA_VERSION, to_pretty};
 use crate::report::views::ledger_check::{Checked, Loss};
 
 #[derive(Serialize)]
@@ -28,8 +28,8 @@ struct DamageEntry<'a> {
 
 /// Returns the document of a check.
 #[must_use]
-pub fn checked(checked: &Checked) -> String {
-    pretty(&CheckDocument {
+pub fn check_document(checked: &Checked) -> String {
+    to_pretty(&CheckDocument {
         schema_version: SCHEMA_VERSION,
         place: &checked.place,
         whole: checked.flaws.is_empty(),
@@ -55,10 +55,10 @@ struct RepairDocument<'a> {
 
 /// Returns the document of a repair that is about to be done.
 #[must_use]
-pub fn repair(kept: usize, losses: &[Loss]) -> String {
+pub fn repair_document(kept: usize, losses: &[Loss]) -> String {
     let lost = losses
         .iter()
         .map(|loss| DamageEntry { place: &loss.place, reason: &loss.reason, records: Some(&loss.records) })
         .collect();
-    pretty(&RepairDocument { schema_version: SCHEMA_VERSION, kept, lost })
+    to_pretty(&RepairDocument { schema_version: SCHEMA_VERSION, kept, lost })
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::plan::document::{DriftEntry, NoteEntry, PlanOptions};
-use super::writer::{SCHEMA_VERSION, pretty};
+use super::writer::{SCHEMA_VERSION, to_pretty};
 use crate::model::address::{Address, Name};
 use crate::model::value::{Attributes, Value};
 use crate::report::json_value::Shown;
@@ -15,8 +15,8 @@ use crate::report::views::list::{self, Listed};
 
 /// Returns the document of a list: `{schema_version, <key>: [row…]}`.
 #[must_use]
-pub fn list(key: &'static str, table: &Table) -> String {
-    pretty(&ListDocument { key, table })
+pub fn list_document(key: &'static str, table: &Table) -> String {
+    to_pretty(&ListDocument { key, table })
 }
 
 struct ListDocument<'a> {
@@ -54,8 +54,8 @@ impl Serialize for AttributeMap<'_> {
 
 /// Returns the document of one object (`get`).
 #[must_use]
-pub fn object(listed: &Listed, applied: &Attributes, live: &Attributes) -> String {
-    pretty(&ObjectDocument {
+pub fn object_document(listed: &Listed, applied: &Attributes, live: &Attributes) -> String {
+    to_pretty(&ObjectDocument {
         schema_version: SCHEMA_VERSION,
         address: listed.address.as_ref().map(Address::as_str),
         kind: &listed.kind,
@@ -104,18 +104,20 @@ struct ElsewhereEntry {
 
 /// Returns the document of `drift`.
 #[must_use]
-pub fn drift(found: &Found<'_>) -> String {
+pub fn drift_document(found: &Found<'_>) -> String {
     let memory = found.memory;
-    let mut unmanaged = list::unmanaged(found.unmanaged);
+    let mut unmanaged = list::unmanaged_table(found.unmanaged);
     unmanaged.columns.push(Column::text("first_seen"));
     for (row, object) in unmanaged.rows.iter_mut().zip(found.unmanaged) {
         let first = memory.first_seen(&drift::key_of_object(object));
         row.push(Cell::text(first.map(|first| first.to_string())));
     }
-    let seen =
-        |one| SeenEntry { drift: DriftEntry::of(one), first_seen: memory.first_seen(&drift::key(one)) };
+    let seen = |one| SeenEntry {
+        drift: DriftEntry::from_drift(one),
+        first_seen: memory.first_seen(&drift::drift_key(one)),
+    };
     let gone = memory.resolved.iter();
-    pretty(&DriftDocument {
+    to_pretty(&DriftDocument {
         schema_version: SCHEMA_VERSION,
         stack: found.stack,
         env: found.environment,
@@ -127,6 +129,6 @@ pub fn drift(found: &Found<'_>) -> String {
             .map(|gone| ResolvedEntry { name: &gone.name, first_seen: gone.first_seen })
             .collect(),
         elsewhere: ElsewhereEntry { projects: found.elsewhere.projects, account: found.elsewhere.account },
-        notes: found.notes.iter().map(|note| NoteEntry::of(note, PlanOptions::default())).collect(),
+        notes: found.notes.iter().map(|note| NoteEntry::from_note(note, PlanOptions::default())).collect(),
     })
 }

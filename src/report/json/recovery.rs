@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::writer::{SCHEMA_VERSION, pretty};
+use super::writer::{SCHEMA_VERSION, to_pretty};
 use crate::model::address::{Address, Name};
 use crate::plan::import::rebuild_ledger::{Candidate, Recovery};
-use crate::report::views::recovery::confidence;
+use crate::report::views::recovery::confidence_text;
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -39,12 +39,12 @@ struct CandidateEntry<'a> {
 }
 
 impl<'a> CandidateEntry<'a> {
-    fn of(candidate: &'a Candidate) -> Self {
+    fn from_candidate(candidate: &'a Candidate) -> Self {
         Self {
             kind: &candidate.kind,
             id: &candidate.id,
             created_at: candidate.created_at.as_ref(),
-            confidence: confidence(candidate),
+            confidence: confidence_text(candidate),
             differs: &candidate.differs,
         }
     }
@@ -52,21 +52,21 @@ impl<'a> CandidateEntry<'a> {
 
 /// Returns the document of a recovery.
 #[must_use]
-pub fn recovery(recovery: &Recovery) -> String {
+pub fn recovery_document(recovery: &Recovery) -> String {
     let found = recovery.found.iter();
     let ties = recovery.ties.iter();
-    pretty(&Document {
+    to_pretty(&Document {
         schema_version: SCHEMA_VERSION,
         found: found
             .map(|found| FoundEntry {
                 address: &found.address,
-                candidate: CandidateEntry::of(&found.candidate),
+                candidate: CandidateEntry::from_candidate(&found.candidate),
             })
             .collect(),
         ties: ties
             .map(|tie| TieEntry {
                 address: &tie.address,
-                candidates: tie.candidates.iter().map(CandidateEntry::of).collect(),
+                candidates: tie.candidates.iter().map(CandidateEntry::from_candidate).collect(),
                 rivals: &tie.rivals,
             })
             .collect(),

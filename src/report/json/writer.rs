@@ -13,21 +13,21 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// Returns a document of several lines, with a line break at its end.
 #[must_use]
-pub fn pretty(document: &impl Serialize) -> String {
-    let mut text = write(document, Safe(PrettyFormatter::new()));
+pub fn to_pretty(document: &impl Serialize) -> String {
+    let mut text = serialize_with(document, Safe(PrettyFormatter::new()));
     text.push('\n');
     text
 }
 
 /// Returns a document of one line, without a line break.
 #[must_use]
-pub fn compact(document: &impl Serialize) -> String {
-    write(document, Safe(CompactFormatter))
+pub fn to_compact(document: &impl Serialize) -> String {
+    serialize_with(document, Safe(CompactFormatter))
 }
 
 /// Returns a document of several lines as one line; what is on one line already is left as it is.
 #[must_use]
-pub fn folded(text: &str) -> Cow<'_, str> {
+pub fn fold_lines(text: &str) -> Cow<'_, str> {
     if !text.starts_with("{\n") {
         return Cow::Borrowed(text);
     }
@@ -40,13 +40,13 @@ pub fn folded(text: &str) -> Cow<'_, str> {
 
 /// Returns the document of a command that prints nothing but what it has done.
 #[must_use]
-pub fn result(text: &str) -> String {
+pub fn result_document(text: &str) -> String {
     #[derive(Serialize)]
     struct Document<'a> {
         schema_version: u32,
         result: &'a str,
     }
-    pretty(&Document { schema_version: SCHEMA_VERSION, result: text })
+    to_pretty(&Document { schema_version: SCHEMA_VERSION, result: text })
 }
 
 /// Writes a document of several lines as it is made.
@@ -58,7 +58,7 @@ pub fn pretty_to(out: &mut impl io::Write, document: &impl Serialize) -> io::Res
     out.write_all(b"\n")
 }
 
-fn write(document: &impl Serialize, formatter: impl Formatter) -> String {
+fn serialize_with(document: &impl Serialize, formatter: impl Formatter) -> String {
     let mut bytes = Vec::new();
     let written = document.serialize(&mut Serializer::with_formatter(&mut bytes, formatter));
     // Maps have text keys and a `Vec` takes every byte, so there is nothing that could fail.
@@ -133,19 +133,19 @@ mod tests {
     #[test]
     fn a_folded_document_says_the_same_on_one_line() {
         let document = serde_json::json!({"a": [1, {"b": "two\n  lines"}], "c": null});
-        let text = pretty(&document);
-        let line = folded(&text);
+        let text = to_pretty(&document);
+        let line = fold_lines(&text);
         assert_eq!((line.lines().count(), line.ends_with('\n')), (1, true));
         assert_eq!(serde_json::from_str::<serde_json::Value>(&line).unwrap(), document);
-        assert_eq!(folded("plain\n  text\n"), "plain\n  text\n");
-        assert!(result("It is done.").contains("\"result\": \"It is done.\""));
+        assert_eq!(fold_lines("plain\n  text\n"), "plain\n  text\n");
+        assert!(result_document("It is done.").contains("\"result\": \"It is done.\""));
     }
 
     proptest! {
         #[test]
         fn nothing_acts_or_hides_and_nothing_is_lost(text in any::<String>(), tail in "[\u{1b}\u{202e}\u{9b}#\\[a::\n]{0,8}") {
             let text = text + &tail;
-            for json in [compact(&text), pretty(&text)] {
+            for json in [to_compact(&text), to_pretty(&text)] {
                 prop_assert!(!json.trim_end().chars().any(escape::acts_or_hides), "{json:?}");
                 prop_assert!(!json.match_indices('#').any(|(at, _)| escape::begins_command(&json[at..])));
                 prop_assert_eq!(&serde_json::from_str::<String>(&json).unwrap(), &text);

@@ -25,10 +25,10 @@ impl Live {
     /// Returns an empty region on the terminal's error stream.
     #[must_use]
     pub fn new() -> Self {
-        Self::on(ProgressDrawTarget::stderr_with_hz(RATE))
+        Self::with_target(ProgressDrawTarget::stderr_with_hz(RATE))
     }
 
-    fn on(target: ProgressDrawTarget) -> Self {
+    fn with_target(target: ProgressDrawTarget) -> Self {
         let style =
             ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
         Self { all: MultiProgress::with_draw_target(target), rows: Vec::new(), style }
@@ -57,7 +57,7 @@ impl Live {
     ///
     /// # Errors
     /// When the terminal cannot be written.
-    pub fn keep(&self, line: &str) -> io::Result<()> {
+    pub fn write_above(&self, line: &str) -> io::Result<()> {
         self.all.println(line)
     }
 
@@ -77,12 +77,12 @@ mod tests {
 
     #[test]
     fn rows_follow_the_lines() {
-        let mut live = Live::on(ProgressDrawTarget::hidden());
+        let mut live = Live::with_target(ProgressDrawTarget::hidden());
         live.draw(vec!["a".into(), "b".into(), "c".into()]);
         live.draw(vec!["d".into()]);
         assert_eq!(live.rows.len(), 1);
         assert_eq!(live.rows[0].message(), "d");
-        live.keep("done").unwrap();
+        live.write_above("done").unwrap();
         live.clear().unwrap();
         assert!(live.rows.is_empty());
     }

@@ -93,11 +93,11 @@ impl Board {
 
     /// Counts in the time of a service whose clock runs so many times as fast as ours.
     #[must_use]
-    pub fn paced(mut self, speed: f64) -> Self {
+    pub fn with_clock_speed(mut self, speed: f64) -> Self {
         if speed > 0.0 && speed.is_finite() {
             for step in &mut self.steps {
-                step.seconds = u32::try_from(paced(step.seconds.into(), speed)).unwrap_or(u32::MAX);
-                step.tail = paced(step.tail, speed).max(step.seconds.into());
+                step.seconds = u32::try_from(scale_seconds(step.seconds.into(), speed)).unwrap_or(u32::MAX);
+                step.tail = scale_seconds(step.tail, speed).max(step.seconds.into());
             }
         }
         self
@@ -109,10 +109,10 @@ impl Board {
     }
 
     /// Takes an event; returns a line that stays on the screen, if it makes one.
-    pub fn on(&mut self, now: Duration, event: &Event, style: Style) -> Option<String> {
+    pub fn handle_event(&mut self, now: Duration, event: &Event, style: Style) -> Option<String> {
         match event {
             Event::Recovering { address, text } => {
-                Some(self.row(Role::Warn, "!", address, style).say(text).cut(style))
+                Some(self.event_line(Role::Warn, "!", address, style).push_text(text).cut_to_width(style))
             }
             Event::Started { step, doing, .. } => {
                 self.running.insert(*step, Running { since: now, doing, text: String::new() });
@@ -129,19 +129,22 @@ impl Board {
                 None
             }
             Event::Succeeded { step, address, done, id, took } => {
-                self.end(*step);
-                Some(self.success(address, done, id.as_ref(), *took, style))
+                self.end_step(*step);
+                Some(self.success_line(address, done, id.as_ref(), *took, style))
             }
             Event::Failed { step, address, error } => {
-                self.end(*step);
+                self.end_step(*step);
                 let what = apply_outcome::in_words(error).what;
-                let row = self.row(Role::Danger, style.sign(Sign::Cross), address, style);
-                Some(row.put(Role::Danger, "failed  ").say(what).cut(style))
+                let row = self.event_line(Role::Danger, style.sign(Sign::Cross), address, style);
+                Some(row.push_styled(Role::Danger, "failed  ").push_text(what).cut_to_width(style))
             }
             Event::Skipped { step, address, because } => {
-                self.end(*step);
-                let row = self.row(Role::Faint, style.sign(Sign::Dot), address, style);
-                Some(row.put(Role::Faint, format!("skipped, it needs {because}")).cut(style))
+                self.end_step(*step);
+                let row = self.event_line(Role::Faint, style.sign(Sign::Dot), address, style);
+                Some(
+                    row.push_styled(Role::Faint, format!("skipped, it needs {because}"))
+                        .cut_to_width(style),
+                )
             }
         }
     }
@@ -150,40 +153,40 @@ impl Board {
     /// `rows` lines, none wider than the style.
     #[must_use]
     pub fn lines(&self, now: Duration, rows: usize, style: Style) -> Vec<String> {
-        let mut lines = vec![self.head(now, style)];
+        let mut lines = vec![self.head_line(now, style)];
         let room = rows.saturating_sub(3).max(1);
         lines.extend(
             self.running.iter().take(room).map(|(step, running)| self.run(*step, running, now, style)),
         );
         if self.running.len() > room {
             let text = format!("and {} more", self.running.len() - room);
-            lines.push(Line::indent(4).put(Role::Faint, text).cut(style));
+            lines.push(Line::indent(4).push_styled(Role::Faint, text).cut_to_width(style));
         }
-        lines.extend(self.waiting(style));
+        lines.extend(self.waiting_line(style));
         if let Some((_, text)) = self.hint.as_ref().filter(|(since, _)| now.saturating_sub(*since) < HINT) {
-            lines.push(Line::indent(2).put(Role::Faint, format!("! {text}")).cut(style));
+            lines.push(Line::indent(2).push_styled(Role::Faint, format!("! {text}")).cut_to_width(style));
         }
         lines.truncate(rows.max(1));
         lines
     }
 
-    fn end(&mut self, step: usize) {
+    fn end_step(&mut self, step: usize) {
         self.running.remove(&step);
         if self.open.remove(&step) {
             self.ended += 1;
         }
     }
 
-    fn row(&self, role: Role, sign: &str, address: &Address, style: Style) -> Line {
+    fn event_line(&self, role: Role, sign: &str, address: &Address, style: Style) -> Line {
         let column = if style.unicode { 4 } else { 5 };
         Line::indent(2)
-            .put(role, sign)
+            .push_styled(role, sign)
             .to_column(column)
-            .put(Role::Strong, address.as_str())
+            .push_styled(Role::Strong, address.as_str())
             .to_column(column + self.address + 2)
     }
 
-    fn success(
+    fn success_line(
         &self,
         address: &Address,
         done: &str,
@@ -191,34 +194,40 @@ impl Board {
         took: Duration,
         style: Style,
     ) -> String {
-        let row = self.row(Role::Good, style.sign(Sign::Tick), address, style);
-        let row = row.say(format!("{done:9}")).put(Role::Faint, format!("{:>7}", phrases::took(took)));
-        id.into_iter().fold(row, |row, id| row.put(Role::Faint, format!("  {id}"))).cut(style)
+        let row = self.event_line(Role::Good, style.sign(Sign::Tick), address, style);
+        let row = row
+            .push_text(format!("{done:9}"))
+            .push_styled(Role::Faint, format!("{:>7}", phrases::format_duration(took)));
+        id.into_iter()
+            .fold(row, |row, id| row.push_styled(Role::Faint, format!("  {id}")))
+            .cut_to_width(style)
     }
 
-    fn head(&self, now: Duration, style: Style) -> String {
+    fn head_line(&self, now: Duration, style: Style) -> String {
         let dot = style.sign(Sign::Dot);
         let waiting = self.open.len() - self.running.keys().filter(|step| self.open.contains(step)).count();
         let mut line = Line::indent(0)
-            .put(Role::Strong, &self.title)
-            .say(format!("   {} of {} done", self.ended, self.steps.len()))
-            .say(format!(" {dot} {} running", self.running.len()));
+            .push_styled(Role::Strong, &self.title)
+            .push_text(format!("   {} of {} done", self.ended, self.steps.len()))
+            .push_text(format!(" {dot} {} running", self.running.len()));
         if waiting > 0 {
-            line = line.say(format!(" {dot} {waiting} waiting"));
+            line = line.push_text(format!(" {dot} {waiting} waiting"));
         }
-        line = line.say(format!(" {dot} {}", phrases::took(now)));
-        match self.left(now) {
-            left if left.as_secs() > 0 => line = line.say(format!(", about {} left", phrases::took(left))),
+        line = line.push_text(format!(" {dot} {}", phrases::format_duration(now)));
+        match self.time_left(now) {
+            left if left.as_secs() > 0 => {
+                line = line.push_text(format!(", about {} left", phrases::format_duration(left)));
+            }
             _ => {}
         }
         if self.stopping {
-            line = line.put(Role::Warn, format!(" {dot} stopping: what runs is finished"));
+            line = line.push_styled(Role::Warn, format!(" {dot} stopping: what runs is finished"));
         }
-        line.cut(style)
+        line.cut_to_width(style)
     }
 
     /// Returns how long the longest chain still takes.
-    fn left(&self, now: Duration) -> Duration {
+    fn time_left(&self, now: Duration) -> Duration {
         let left = |step: &usize| {
             let planned = self.steps.get(*step)?;
             let run = self.running.get(step).map(|running| now.saturating_sub(running.since).as_secs());
@@ -233,19 +242,20 @@ impl Board {
         let run = now.saturating_sub(running.since);
         let frame = usize::try_from(now.as_millis() / FRAME.as_millis()).unwrap_or(0);
         let sign = if style.unicode { FRAMES[frame % 10] } else { ASCII_FRAMES[frame % 4] };
-        let mut line = self.row(Role::Change, sign, &planned.address, style).say(running.doing);
+        let mut line =
+            self.event_line(Role::Change, sign, &planned.address, style).push_text(running.doing);
         if !running.text.is_empty() {
-            line = line.say(", ").say(&running.text);
+            line = line.push_text(", ").push_text(&running.text);
         }
-        line = line.put(Role::Faint, format!("   {}", phrases::took(run)));
+        line = line.push_styled(Role::Faint, format!("   {}", phrases::format_duration(run)));
         let usual = Duration::from_secs(planned.seconds.into());
         if usual.as_secs() > 0 {
-            line = line.put(Role::Faint, format!(" of ~{}", phrases::took(usual)));
+            line = line.push_styled(Role::Faint, format!(" of ~{}", phrases::format_duration(usual)));
         }
-        line.cut(style)
+        line.cut_to_width(style)
     }
 
-    fn waiting(&self, style: Style) -> Option<String> {
+    fn waiting_line(&self, style: Style) -> Option<String> {
         let waiting = || self.open.iter().filter(|step| !self.running.contains_key(step));
         let count = self.open.len().saturating_sub(self.running.len());
         if count == 0 {
@@ -260,17 +270,17 @@ impl Board {
             text = format!("{text} and {} more", count - named.len());
         }
         let verb = if count == 1 { "waits" } else { "wait" };
-        let line = Line::indent(2).put(Role::Faint, style.sign(Sign::Dot));
+        let line = Line::indent(2).push_styled(Role::Faint, style.sign(Sign::Dot));
         Some(
             line.to_column(if style.unicode { 4 } else { 5 })
-                .put(Role::Faint, format!("{text} {verb}"))
-                .cut(style),
+                .push_styled(Role::Faint, format!("{text} {verb}"))
+                .cut_to_width(style),
         )
     }
 }
 
 /// Returns how long something takes by a clock that is so many times as fast: at least a second, unless it is none.
-fn paced(seconds: u64, speed: f64) -> u64 {
+fn scale_seconds(seconds: u64, speed: f64) -> u64 {
     let whole = Duration::from_secs(seconds).div_f64(speed);
     whole.as_secs() + u64::from(whole.subsec_nanos() > 0)
 }
@@ -296,9 +306,9 @@ mod tests {
         let mut board = Board::new(&plans::full());
         let start =
             |step, at_address: &str, doing| Event::Started { step, address: address(at_address), doing };
-        board.on(second(0), &start(0, "vm.web.a", "create replacement"), style);
-        board.on(second(0), &start(1, "database.main", "update"), style);
-        board.on(
+        board.handle_event(second(0), &start(0, "vm.web.a", "create replacement"), style);
+        board.handle_event(second(0), &start(1, "database.main", "update"), style);
+        board.handle_event(
             second(1),
             &Event::Progress {
                 step: 0,
@@ -307,7 +317,7 @@ mod tests {
             },
             style,
         );
-        board.on(
+        board.handle_event(
             second(9),
             &Event::Retrying { step: None, text: "rate limited, paused 1 s".into() },
             style,
@@ -326,7 +336,7 @@ mod tests {
             id: Some("5b1e09c2".into()),
             took: second(112),
         };
-        insta::assert_snapshot!(board.on(second(112), &done, style).unwrap(), @"  ✓ vm.web.a       created    1m52s  5b1e09c2");
+        insta::assert_snapshot!(board.handle_event(second(112), &done, style).unwrap(), @"  ✓ vm.web.a       created    1m52s  5b1e09c2");
         board.stop();
         insta::assert_snapshot!(board.lines(second(200), 20, style).join("\n"), @r"
         shop/prod 7f3a-c91e   1 of 5 done · 1 running · 3 waiting · 3m20s, about 2m02s left · sto…
@@ -340,7 +350,7 @@ mod tests {
         let plan = plans::many(5000);
         let mut board = Board::new(&plan);
         for (step, planned) in plan.steps.iter().enumerate().take(200) {
-            board.on(
+            board.handle_event(
                 second(0),
                 &Event::Started { step, address: planned.address.clone(), doing: "create" },
                 Style::plain(50),
@@ -355,27 +365,27 @@ mod tests {
     #[test]
     fn what_is_left_is_counted_by_the_services_clock() {
         let plan = plans::full();
-        let left = |speed| Board::new(&plan).paced(speed).left(second(0));
+        let left = |speed| Board::new(&plan).with_clock_speed(speed).time_left(second(0));
         assert_eq!(left(1.0), second(242));
         assert_eq!(left(20.0), second(13));
         // A clock that stands still says nothing.
         assert_eq!(left(0.0), second(242));
-        let mut board = Board::new(&plan).paced(1000.0);
+        let mut board = Board::new(&plan).with_clock_speed(1000.0);
         let step = Event::Started { step: 0, address: address("vm.web.a"), doing: "create" };
-        board.on(second(0), &step, Style::plain(100));
+        board.handle_event(second(0), &step, Style::plain(100));
         assert!(board.lines(second(0), 20, Style::plain(100)).join("\n").contains("of ~1s"));
     }
 
     #[test]
     fn what_is_left_follows_the_longest_chain() {
         let mut board = Board::new(&plans::full());
-        assert_eq!(board.left(second(0)), second(242));
-        board.on(
+        assert_eq!(board.time_left(second(0)), second(242));
+        board.handle_event(
             second(0),
             &Event::Started { step: 0, address: address("vm.web.a"), doing: "create" },
             Style::plain(80),
         );
-        assert_eq!(board.left(second(20)), second(222));
-        assert_eq!(board.left(second(900)), second(180));
+        assert_eq!(board.time_left(second(20)), second(222));
+        assert_eq!(board.time_left(second(900)), second(180));
     }
 }

@@ -47,41 +47,44 @@ impl Transitions {
     }
 
     /// Takes an event; returns its line, if it is one that a log wants.
-    pub fn on(&mut self, now: Timestamp, event: &Event) -> Option<String> {
-        let line = self.line(now, event)?;
+    pub fn handle_event(&mut self, now: Timestamp, event: &Event) -> Option<String> {
+        let line = self.event_text(now, event)?;
         self.last_line = now;
-        Some(line.unwrapped(self.style))
+        Some(line.to_unwrapped(self.style))
     }
 
     /// Returns a sign of life when nothing was written for a minute and something runs.
-    pub fn heartbeat(&mut self, now: Timestamp) -> Option<String> {
+    pub fn heartbeat_line(&mut self, now: Timestamp) -> Option<String> {
         if self.running.is_empty() || now.duration_since(self.last_line) < HEARTBEAT {
             return None;
         }
         self.last_line = now;
         let named =
-            self.running.values().map(|step| format!("{} {}", step.address, since(step.since, now)));
+            self.running.values().map(|step| format!("{} {}", step.address, elapsed_text(step.since, now)));
         let named: Vec<String> = named.collect();
         let text = format!(
             "{} of {} steps done, running: {}",
             self.done,
             self.total,
-            phrases::list(named.iter(), MOST_NAMED)
+            phrases::join_words(named.iter(), MOST_NAMED)
         );
-        Some(stamp(now).put(Role::Faint, text).unwrapped(self.style))
+        Some(time_stamp(now).push_styled(Role::Faint, text).to_unwrapped(self.style))
     }
 
-    fn line(&mut self, now: Timestamp, event: &Event) -> Option<Line> {
-        let of = |address: &Address| stamp(now).put(Role::Strong, address.as_str()).say("  ");
+    fn event_text(&mut self, now: Timestamp, event: &Event) -> Option<Line> {
+        let of =
+            |address: &Address| time_stamp(now).push_styled(Role::Strong, address.as_str()).push_text("  ");
         if !matches!(event, Event::Retrying { .. }) {
             self.last_retry = None;
         }
         match event {
-            Event::Recovering { address, text } => Some(of(address).say(format!("recovering: {text}"))),
+            Event::Recovering { address, text } => {
+                Some(of(address).push_text(format!("recovering: {text}")))
+            }
             Event::Started { step, address, doing } => {
                 let running = Running { address: address.clone(), since: now, text: String::new() };
                 self.running.insert(*step, running);
-                Some(of(address).say(format!("{doing}: started")))
+                Some(of(address).push_text(format!("{doing}: started")))
             }
             Event::Progress { step, address, text } => {
                 let running = self.running.get_mut(step)?;
@@ -89,7 +92,7 @@ impl Transitions {
                     return None;
                 }
                 running.text.clone_from(text);
-                Some(of(address).say(text))
+                Some(of(address).push_text(text))
             }
             Event::Retrying { text, .. } => {
                 // A burst of 429 is one line.
@@ -97,31 +100,37 @@ impl Transitions {
                     return None;
                 }
                 self.last_retry = Some(now);
-                Some(stamp(now).put(Role::Faint, text))
+                Some(time_stamp(now).push_styled(Role::Faint, text))
             }
             Event::Succeeded { step, address, done, id, took } => {
                 self.running.remove(step);
                 self.done += 1;
-                let line = of(address).put(Role::Good, done).say(format!(" in {}", phrases::took(*took)));
-                Some(id.iter().fold(line, |line, id| line.put(Role::Faint, format!("  {id}"))))
+                let line = of(address)
+                    .push_styled(Role::Good, done)
+                    .push_text(format!(" in {}", phrases::format_duration(*took)));
+                Some(id.iter().fold(line, |line, id| line.push_styled(Role::Faint, format!("  {id}"))))
             }
             Event::Failed { step, address, error } => {
                 self.running.remove(step);
-                Some(of(address).put(Role::Danger, "failed: ").say(apply_outcome::in_words(error).what))
+                Some(
+                    of(address)
+                        .push_styled(Role::Danger, "failed: ")
+                        .push_text(apply_outcome::in_words(error).what),
+                )
             }
             Event::Skipped { address, because, .. } => {
-                Some(of(address).put(Role::Warn, format!("skipped, it needs {because}")))
+                Some(of(address).push_styled(Role::Warn, format!("skipped, it needs {because}")))
             }
         }
     }
 }
 
-fn stamp(now: Timestamp) -> Line {
-    Line::indent(0).put(Role::Faint, now.strftime("%H:%M:%SZ").to_string()).say(" ")
+fn time_stamp(now: Timestamp) -> Line {
+    Line::indent(0).push_styled(Role::Faint, now.strftime("%H:%M:%SZ").to_string()).push_text(" ")
 }
 
-fn since(then: Timestamp, now: Timestamp) -> String {
-    phrases::took(now.duration_since(then).try_into().unwrap_or_default())
+fn elapsed_text(then: Timestamp, now: Timestamp) -> String {
+    phrases::format_duration(now.duration_since(then).try_into().unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -182,7 +191,7 @@ mod tests {
             ),
         ];
         let lines: Vec<String> =
-            events.iter().filter_map(|(time, event)| log.on(at(*time), event)).collect();
+            events.iter().filter_map(|(time, event)| log.handle_event(at(*time), event)).collect();
         insta::assert_snapshot!(lines.join("\n"), @r"
         17:46:40Z vm.web  recovering: looks for an unfinished creation
         17:46:41Z vm.web  create: started
@@ -200,9 +209,12 @@ mod tests {
     #[test]
     fn a_sign_of_life_comes_at_most_once_a_minute() {
         let mut log = Transitions::new(2, at(0), Style::plain(80));
-        assert_eq!(log.heartbeat(at(500)), None);
-        log.on(at(500), &Event::Started { step: 0, address: address("database.main"), doing: "create" });
-        let beats: Vec<String> = (500..700).filter_map(|second| log.heartbeat(at(second))).collect();
+        assert_eq!(log.heartbeat_line(at(500)), None);
+        log.handle_event(
+            at(500),
+            &Event::Started { step: 0, address: address("database.main"), doing: "create" },
+        );
+        let beats: Vec<String> = (500..700).filter_map(|second| log.heartbeat_line(at(second))).collect();
         insta::assert_snapshot!(beats.join("\n"), @r"
         17:56:00Z 0 of 2 steps done, running: database.main 1m00s
         17:57:00Z 0 of 2 steps done, running: database.main 2m00s

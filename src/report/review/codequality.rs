@@ -3,14 +3,14 @@
 use serde_json::{Value as Json, json};
 
 use super::finding::{Finding, Level};
-use super::identity::identities;
-use crate::report::json::pretty;
+use super::identity::finding_identities;
+use crate::report::json::to_pretty;
 
 /// Returns the findings.
-pub(super) fn findings(findings: &[Finding]) -> String {
+pub(super) fn code_quality_json(findings: &[Finding]) -> String {
     let entries: Vec<Json> = findings
         .iter()
-        .zip(identities(findings))
+        .zip(finding_identities(findings))
         .map(|(finding, identity)| {
             json!({
                 "description": finding.text,
@@ -25,5 +25,5 @@ pub(super) fn findings(findings: &[Finding]) -> String {
             })
         })
         .collect();
-    pretty(&entries)
+    to_pretty(&entries)
 }

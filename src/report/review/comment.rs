@@ -1,7 +1,7 @@
 //! What a comment on a pull or merge request says besides the report: the commit that was planned, or that the
 //! plan failed. Hidden lines that programs read stand before everything that a stack could write.
 
-use super::markdown::{marked, marker_of};
+use super::markdown::{comment_marker, marker_of};
 
 /// What the line begins with that names the commit that was planned.
 const HEAD: &str = "<!-- stead-head:";
@@ -42,7 +42,7 @@ pub fn head_of(comment: &str) -> Option<&str> {
 /// Returns the comment that takes the place of a plan's when planning failed.
 #[must_use]
 pub fn plan_failed(title: &str) -> String {
-    let shown = marked(title);
+    let shown = comment_marker(title);
     format!(
         "<!-- stead:{shown} -->\n### ❌ stead · `{shown}` · the plan failed\n\n\
          There is no plan of this commit: the job's log says why. A plan of an earlier commit does not count.\n"

@@ -7,7 +7,7 @@ use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::source::{Place, Sources};
 use crate::plan::model::block::Block;
 use crate::plan::model::change::{Action, Change, Drift, Ruling, RulingVerdict};
-use crate::report::diagnostics::sorted;
+use crate::report::diagnostics::sort_by_location;
 use crate::report::run_report::{Fate, Ran};
 use crate::report::text::phrases;
 use crate::report::views::drift;
@@ -47,16 +47,19 @@ pub(super) struct Spot {
 impl Spot {
     /// A place; what has none is told at the beginning of the stack's first file: a forge refuses findings
     /// without a place, and all others with them.
-    fn of(place: Option<&Place>, of: &Reviewed<'_>) -> Self {
+    fn from_location(place: Option<&Place>, of: &Reviewed<'_>) -> Self {
         match place {
-            Some(place) => {
-                Self { file: of.root.path(&place.file), line: place.line, column: place.column, end: None }
-            }
-            None => Self::first(of.root.path(of.home())),
+            Some(place) => Self {
+                file: of.root.repository_path(&place.file),
+                line: place.line,
+                column: place.column,
+                end: None,
+            },
+            None => Self::first_line(of.root.repository_path(of.fallback_file())),
         }
     }
 
-    const fn first(file: String) -> Self {
+    const fn first_line(file: String) -> Self {
         Self { file, line: 1, column: 1, end: None }
     }
 }
@@ -64,15 +67,18 @@ impl Spot {
 impl Reviewed<'_> {
     /// Returns what a reviewer should look at, the worst first.
     pub(super) fn findings(&self) -> Vec<Finding> {
-        if let Some(ran) = self.ran() {
+        if let Some(ran) = self.run_report() {
             return self.left_undone(ran);
         }
-        let mut found = self.troubles();
+        let mut found = self.problem_findings();
         found.extend(
-            self.look().into_iter().flat_map(|found| found.unmanaged).map(|one| self.unmanaged(one)),
+            self.drift_result()
+                .into_iter()
+                .flat_map(|found| found.unmanaged)
+                .map(|one| self.unmanaged_finding(one)),
         );
         let dangerous = self.plan.changes.iter().filter(|change| view::is_dangerous(change));
-        found.extend(dangerous.map(|change| self.change(change)));
+        found.extend(dangerous.map(|change| self.change_finding(change)));
         found
     }
 
@@ -80,7 +86,7 @@ impl Reviewed<'_> {
     fn left_undone(&self, ran: &Ran<'_>) -> Vec<Finding> {
         let of = |address: &Address| {
             let change = self.plan.changes.iter().find(|change| change.address == *address);
-            Spot::of(change.and_then(view::decided_at), self)
+            Spot::from_location(change.and_then(view::decided_at), self)
         };
         let finding = |rule: &str, level, subject: &str, text: String, place| Finding {
             rule: format!("apply/{rule}"),
@@ -90,75 +96,83 @@ impl Reviewed<'_> {
             place,
         };
         let failed = ran.failures(self.plan.base.destroy).map(|(address, why)| {
-            let text = sentences(&[&named(address.as_str(), &why.what), why.means, &why.next]);
+            let text =
+                join_sentences(&[&prefix_subject(address.as_str(), &why.what), why.means, &why.next]);
             finding("failed", Level::Error, address.as_str(), text, of(address))
         });
-        let asked = ran
-            .outcome
-            .questions
-            .iter()
-            .map(|asked| finding("question", Level::Error, asked, asked.clone(), Spot::of(None, self)));
-        let changes = self.plan.changes.iter().map(|change| (change, ran.fate(change)));
+        let asked = ran.outcome.questions.iter().map(|asked| {
+            finding("question", Level::Error, asked, asked.clone(), Spot::from_location(None, self))
+        });
+        let changes = self.plan.changes.iter().map(|change| (change, ran.resource_outcome(change)));
         let undone = changes.filter(|(_, fate)| matches!(fate, Fate::Skipped(_) | Fate::Open));
         let undone = undone.map(|(change, fate)| {
-            let text = named(change.address.as_str(), &fate.told());
-            let place = Spot::of(view::decided_at(change), self);
+            let text = prefix_subject(change.address.as_str(), &fate.describe_outcome());
+            let place = Spot::from_location(view::decided_at(change), self);
             finding("skipped", Level::Warning, change.address.as_str(), text, place)
         });
         failed.chain(asked).chain(undone).collect()
     }
 
-    fn unmanaged(&self, object: &Listed) -> Finding {
+    fn unmanaged_finding(&self, object: &Listed) -> Finding {
         let subject = drift::object_name(object);
         let price = object.monthly.filter(|price| !price.is_zero());
-        let price = price.map(|price| format!(", {} a month", phrases::money(price))).unwrap_or_default();
+        let price =
+            price.map(|price| format!(", {} a month", phrases::format_money(price))).unwrap_or_default();
         Finding {
             rule: "unmanaged".to_owned(),
             level: Level::Note,
             text: format!("{subject} is live, and nobody manages it{price}"),
             subject,
-            place: Spot::of(None, self),
+            place: Spot::from_location(None, self),
         }
     }
 
     /// Returns what is not as it should be: what blocks the plan, policies, drift.
-    pub(super) fn troubles(&self) -> Vec<Finding> {
-        let blocks = self.blocks().map(|block| self.block(block));
-        let denials = self.denials().map(|ruling| self.denial(ruling));
-        let drift =
-            self.plan.drift.iter().filter(|drift| view::is_open(drift)).map(|drift| self.drifted(drift));
+    pub(super) fn problem_findings(&self) -> Vec<Finding> {
+        let blocks = self.plan_blockers().map(|block| self.blocker_finding(block));
+        let denials = self.denials().map(|ruling| self.policy_finding(ruling));
+        let drift = self
+            .plan
+            .drift
+            .iter()
+            .filter(|drift| view::is_open(drift))
+            .map(|drift| self.drift_finding(drift));
         blocks.chain(denials).chain(drift).collect()
     }
 
-    fn block(&self, block: &Block) -> Finding {
+    fn blocker_finding(&self, block: &Block) -> Finding {
         let subject = block.address.as_ref().map(ToString::to_string).unwrap_or_default();
         Finding {
             rule: format!("blocked/{}", block.code),
             level: if block.only_freezes() { Level::Warning } else { Level::Error },
-            text: sentences(&[&named(&subject, &block.text), &block.help]),
+            text: join_sentences(&[&prefix_subject(&subject, &block.text), &block.help]),
             subject,
-            place: Spot::of(block.source.as_ref(), self),
+            place: Spot::from_location(block.source.as_ref(), self),
         }
     }
 
-    fn denial(&self, ruling: &Ruling) -> Finding {
+    fn policy_finding(&self, ruling: &Ruling) -> Finding {
         let subject = ruling.address.as_ref().map(ToString::to_string).unwrap_or_default();
         let denies = ruling.verdict == RulingVerdict::Deny;
         Finding {
             rule: format!("policy/{}", ruling.name),
             level: if denies { Level::Error } else { Level::Warning },
             text: if denies {
-                named(&subject, &ruling.message)
+                prefix_subject(&subject, &ruling.message)
             } else {
-                format!("{} (it {})", named(&subject, &ruling.message), view::verdict_word(ruling.verdict))
+                format!(
+                    "{} (it {})",
+                    prefix_subject(&subject, &ruling.message),
+                    view::verdict_word(ruling.verdict)
+                )
             },
             subject,
-            place: Spot::of(ruling.source.as_ref(), self),
+            place: Spot::from_location(ruling.source.as_ref(), self),
         }
     }
 
-    fn drifted(&self, drift: &Drift) -> Finding {
-        let subject = drift::name(drift);
+    fn drift_finding(&self, drift: &Drift) -> Finding {
+        let subject = drift::drift_name(drift);
         let text = match view::drift_values(drift) {
             Some((old, new)) if drift.unconfirmed => {
                 format!("{subject} differs from what was applied: {old} → {new}")
@@ -166,24 +180,25 @@ impl Reviewed<'_> {
             Some((old, new)) => format!("{subject} was changed outside stead: {old} → {new}"),
             None => format!("{subject} is gone: it was deleted outside stead"),
         };
-        let since = self.look().and_then(|found| drift::since(found.memory, &drift::key(drift)));
+        let since =
+            self.drift_result().and_then(|found| drift::first_seen(found.memory, &drift::drift_key(drift)));
         let text = since.map_or(text.clone(), |since| format!("{text} ({since})"));
-        let place = Spot::of(drift.source.as_ref(), self);
+        let place = Spot::from_location(drift.source.as_ref(), self);
         Finding { rule: "drift".to_owned(), level: Level::Warning, text, subject, place }
     }
 
-    fn change(&self, change: &Change) -> Finding {
-        let effects: Vec<&str> = view::effects(change).map(|effect| effect.text.as_str()).collect();
-        let what = format!("{}: {}", change.address, view::headline(change));
+    fn change_finding(&self, change: &Change) -> Finding {
+        let effects: Vec<&str> = view::ordered_effects(change).map(|effect| effect.text.as_str()).collect();
+        let what = format!("{}: {}", change.address, view::change_headline(change));
         Finding {
-            rule: phrases::action(change.action).to_owned(),
+            rule: phrases::action_keyword(change.action).to_owned(),
             level: match change.action {
                 Action::Replace | Action::Delete => Level::Warning,
                 _ => Level::Note,
             },
             text: std::iter::once(what.as_str()).chain(effects).collect::<Vec<_>>().join("; "),
             subject: change.address.to_string(),
-            place: Spot::of(view::decided_at(change), self),
+            place: Spot::from_location(view::decided_at(change), self),
         }
     }
 }
@@ -191,7 +206,10 @@ impl Reviewed<'_> {
 impl Problems<'_> {
     /// Returns the problems in the order of their places.
     pub(super) fn findings(&self) -> Vec<Finding> {
-        sorted(self.diagnostics, self.sources).into_iter().map(|problem| self.finding(problem)).collect()
+        sort_by_location(self.diagnostics, self.sources)
+            .into_iter()
+            .map(|problem| self.finding(problem))
+            .collect()
     }
 
     fn finding(&self, problem: &Diagnostic) -> Finding {
@@ -203,7 +221,7 @@ impl Problems<'_> {
                 Severity::Error => Level::Error,
                 Severity::Warning => Level::Warning,
             },
-            text: sentences(&[&problem.summary, &detail, &help]),
+            text: join_sentences(&[&problem.summary, &detail, &help]),
             subject: problem.summary.clone(),
             place: self.spot(problem),
         }
@@ -213,20 +231,20 @@ impl Problems<'_> {
         let placed = problem.span().and_then(|span| Some((span, self.sources.get(span.source)?)));
         let Some((span, source)) = placed else {
             let first = self.sources.iter().next().map_or("stead.yaml", |(_, source)| source.path.as_str());
-            return Spot::first(self.root.path(first));
+            return Spot::first_line(self.root.repository_path(first));
         };
         let (line, column) = source.line_column(span.start);
-        let file = self.root.path(&source.path);
+        let file = self.root.repository_path(&source.path);
         Spot { file, line, column, end: Some(source.line_column(span.end)) }
     }
 }
 
-fn named(subject: &str, text: &str) -> String {
+fn prefix_subject(subject: &str, text: &str) -> String {
     if subject.is_empty() { text.to_owned() } else { format!("{subject}: {text}") }
 }
 
 /// Joins what is said, each with one full stop.
-fn sentences(parts: &[&str]) -> String {
+fn join_sentences(parts: &[&str]) -> String {
     let mut text = String::new();
     for part in parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()) {
         if !text.is_empty() {

@@ -69,32 +69,36 @@ impl Format {
 
     /// Returns the report of a plan.
     #[must_use]
-    pub fn plan(self, of: &Reviewed<'_>) -> String {
+    pub fn render_plan(self, of: &Reviewed<'_>) -> String {
         match self {
-            Self::Markdown => markdown::plan(of),
-            Self::Html => html::plan(of),
-            Self::Json => json::plan(of.plan, of.registry, PlanOptions { details: true, ran: of.ran() }),
-            Self::Tfjson => tfjson::plan(of),
+            Self::Markdown => markdown::markdown_report(of),
+            Self::Html => html::html_report(of),
+            Self::Json => json::render_plan_document(
+                of.plan,
+                of.registry,
+                PlanOptions { details: true, ran: of.run_report() },
+            ),
+            Self::Tfjson => tfjson::tfjson_plan(of),
             Self::Sarif => {
-                let gone = of.look().map(|found| found.memory.resolved.as_slice());
-                sarif::findings(&of.findings(), gone.unwrap_or_default())
+                let gone = of.drift_result().map(|found| found.memory.resolved.as_slice());
+                sarif::sarif_log(&of.findings(), gone.unwrap_or_default())
             }
-            Self::Junit => junit::plan(of),
-            Self::Gitlab => gitlab::plan(of.plan),
-            Self::CodeQuality => codequality::findings(&of.findings()),
-            Self::Prometheus => prometheus::plan(of),
-            Self::Mermaid => mermaid::plan(of.plan),
+            Self::Junit => junit::plan_junit(of),
+            Self::Gitlab => gitlab::gitlab_report(of.plan),
+            Self::CodeQuality => codequality::code_quality_json(&of.findings()),
+            Self::Prometheus => prometheus::plan_metrics(of),
+            Self::Mermaid => mermaid::plan_flowchart(of.plan),
         }
     }
 
     /// Returns the report of a configuration's problems; `None` where the form has no place for them.
     #[must_use]
-    pub fn problems(self, of: &Problems<'_>) -> Option<String> {
+    pub fn render_problems(self, of: &Problems<'_>) -> Option<String> {
         match self {
-            Self::Json => Some(json::diagnostics(of.diagnostics, of.sources)),
-            Self::Sarif => Some(sarif::findings(&of.findings(), &[])),
-            Self::Junit => Some(junit::problems(of)),
-            Self::CodeQuality => Some(codequality::findings(&of.findings())),
+            Self::Json => Some(json::diagnostics_document(of.diagnostics, of.sources)),
+            Self::Sarif => Some(sarif::sarif_log(&of.findings(), &[])),
+            Self::Junit => Some(junit::problems_junit(of)),
+            Self::CodeQuality => Some(codequality::code_quality_json(&of.findings())),
             Self::Markdown
             | Self::Html
             | Self::Tfjson

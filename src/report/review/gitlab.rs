@@ -3,13 +3,13 @@
 use serde_json::json;
 
 use crate::plan::model::change::{Action, Plan};
-use crate::report::json::compact;
+use crate::report::json::to_compact;
 use crate::report::text::counts::Counts;
 
 /// Returns the counts. A replacement is one creation and one deletion, as everywhere in that report.
-pub(super) fn plan(plan: &Plan) -> String {
+pub(super) fn gitlab_report(plan: &Plan) -> String {
     let (mut create, mut update, mut delete) = (0, 0, 0);
-    for (action, count) in Counts::of(plan).iter() {
+    for (action, count) in Counts::from_plan(plan).iter() {
         match action {
             Action::Create => create += count,
             Action::Replace => (create, delete) = (create + count, delete + count),
@@ -18,5 +18,5 @@ pub(super) fn plan(plan: &Plan) -> String {
             Action::Move | Action::Forget | Action::Read => {}
         }
     }
-    compact(&json!({"create": create, "update": update, "delete": delete})) + "\n"
+    to_compact(&json!({"create": create, "update": update, "delete": delete})) + "\n"
 }

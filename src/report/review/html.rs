@@ -13,7 +13,7 @@ use crate::report::json::{self, PlanOptions};
 use crate::report::text::counts::Counts;
 use crate::report::text::style::Style;
 use crate::report::text::{escape, phrases};
-use crate::report::views::drift::{key, key_of_object, meaning, name, since};
+use crate::report::views::drift::{drift_key, drift_name, explain_drift, first_seen, key_of_object};
 
 const CSS: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
@@ -26,8 +26,8 @@ const POLICY: &str =
 const MOST_OPEN: usize = 30;
 
 /// Returns the page.
-pub(super) fn plan(of: &Reviewed<'_>) -> String {
-    let facts = of.facts();
+pub(super) fn html_report(of: &Reviewed<'_>) -> String {
+    let facts = of.headline_facts();
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -36,30 +36,30 @@ pub(super) fn plan(of: &Reviewed<'_>) -> String {
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="referrer" content="no-referrer";
-                title { (line(&of.title())) " · " (facts.join(" · ")) }
+                title { (escape_text(&of.title())) " · " (facts.join(" · ")) }
                 style { (PreEscaped(LOOKS)) (PreEscaped(CSS)) }
             }
             body {
-                (head(of, &facts))
-                (toolbar(of))
+                (head_markup(of, &facts))
+                (toolbar_markup(of))
                 main {
                     section.changes aria-label="Changes" {
-                        (ran(of))
-                        (alerts(of))
-                        (drift(of))
-                        (unmanaged(of))
-                        @for (at, change) in of.plan.changes.iter().enumerate() { (card(of, change, at < MOST_OPEN)) }
-                        @if of.plan.changes.is_empty() && of.look().is_none() { p.quiet { "No changes to make." } }
+                        (run_markup(of))
+                        (alerts_markup(of))
+                        (drift_markup(of))
+                        (unmanaged_markup(of))
+                        @for (at, change) in of.plan.changes.iter().enumerate() { (change_card(of, change, at < MOST_OPEN)) }
+                        @if of.plan.changes.is_empty() && of.drift_result().is_none() { p.quiet { "No changes to make." } }
                         p.none hidden { "Nothing fits the filter." }
                     }
                     aside {
-                        (chart::map(of.plan))
-                        (chart::time(of.plan))
-                        (chart::cost(of.plan))
+                        (chart::dependency_map(of.plan))
+                        (chart::time_chart(of.plan))
+                        (chart::cost_chart(of.plan))
                     }
                 }
-                footer { (foot(of)) }
-                script type="application/json" id="plan" { (PreEscaped(document(of))) }
+                footer { (footer_markup(of)) }
+                script type="application/json" id="plan" { (PreEscaped(embedded_document(of))) }
                 script { (PreEscaped(SCRIPT)) }
             }
         }
@@ -68,40 +68,44 @@ pub(super) fn plan(of: &Reviewed<'_>) -> String {
 }
 
 /// Returns the plan's document as it may stand in a script: nothing in it ends one.
-fn document(of: &Reviewed<'_>) -> String {
-    let text = json::plan(of.plan, of.registry, PlanOptions { details: true, ran: of.ran() });
+fn embedded_document(of: &Reviewed<'_>) -> String {
+    let text = json::render_plan_document(
+        of.plan,
+        of.registry,
+        PlanOptions { details: true, ran: of.run_report() },
+    );
     text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
 /// Returns text that others wrote, with whatever acts or hides written out.
-fn line(text: &str) -> String {
-    escape::line(text).into_owned()
+fn escape_text(text: &str) -> String {
+    escape::escape_line(text).into_owned()
 }
 
-fn head(of: &Reviewed<'_>, facts: &[String]) -> Markup {
+fn head_markup(of: &Reviewed<'_>, facts: &[String]) -> Markup {
     html! {
         header {
-            h1 { (of.verdict().sign()) " " (line(&of.title())) }
+            h1 { (of.verdict().status_sign()) " " (escape_text(&of.title())) }
             ul.facts { @for fact in facts { li { (fact) } } }
             p.quiet {
-                "fingerprint " code { (line(&of.plan.fingerprint)) }
-                @if let Some(commit) = of.commit { " · commit " code { (line(&commit.chars().take(12).collect::<String>())) } }
+                "fingerprint " code { (escape_text(&of.plan.fingerprint)) }
+                @if let Some(commit) = of.commit { " · commit " code { (escape_text(&commit.chars().take(12).collect::<String>())) } }
                 " · planned " time datetime=(of.plan.base.made_at) { (of.plan.base.made_at.strftime("%-d %b %Y %H:%M UTC")) }
             }
         }
     }
 }
 
-fn toolbar(of: &Reviewed<'_>) -> Markup {
+fn toolbar_markup(of: &Reviewed<'_>) -> Markup {
     let changes = &of.plan.changes;
     let dangerous = changes.iter().filter(|change| view::is_dangerous(change)).count();
     html! {
         nav aria-label="Filter" {
             button type="button" data-filter="all" aria-pressed="true" { "all " (changes.len()) }
             button type="button" data-filter="danger" aria-pressed="false" { "dangerous only " (dangerous) }
-            @for (action, count) in Counts::of(of.plan).iter().filter(|(_, count)| *count > 0) {
-                button type="button" data-filter=(phrases::action(action)) aria-pressed="false" {
-                    (sign(action)) " " (phrases::action(action)) " " (count)
+            @for (action, count) in Counts::from_plan(of.plan).iter().filter(|(_, count)| *count > 0) {
+                button type="button" data-filter=(phrases::action_keyword(action)) aria-pressed="false" {
+                    (action_sign(action)) " " (phrases::action_keyword(action)) " " (count)
                 }
             }
             input type="search" placeholder="search" aria-label="Search";
@@ -111,37 +115,37 @@ fn toolbar(of: &Reviewed<'_>) -> Markup {
 }
 
 /// What an apply did not do, and what it asks.
-fn ran(of: &Reviewed<'_>) -> Markup {
+fn run_markup(of: &Reviewed<'_>) -> Markup {
     html! {
-        @if let Some(ran) = of.ran() {
+        @if let Some(ran) = of.run_report() {
             @for (address, why) in ran.failures(of.plan.base.destroy) {
                 div.alert.bad {
-                    strong { "failed" } " " code { (address) } " " (line(&why.what))
-                    p { (why.means) " " (line(&why.next)) }
+                    strong { "failed" } " " code { (address) } " " (escape_text(&why.what))
+                    p { (why.means) " " (escape_text(&why.next)) }
                 }
             }
-            @for question in &ran.outcome.questions { div.alert.bad { strong { "question" } " " (line(question)) } }
-            @for note in &ran.outcome.notes { div.alert.note { (line(note)) } }
+            @for question in &ran.outcome.questions { div.alert.bad { strong { "question" } " " (escape_text(question)) } }
+            @for note in &ran.outcome.notes { div.alert.note { (escape_text(note)) } }
         }
     }
 }
 
 /// What a look found that nobody manages, and what is not there any more.
-fn unmanaged(of: &Reviewed<'_>) -> Markup {
-    let Some(found) = of.look() else { return html! {} };
+fn unmanaged_markup(of: &Reviewed<'_>) -> Markup {
+    let Some(found) = of.drift_result() else { return html! {} };
     let (count, gone) = (found.unmanaged.len(), &found.memory.resolved);
     html! {
         @if count > 0 {
             details.drift {
-                summary { "Unmanaged: " (phrases::counted(count, "object")) }
+                summary { "Unmanaged: " (phrases::count_noun(count, "object")) }
                 div.scroll { table {
                     thead { tr { th { "kind" } th { "name" } th { "id" } th { "$/mo" } th { "known" } } }
                     tbody { @for object in found.unmanaged { tr {
-                        td { (line(&object.kind)) }
-                        td { (line(object.name.as_deref().unwrap_or_default())) }
-                        td { code { (line(&object.id)) } }
-                        td { @if let Some(price) = object.monthly { (phrases::money(price)) } }
-                        td.quiet { (since(found.memory, &key_of_object(object)).unwrap_or_default()) }
+                        td { (escape_text(&object.kind)) }
+                        td { (escape_text(object.name.as_deref().unwrap_or_default())) }
+                        td { code { (escape_text(&object.id)) } }
+                        td { @if let Some(price) = object.monthly { (phrases::format_money(price)) } }
+                        td.quiet { (first_seen(found.memory, &key_of_object(object)).unwrap_or_default()) }
                     } } }
                 } }
             }
@@ -149,53 +153,53 @@ fn unmanaged(of: &Reviewed<'_>) -> Markup {
         @if !gone.is_empty() {
             details.drift {
                 summary { "Resolved since the last look: " (gone.len()) }
-                ul { @for gone in gone { li { code { (line(&gone.name)) } } } }
+                ul { @for gone in gone { li { code { (escape_text(&gone.name)) } } } }
             }
         }
-        @if let Some(told) = found.elsewhere.told() { p.quiet { (told) } }
+        @if let Some(told) = found.elsewhere.describe_unread() { p.quiet { (told) } }
     }
 }
 
-fn alerts(of: &Reviewed<'_>) -> Markup {
+fn alerts_markup(of: &Reviewed<'_>) -> Markup {
     html! {
-        @for block in of.blocks().filter(|_| of.ran().is_none()) {
+        @for block in of.plan_blockers().filter(|_| of.run_report().is_none()) {
             div.alert.bad {
-                strong { "⛔ " (line(&block.code)) } " "
+                strong { "⛔ " (escape_text(&block.code)) } " "
                 @if let Some(address) = &block.address { code { (address) } " " }
-                (line(&block.text)) " " (at(of, block.source.as_ref()))
-                @if !block.help.is_empty() { p { (line(&block.help)) } }
+                (escape_text(&block.text)) " " (location_markup(of, block.source.as_ref()))
+                @if !block.help.is_empty() { p { (escape_text(&block.help)) } }
             }
         }
         @for ruling in of.denials() {
             div.alert.bad[ruling.verdict == RulingVerdict::Deny] {
-                strong { "policy " (line(&ruling.name)) } " " (view::verdict_word(ruling.verdict)) " "
+                strong { "policy " (escape_text(&ruling.name)) } " " (view::verdict_word(ruling.verdict)) " "
                 @if let Some(address) = &ruling.address { code { (address) } " " }
-                (line(&ruling.message)) " " (at(of, ruling.source.as_ref()))
+                (escape_text(&ruling.message)) " " (location_markup(of, ruling.source.as_ref()))
             }
         }
-        @for note in view::notes(of.plan) {
-            div.alert.note { (line(&note.text)) ". " span.quiet { (line(&note.help)) } " " (at(of, note.source.as_ref())) }
+        @for note in view::review_notes(of.plan) {
+            div.alert.note { (escape_text(&note.text)) ". " span.quiet { (escape_text(&note.help)) } " " (location_markup(of, note.source.as_ref())) }
         }
     }
 }
 
-fn drift(of: &Reviewed<'_>) -> Markup {
-    let (open, settled) = of.drift();
+fn drift_markup(of: &Reviewed<'_>) -> Markup {
+    let (open, settled) = of.split_drift();
     let row = |drift: &&Drift| {
         html! {
             tr {
-                th scope="row" { code { (line(&name(drift))) } }
+                th scope="row" { code { (escape_text(&drift_name(drift))) } }
                 @match view::drift_values(drift) {
-                    Some((old, new)) => { td { (cut(&old)) } td { (cut(&new)) } }
+                    Some((old, new)) => { td { (fold_value(&old)) } td { (fold_value(&new)) } }
                     None => td colspan="2" { "it is gone" }
                 }
                 td {
-                    (line(&meaning(drift, Style::plain(80))))
-                    @if let Some(since) = of.look().and_then(|found| since(found.memory, &key(drift))) {
+                    (escape_text(&explain_drift(drift, Style::plain(80))))
+                    @if let Some(since) = of.drift_result().and_then(|found| first_seen(found.memory, &drift_key(drift))) {
                         span.quiet { " · " (since) }
                     }
                 }
-                td { (at(of, drift.source.as_ref())) }
+                td { (location_markup(of, drift.source.as_ref())) }
             }
         }
     };
@@ -212,76 +216,77 @@ fn drift(of: &Reviewed<'_>) -> Markup {
     }
 }
 
-fn card(of: &Reviewed<'_>, change: &Change, open: bool) -> Markup {
+fn change_card(of: &Reviewed<'_>, change: &Change, open: bool) -> Markup {
     let danger = view::is_dangerous(change);
     html! {
         details.card.danger[danger] open[open] id=(change.address)
-            data-action=(phrases::action(change.action)) data-danger=(danger)
+            data-action=(phrases::action_keyword(change.action)) data-danger=(danger)
         {
             summary {
-                span.sign { (sign(change.action)) } " "
+                span.sign { (action_sign(change.action)) } " "
                 strong { (change.address) } " "
-                span.what { (line(&view::headline(change))) }
+                span.what { (escape_text(&view::change_headline(change))) }
                 span.right {
-                    (view::price(change))
-                    @if change.seconds > 0 { " ~" (phrases::estimate(change.seconds.into())) }
+                    (view::monthly_price(change))
+                    @if change.seconds > 0 { " ~" (phrases::format_estimate(change.seconds.into())) }
                 }
             }
-            @if let Some(ran) = of.ran() { p.fate { (line(&ran.fate(change).told())) } }
+            @if let Some(ran) = of.run_report() { p.fate { (escape_text(&ran.resource_outcome(change).describe_outcome())) } }
             @if let Some(was) = &change.was { p { "was " code { (was.address) } } }
-            @for effect in view::effects(change) { p.effect[view::weighs(effect.code)] { (line(&effect.text)) } }
+            @for effect in view::ordered_effects(change) { p.effect[view::affects_users(effect.code)] { (escape_text(&effect.text)) } }
             @if !change.hits.is_empty() {
                 p { "felt by "
                     @for (at, hit) in change.hits.iter().enumerate() { @if at > 0 { ", " } a href=(format!("#{hit}")) { (hit) } }
                 }
             }
             @if !change.attributes.is_empty() {
-                div.scroll { table { tbody { @for attribute in &change.attributes { (field(of, attribute)) } } } }
+                div.scroll { table { tbody { @for attribute in &change.attributes { (attribute_row(of, attribute)) } } } }
             }
-            p.quiet { (at(of, change.source.as_ref())) @if let Some(id) = &change.id { " id " code { (line(id)) } } }
+            p.quiet { (location_markup(of, change.source.as_ref())) @if let Some(id) = &change.id { " id " code { (escape_text(id)) } } }
         }
     }
 }
 
-fn field(of: &Reviewed<'_>, attribute: &AttributeChange) -> Markup {
-    let (old, new) = view::sides(attribute);
+fn attribute_row(of: &Reviewed<'_>, attribute: &AttributeChange) -> Markup {
+    let (old, new) = view::before_and_after(attribute);
     html! {
         tr.forces[attribute.forces_replacement] {
-            th scope="row" { code { (line(&attribute.path)) } }
-            td.old { @if let Some(old) = old { (cut(&old)) } }
-            td.new { @match new { Some(new) => (cut(&new)), None => span.quiet { "not set" } } }
+            th scope="row" { code { (escape_text(&attribute.path)) } }
+            td.old { @if let Some(old) = old { (fold_value(&old)) } }
+            td.new { @match new { Some(new) => (fold_value(&new)), None => span.quiet { "not set" } } }
             td.quiet {
                 @if attribute.forces_replacement { "forces the replacement " }
-                @if let Some(set_by) = &attribute.set_by { (line(set_by)) " " }
-                (at(of, attribute.source.as_ref()))
+                @if let Some(set_by) = &attribute.set_by { (escape_text(set_by)) " " }
+                (location_markup(of, attribute.source.as_ref()))
             }
         }
     }
 }
 
 /// Returns a value, folded where it has many lines.
-fn cut(value: &str) -> Markup {
-    let lines: Vec<String> = value.trim_end_matches('\n').split('\n').map(line).collect();
+fn fold_value(value: &str) -> Markup {
+    let lines: Vec<String> = value.trim_end_matches('\n').split('\n').map(escape_text).collect();
     html! {
         @if lines.len() > 1 {
-            details { summary { (phrases::counted(lines.len(), "line")) } pre { (lines.join("\n")) } }
+            details { summary { (phrases::count_noun(lines.len(), "line")) } pre { (lines.join("\n")) } }
         } @else { (lines.join("")) }
     }
 }
 
-fn at(of: &Reviewed<'_>, place: Option<&Place>) -> Markup {
-    html! { @if let Some(place) = place { code.place { (line(&of.place(place))) } } }
+fn location_markup(of: &Reviewed<'_>, place: Option<&Place>) -> Markup {
+    html! { @if let Some(place) = place { code.place { (escape_text(&of.location_text(place))) } } }
 }
 
-fn sign(action: Action) -> &'static str {
-    phrases::sign(action, Style::plain(80))
+fn action_sign(action: Action) -> &'static str {
+    phrases::sign_of_action(action, Style::plain(80))
 }
 
-fn foot(of: &Reviewed<'_>) -> Markup {
-    let applies = of.ran().is_none() && !of.plan.steps.is_empty() && of.verdict() != view::Verdict::Blocked;
+fn footer_markup(of: &Reviewed<'_>) -> Markup {
+    let applies =
+        of.run_report().is_none() && !of.plan.steps.is_empty() && of.verdict() != view::Verdict::Blocked;
     let command = of.command.filter(|_| applies);
     html! {
-        (phrases::counted(of.plan.unchanged, "resource")) " unchanged · stead " (env!("CARGO_PKG_VERSION"))
-        @if let Some(command) = command { " · after the merge: " code { (line(command)) } }
+        (phrases::count_noun(of.plan.unchanged, "resource")) " unchanged · stead " (env!("CARGO_PKG_VERSION"))
+        @if let Some(command) = command { " · after the merge: " code { (escape_text(command)) } }
     }
 }

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use sha2::{Digest, Sha256};
 
 use super::finding::Finding;
-use crate::model::hex::hex;
+use crate::model::hex::encode_hex;
 
 /// Bytes of a digest that are kept.
 const KEPT: usize = 16;
 
 /// Returns an identity for each finding: of its rule, file and subject, and of how many like it stand before.
-pub(super) fn identities(findings: &[Finding]) -> Vec<String> {
+pub(super) fn finding_identities(findings: &[Finding]) -> Vec<String> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     findings
         .iter()
@@ -20,7 +20,7 @@ pub(super) fn identities(findings: &[Finding]) -> Vec<String> {
             let before = seen.entry(what.clone()).or_default();
             let digest = Sha256::digest(format!("{what}\0{before}"));
             *before += 1;
-            hex(&digest[..KEPT])
+            encode_hex(&digest[..KEPT])
         })
         .collect()
 }

@@ -12,7 +12,9 @@ use crate::report::move_groups::{self, Told};
 use crate::report::run_report::Ran;
 use crate::report::text::style::Style;
 use crate::report::text::{escape, phrases};
-use crate::report::views::drift::{key, key_of_object, meaning, name, object_name, since};
+use crate::report::views::drift::{
+    drift_key, drift_name, explain_drift, first_seen, key_of_object, object_name,
+};
 use crate::report::views::list::Listed;
 
 /// Bytes of a comment. GitHub takes 65,536 characters.
@@ -41,15 +43,15 @@ const MOST_IN_DIFF: usize = 2_000;
 const MOST_STEPS: usize = 60;
 
 /// Returns the comment.
-pub(super) fn plan(of: &Reviewed<'_>) -> String {
-    let foot = foot(of);
-    let mut page = Page { text: head(of), room: MOST - foot.len() };
-    told(&mut page, &alerts(of));
-    table(&mut page, of);
-    fields(&mut page, of);
-    drift(&mut page, of);
-    unmanaged(&mut page, of);
-    order(&mut page, of);
+pub(super) fn markdown_report(of: &Reviewed<'_>) -> String {
+    let foot = report_footer(of);
+    let mut page = Page { text: report_head(of), room: MOST - foot.len() };
+    add_alerts(&mut page, &plan_alerts(of));
+    add_change_table(&mut page, of);
+    add_attributes(&mut page, of);
+    add_drift(&mut page, of);
+    add_unmanaged(&mut page, of);
+    add_step_order(&mut page, of);
     page.text + &foot
 }
 
@@ -61,7 +63,7 @@ struct Page {
 
 impl Page {
     /// Adds a piece as a whole or, where it has no room, not at all.
-    fn add(&mut self, piece: &str) -> bool {
+    fn add_if_fits(&mut self, piece: &str) -> bool {
         let fits = self.text.len() + piece.len() <= self.room;
         if fits {
             self.text.push_str(piece);
@@ -72,7 +74,7 @@ impl Page {
 
 /// Returns the name of a stack's environment as a comment's hidden first line holds it: `<!-- stead:shop/prod -->`.
 #[must_use]
-pub fn marked(title: &str) -> String {
+pub fn comment_marker(title: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-./_".contains(c);
     let marked: String = title.chars().map(|c| if plain(c) { c } else { '_' }).collect();
     // Two dashes could end a comment, or keep it from being one.
@@ -95,170 +97,180 @@ pub fn fingerprint_of(report: &str) -> Option<&str> {
     (fingerprint.len() == 64 && fingerprint.bytes().all(is_digit)).then_some(fingerprint)
 }
 
-fn head(of: &Reviewed<'_>) -> String {
+fn report_head(of: &Reviewed<'_>) -> String {
     let title = of.title();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-./".contains(c);
-    let marker = marked(&title);
-    let shown = if title.chars().all(plain) { title } else { code(&title) };
-    let mut facts = of.facts();
+    let marker = comment_marker(&title);
+    let shown = if title.chars().all(plain) { title } else { inline_code(&title) };
+    let mut facts = of.headline_facts();
     if of.plan.base.destroy {
         facts.insert(0, "destroys everything unprotected".to_owned());
     }
-    let sign = of.verdict().sign();
+    let sign = of.verdict().status_sign();
     format!("<!-- stead:{marker} -->\n### {sign} stead · {shown} · {}\n\n", facts.join(" · "))
 }
 
 /// What an apply did not do, and what it asks.
-fn ran(of: &Reviewed<'_>, ran: &Ran<'_>) -> Vec<String> {
+fn run_alerts(of: &Reviewed<'_>, ran: &Ran<'_>) -> Vec<String> {
     let mut alerts: Vec<String> = Vec::new();
     for (address, why) in ran.failures(of.plan.base.destroy) {
-        let said = [&why.what, why.means, &why.next].map(prose).join(" ");
-        alerts.push(format!("> ⛔ **{} failed**: {said}\n", code(address.as_str())));
+        let said = [&why.what, why.means, &why.next].map(escape_prose).join(" ");
+        alerts.push(format!("> ⛔ **{} failed**: {said}\n", inline_code(address.as_str())));
     }
-    alerts
-        .extend(ran.outcome.questions.iter().map(|asked| format!("> ❗ **question** {}\n", prose(asked))));
-    alerts.extend(ran.outcome.notes.iter().map(|note| format!("> 🔷 {}\n", prose(note))));
+    alerts.extend(
+        ran.outcome.questions.iter().map(|asked| format!("> ❗ **question** {}\n", escape_prose(asked))),
+    );
+    alerts.extend(ran.outcome.notes.iter().map(|note| format!("> 🔷 {}\n", escape_prose(note))));
     alerts
 }
 
 /// What keeps the plan from being applied, and what is dangerous in it; of an apply, what it did not do.
-fn alerts(of: &Reviewed<'_>) -> Vec<String> {
-    let mut alerts: Vec<String> = of.ran().map(|done| ran(of, done)).unwrap_or_default();
-    for block in of.blocks().filter(|_| of.ran().is_none()) {
-        let subject = block.address.as_ref().map(|address| format!(" {}", code(address.as_str())));
-        let place = at(of, block.source.as_ref());
+fn plan_alerts(of: &Reviewed<'_>) -> Vec<String> {
+    let mut alerts: Vec<String> = of.run_report().map(|done| run_alerts(of, done)).unwrap_or_default();
+    for block in of.plan_blockers().filter(|_| of.run_report().is_none()) {
+        let subject = block.address.as_ref().map(|address| format!(" {}", inline_code(address.as_str())));
+        let place = location_suffix(of, block.source.as_ref());
         alerts.push(format!(
             "> ⛔ **{}**{}: {}{} {}\n",
-            prose(&block.code),
+            escape_prose(&block.code),
             subject.unwrap_or_default(),
-            prose(&block.text),
+            escape_prose(&block.text),
             place,
-            prose(&block.help)
+            escape_prose(&block.help)
         ));
     }
     for ruling in of.denials() {
         let sign = if ruling.verdict == RulingVerdict::Deny { "⛔" } else { "❗" };
-        let subject = ruling.address.as_ref().map(|address| format!(" {}", code(address.as_str())));
-        let place = at(of, ruling.source.as_ref());
+        let subject = ruling.address.as_ref().map(|address| format!(" {}", inline_code(address.as_str())));
+        let place = location_suffix(of, ruling.source.as_ref());
         alerts.push(format!(
             "> {sign} **policy {}** {}{}: {}{}\n",
-            prose(&ruling.name),
+            escape_prose(&ruling.name),
             view::verdict_word(ruling.verdict),
             subject.unwrap_or_default(),
-            prose(&ruling.message),
+            escape_prose(&ruling.message),
             place
         ));
     }
-    for note in view::notes(of.plan) {
-        let place = at(of, note.source.as_ref());
-        alerts.push(format!("> 🔷 {}{place} {}\n", prose(&note.text), prose(&note.help)));
+    for note in view::review_notes(of.plan) {
+        let place = location_suffix(of, note.source.as_ref());
+        alerts.push(format!("> 🔷 {}{place} {}\n", escape_prose(&note.text), escape_prose(&note.help)));
     }
     let dangerous =
-        of.plan.changes.iter().filter(|change| of.ran().is_none() && view::is_dangerous(change));
-    alerts.extend(dangerous.map(|change| danger(of, change)));
+        of.plan.changes.iter().filter(|change| of.run_report().is_none() && view::is_dangerous(change));
+    alerts.extend(dangerous.map(|change| danger_alert(of, change)));
     alerts
 }
 
 /// Adds the alerts for which there is room.
-fn told(page: &mut Page, alerts: &[String]) {
+fn add_alerts(page: &mut Page, alerts: &[String]) {
     let count = alerts.len();
     let has_room = |page: &Page| page.text.len() < MOST_OF_ALERTS;
     let shown = alerts
         .iter()
         .take(MOST_ALERTS)
-        .take_while(|alert| has_room(page) && page.add(&format!("{alert}>\n")))
+        .take_while(|alert| has_room(page) && page.add_if_fits(&format!("{alert}>\n")))
         .count();
     if count > shown {
-        page.add(&format!("> and {} more, in the table\n", count - shown));
+        page.add_if_fits(&format!("> and {} more, in the table\n", count - shown));
     }
     if count > 0 {
-        page.add("\n");
+        page.add_if_fits("\n");
     }
 }
 
-fn danger(of: &Reviewed<'_>, change: &Change) -> String {
+fn danger_alert(of: &Reviewed<'_>, change: &Change) -> String {
     let verb = match change.action {
         Action::Replace => "is replaced",
         Action::Delete => "is deleted",
         _ => "is touched",
     };
-    let mut said: Vec<String> = change.reason.iter().map(|reason| prose(reason)).collect();
-    said.extend(view::effects(change).map(|effect| prose(&effect.text)));
+    let mut said: Vec<String> = change.reason.iter().map(|reason| escape_prose(reason)).collect();
+    said.extend(view::ordered_effects(change).map(|effect| escape_prose(&effect.text)));
     if !change.hits.is_empty() {
-        said.push(format!("felt by {}", code(&view::hits(change, 8))));
+        said.push(format!("felt by {}", inline_code(&view::affected_addresses(change, 8))));
     }
-    let place = at(of, view::decided_at(change));
-    format!("> ❗ **{} {verb}**{place} {}\n", code(change.address.as_str()), said.join("; "))
+    let place = location_suffix(of, view::decided_at(change));
+    format!("> ❗ **{} {verb}**{place} {}\n", inline_code(change.address.as_str()), said.join("; "))
 }
 
 /// Returns a place behind a blank; nothing where there is none.
-fn at(of: &Reviewed<'_>, place: Option<&Place>) -> String {
-    place.map(|place| format!(" {}", code(&of.place(place)))).unwrap_or_default()
+fn location_suffix(of: &Reviewed<'_>, place: Option<&Place>) -> String {
+    place.map(|place| format!(" {}", inline_code(&of.location_text(place)))).unwrap_or_default()
 }
 
-fn table(page: &mut Page, of: &Reviewed<'_>) {
+fn add_change_table(page: &mut Page, of: &Reviewed<'_>) {
     let (changes, start) = (&of.plan.changes, page.text.len());
-    let (title, rule) = if of.ran().is_some() { (" outcome |", "---|") } else { ("", "") };
+    let (title, rule) = if of.run_report().is_some() { (" outcome |", "---|") } else { ("", "") };
     let head = format!("| | resource | change | $/mo |{title}\n|---|---|---|---:|{rule}\n");
-    if changes.is_empty() || !page.add(&head) {
+    if changes.is_empty() || !page.add_if_fits(&head) {
         return;
     }
-    let lines = if of.ran().is_some() {
+    let lines = if of.run_report().is_some() {
         changes.iter().map(Told::One).collect()
     } else {
-        move_groups::told(changes)
+        move_groups::plan_lines(changes)
     };
     let mut shown = 0;
     for line in &lines {
         let row = match line {
-            Told::One(change) => row(of, change),
+            Told::One(change) => change_row(of, change),
             Told::Module(_, module, count) => {
-                let sign = phrases::sign(Action::Move, Style::plain(80));
-                let count = phrases::counted(*count, "resource");
-                format!("| {sign} | {} | {count}, was {} | |\n", code(&module.to), code(&module.from))
+                let sign = phrases::sign_of_action(Action::Move, Style::plain(80));
+                let count = phrases::count_noun(*count, "resource");
+                format!(
+                    "| {sign} | {} | {count}, was {} | |\n",
+                    inline_code(&module.to),
+                    inline_code(&module.from)
+                )
             }
         };
-        if page.text.len() + row.len() > start + MOST_OF_TABLE || !page.add(&row) {
+        if page.text.len() + row.len() > start + MOST_OF_TABLE || !page.add_if_fits(&row) {
             break;
         }
         shown += 1;
     }
     if shown < lines.len() {
-        let rest = lines.iter().skip(shown).map(Told::count).sum();
-        let rest = phrases::counted(rest, "resource");
-        page.add(&format!("| … | **{rest} more** | left out here, the dangerous ones come first | |\n"));
+        let rest = lines.iter().skip(shown).map(Told::resource_count).sum();
+        let rest = phrases::count_noun(rest, "resource");
+        page.add_if_fits(&format!(
+            "| … | **{rest} more** | left out here, the dangerous ones come first | |\n"
+        ));
     }
-    page.add("\n");
+    page.add_if_fits("\n");
 }
 
-fn row(of: &Reviewed<'_>, change: &Change) -> String {
-    let fate = of.ran().map(|ran| format!(" {} |", prose(&ran.fate(change).told()))).unwrap_or_default();
+fn change_row(of: &Reviewed<'_>, change: &Change) -> String {
+    let fate = of
+        .run_report()
+        .map(|ran| format!(" {} |", escape_prose(&ran.resource_outcome(change).describe_outcome())))
+        .unwrap_or_default();
     format!(
         "| {} | {} | {} | {} |{fate}\n",
-        phrases::sign(change.action, Style::plain(80)),
-        code(change.address.as_str()),
-        brief(change),
-        view::price(change)
+        phrases::sign_of_action(change.action, Style::plain(80)),
+        inline_code(change.address.as_str()),
+        summarize_change(change),
+        view::monthly_price(change)
     )
 }
 
 /// Says in a cell what changes.
-fn brief(change: &Change) -> String {
+fn summarize_change(change: &Change) -> String {
     if !matches!(change.action, Action::Create | Action::Update | Action::Replace | Action::Adopt) {
-        return prose(&view::headline(change));
+        return escape_prose(&view::change_headline(change));
     }
-    let mut said: Vec<String> = change.attributes.iter().take(MOST_IN_ROW).map(cell).collect();
+    let mut said: Vec<String> = change.attributes.iter().take(MOST_IN_ROW).map(attribute_cell).collect();
     let rest = change.attributes.len().saturating_sub(MOST_IN_ROW);
     if rest > 0 {
         said.push(format!("{rest} more"));
     }
-    if said.is_empty() { phrases::action(change.action).to_owned() } else { said.join(", ") }
+    if said.is_empty() { phrases::action_keyword(change.action).to_owned() } else { said.join(", ") }
 }
 
-fn cell(attribute: &AttributeChange) -> String {
-    let short = |text: String| code(&phrases::shortened(text, MOST_OF_VALUE, Style::plain(80)));
-    let path = prose(&attribute.path);
-    match view::sides(attribute) {
+fn attribute_cell(attribute: &AttributeChange) -> String {
+    let short = |text: String| inline_code(&phrases::shorten_text(text, MOST_OF_VALUE, Style::plain(80)));
+    let path = escape_prose(&attribute.path);
+    match view::before_and_after(attribute) {
         (None, Some(new)) => format!("{path} {}", short(new)),
         (Some(old), Some(new)) => format!("{path} {} → {}", short(old), short(new)),
         (Some(old), None) => format!("{path} {} → not set", short(old)),
@@ -267,114 +279,120 @@ fn cell(attribute: &AttributeChange) -> String {
 }
 
 /// Everything, attribute by attribute, in fences.
-fn fields(page: &mut Page, of: &Reviewed<'_>) {
+fn add_attributes(page: &mut Page, of: &Reviewed<'_>) {
     let changes = &of.plan.changes;
     if changes.is_empty() {
         return;
     }
-    let all = phrases::counted(changes.len(), "resource");
+    let all = phrases::count_noun(changes.len(), "resource");
     let opening = format!("<details><summary>{all}, attribute by attribute</summary>\n\n");
     let closing = "\n</details>\n\n";
     let room = page.room.saturating_sub(page.text.len() + opening.len() + closing.len() + 200);
     let mut text = String::new();
-    let fits = |piece: &String| text.len() + piece.len() < room && push(&mut text, piece);
-    let shown = changes.iter().map(|change| difference(of, change)).take_while(fits).count();
+    let fits = |piece: &String| text.len() + piece.len() < room && push_if_fits(&mut text, piece);
+    let shown = changes.iter().map(|change| change_diff(of, change)).take_while(fits).count();
     if shown == 0 {
         return;
     }
-    let mut piece = opening + &fenced(&text);
+    let mut piece = opening + &fence_code(&text);
     if shown < changes.len() {
-        let rest = phrases::counted(changes.len() - shown, "resource");
+        let rest = phrases::count_noun(changes.len() - shown, "resource");
         let _ = writeln!(piece, "{rest} more did not fit; the reports `html` and `json` have them all.");
     }
-    if !page.add(&(piece + closing)) {
-        page.add(&format!("{all}, attribute by attribute, did not fit; the report `html` has them.\n\n"));
+    if !page.add_if_fits(&(piece + closing)) {
+        page.add_if_fits(&format!(
+            "{all}, attribute by attribute, did not fit; the report `html` has them.\n\n"
+        ));
     }
 }
 
-fn difference(of: &Reviewed<'_>, change: &Change) -> String {
-    let place = change.source.as_ref().map(|place| of.place(place)).unwrap_or_default();
+fn change_diff(of: &Reviewed<'_>, change: &Change) -> String {
+    let place = change.source.as_ref().map(|place| of.location_text(place)).unwrap_or_default();
     let mut text = format!(
         "{} {}  {}   {}",
-        phrases::sign(change.action, Style::plain(80)),
+        phrases::sign_of_action(change.action, Style::plain(80)),
         change.address,
-        escape::line(&view::headline(change)),
-        escape::line(&place)
+        escape::escape_line(&view::change_headline(change)),
+        escape::escape_line(&place)
     );
     text.truncate(text.trim_end().len());
     text.push('\n');
     for attribute in &change.attributes {
-        let (old, new) = view::sides(attribute);
+        let (old, new) = view::before_and_after(attribute);
         for (sign, side) in [('-', old), ('+', new)] {
             let Some(side) = side else { continue };
-            let side = phrases::shortened(side, MOST_IN_DIFF, Style::plain(80));
+            let side = phrases::shorten_text(side, MOST_IN_DIFF, Style::plain(80));
             for (at, line) in side.split('\n').enumerate() {
                 let lead = if at == 0 { format!("{}: ", attribute.path) } else { "    ".to_owned() };
-                let _ = writeln!(text, "{sign}   {}{}", escape::line(&lead), escape::line(line));
+                let _ =
+                    writeln!(text, "{sign}   {}{}", escape::escape_line(&lead), escape::escape_line(line));
             }
         }
     }
     text
 }
 
-fn drift(page: &mut Page, of: &Reviewed<'_>) {
-    let (open, settled) = of.drift();
+fn add_drift(page: &mut Page, of: &Reviewed<'_>) {
+    let (open, settled) = of.split_drift();
     if open.is_empty() && settled.is_empty() {
         return;
     }
     let line = |drift: &&Drift| {
         let values = view::drift_values(drift)
             .map_or(" is gone".to_owned(), |(old, new)| format!(": {old} → {new}"));
-        let values = phrases::shortened(values, MOST_IN_DIFF, Style::plain(80));
-        let place = drift.source.as_ref().map(|place| of.place(place)).unwrap_or_default();
-        let meaning = meaning(drift, Style::plain(80));
-        let since = of.look().and_then(|found| since(found.memory, &key(drift)));
+        let values = phrases::shorten_text(values, MOST_IN_DIFF, Style::plain(80));
+        let place = drift.source.as_ref().map(|place| of.location_text(place)).unwrap_or_default();
+        let meaning = explain_drift(drift, Style::plain(80));
+        let since = of.drift_result().and_then(|found| first_seen(found.memory, &drift_key(drift)));
         let since = since.map(|since| format!(" · {since}")).unwrap_or_default();
-        let said = format!("{}{values}   {meaning}{since}   {place}", name(drift));
-        format!("{}\n", escape::line(said.trim_end()))
+        let said = format!("{}{values}   {meaning}{since}   {place}", drift_name(drift));
+        format!("{}\n", escape::escape_line(said.trim_end()))
     };
     let said = format!("{} to decide, {} left alone", open.len(), settled.len());
     let mut piece = format!("<details><summary>Drift: {said}</summary>\n\n");
     let lines: Vec<String> = open.iter().chain(&settled).map(line).collect();
     let room = page.room.saturating_sub(page.text.len() + 200);
     let mut shown = String::new();
-    let count =
-        lines.iter().take_while(|line| shown.len() + line.len() < room && push(&mut shown, line)).count();
-    piece.push_str(&fenced(&shown));
+    let count = lines
+        .iter()
+        .take_while(|line| shown.len() + line.len() < room && push_if_fits(&mut shown, line))
+        .count();
+    piece.push_str(&fence_code(&shown));
     if count < lines.len() {
         let _ = writeln!(piece, "{} more did not fit.", lines.len() - count);
     }
-    if !page.add(&(piece + "\n</details>\n\n")) {
-        page.add(&format!("Drift: {said}; it did not fit, the report `html` has it.\n\n"));
+    if !page.add_if_fits(&(piece + "\n</details>\n\n")) {
+        page.add_if_fits(&format!("Drift: {said}; it did not fit, the report `html` has it.\n\n"));
     }
 }
 
 /// What a look found that nobody manages, and what is not there any more.
-fn unmanaged(page: &mut Page, of: &Reviewed<'_>) {
-    let Some(found) = of.look() else { return };
+fn add_unmanaged(page: &mut Page, of: &Reviewed<'_>) {
+    let Some(found) = of.drift_result() else { return };
     let row = |object: &Listed| {
         let price = object.monthly.filter(|price| !price.is_zero());
-        let price = price.map(|price| format!("   {} a month", phrases::money(price))).unwrap_or_default();
-        let since = since(found.memory, &key_of_object(object));
+        let price =
+            price.map(|price| format!("   {} a month", phrases::format_money(price))).unwrap_or_default();
+        let since = first_seen(found.memory, &key_of_object(object));
         let since = since.map(|since| format!("   {since}")).unwrap_or_default();
         format!("{}{price}{since}", object_name(object))
     };
     let rows: Vec<String> = found.unmanaged.iter().map(row).collect();
-    folded(page, &format!("Unmanaged: {}", phrases::counted(rows.len(), "object")), &rows);
+    add_folded(page, &format!("Unmanaged: {}", phrases::count_noun(rows.len(), "object")), &rows);
     let gone: Vec<String> = found.memory.resolved.iter().map(|gone| gone.name.clone()).collect();
-    folded(page, &format!("Resolved since the last look: {}", gone.len()), &gone);
-    if let Some(told) = found.elsewhere.told() {
-        page.add(&format!("{told}\n\n"));
+    add_folded(page, &format!("Resolved since the last look: {}", gone.len()), &gone);
+    if let Some(told) = found.elsewhere.describe_unread() {
+        page.add_if_fits(&format!("{told}\n\n"));
     }
 }
 
 /// Adds lines that others wrote, folded away, as far as there is room.
-fn folded(page: &mut Page, title: &str, lines: &[String]) {
+fn add_folded(page: &mut Page, title: &str, lines: &[String]) {
     let room = page.room.saturating_sub(page.text.len() + title.len() + 200);
     let mut shown = String::new();
     let fits = |line: &&String| {
-        let line = format!("{}\n", escape::line(line));
-        shown.len() + line.len() < room && push(&mut shown, &line)
+        let line = format!("{}\n", escape::escape_line(line));
+        shown.len() + line.len() < room && push_if_fits(&mut shown, &line)
     };
     let count = lines.iter().take_while(fits).count();
     if count == 0 {
@@ -382,69 +400,76 @@ fn folded(page: &mut Page, title: &str, lines: &[String]) {
     }
     let rest = lines.len() - count;
     let rest = if rest > 0 { format!("{rest} more did not fit.\n") } else { String::new() };
-    page.add(&format!("<details><summary>{title}</summary>\n\n{}{rest}\n</details>\n\n", fenced(&shown)));
+    page.add_if_fits(&format!(
+        "<details><summary>{title}</summary>\n\n{}{rest}\n</details>\n\n",
+        fence_code(&shown)
+    ));
 }
 
-fn push(text: &mut String, line: &str) -> bool {
+fn push_if_fits(text: &mut String, line: &str) -> bool {
     text.push_str(line);
     true
 }
 
-fn order(page: &mut Page, of: &Reviewed<'_>) {
+fn add_step_order(page: &mut Page, of: &Reviewed<'_>) {
     if of.plan.steps.is_empty() || of.plan.steps.len() > MOST_STEPS {
         return;
     }
-    let chart = mermaid::plan(of.plan);
-    page.add(&format!("<details><summary>Order</summary>\n\n```mermaid\n{chart}```\n\n</details>\n\n"));
+    let chart = mermaid::plan_flowchart(of.plan);
+    page.add_if_fits(&format!(
+        "<details><summary>Order</summary>\n\n```mermaid\n{chart}```\n\n</details>\n\n"
+    ));
 }
 
-fn foot(of: &Reviewed<'_>) -> String {
-    let commit = of.commit.map(|commit| format!(" · commit {}", code(&commit[..commit.len().min(7)])));
+fn report_footer(of: &Reviewed<'_>) -> String {
+    let commit =
+        of.commit.map(|commit| format!(" · commit {}", inline_code(&commit[..commit.len().min(7)])));
     let cost = &of.plan.cost;
     let bill = if cost.monthly_before.is_zero() && cost.monthly_after.is_zero() {
         String::new()
     } else {
         format!(
             " · {} → {} a month",
-            phrases::money(cost.monthly_before),
-            phrases::money(cost.monthly_after)
+            phrases::format_money(cost.monthly_before),
+            phrases::format_money(cost.monthly_after)
         )
     };
-    let fingerprint = code(&of.plan.fingerprint);
+    let fingerprint = inline_code(&of.plan.fingerprint);
     let next = of.command.filter(|_| {
-        of.ran().is_none() && !of.plan.steps.is_empty() && of.verdict() != view::Verdict::Blocked
+        of.run_report().is_none() && !of.plan.steps.is_empty() && of.verdict() != view::Verdict::Blocked
     });
-    let next = next.map(|command| format!(" · after the merge: {}", code(command))).unwrap_or_default();
+    let next =
+        next.map(|command| format!(" · after the merge: {}", inline_code(command))).unwrap_or_default();
     format!("<sub>{fingerprint}{}{bill}{next}</sub>\n", commit.unwrap_or_default())
 }
 
 /// Returns text in a fence that nothing in it can end.
-fn fenced(text: &str) -> String {
+fn fence_code(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}diff\n{text}{fence}\n")
 }
 
 /// Returns a short text as code: nothing in it is read as anything else.
-fn code(text: &str) -> String {
-    let safe = escape::line(text);
+fn inline_code(text: &str) -> String {
+    let safe = escape::escape_line(text);
     if safe.contains(['`', '|']) || safe.trim() != safe || safe.is_empty() {
-        return format!("<code>{}</code>", literal(&safe));
+        return format!("<code>{}</code>", escape_markup(&safe));
     }
     format!("`{safe}`")
 }
 
 /// Returns a sentence that others wrote. One that could name a person or an issue stands as code.
-fn prose(text: &str) -> String {
-    let text = phrases::shortened(text.to_owned(), MOST_OF_TEXT, Style::plain(80));
+fn escape_prose(text: &str) -> String {
+    let text = phrases::shorten_text(text.to_owned(), MOST_OF_TEXT, Style::plain(80));
     let calls =
         text.contains(['@', '#', '!']) || text.to_ascii_lowercase().contains("gh-") || text.contains("://");
-    if calls { code(&text) } else { literal(&text) }
+    if calls { inline_code(&text) } else { escape_markup(&text) }
 }
 
 /// Returns text in one line with every sign that Markdown or HTML could read written by its number.
-fn literal(text: &str) -> String {
-    let safe = escape::line(text);
+fn escape_markup(text: &str) -> String {
+    let safe = escape::escape_line(text);
     let mut out = String::with_capacity(safe.len());
     for (at, c) in safe.char_indices() {
         let before = safe[..at].chars().next_back();

@@ -7,11 +7,11 @@ use crate::plan::model::change::{Action, Plan};
 use crate::plan::model::step::{Operation, Step};
 
 /// Returns the chart; empty lines for a plan that does nothing.
-pub(super) fn plan(plan: &Plan) -> String {
+pub(super) fn plan_flowchart(plan: &Plan) -> String {
     let mut numbers: BTreeMap<Node<'_>, usize> = BTreeMap::new();
     for step in &plan.steps {
         let next = numbers.len();
-        numbers.entry(node(step)).or_insert(next);
+        numbers.entry(step_node(step)).or_insert(next);
     }
     let actions: BTreeMap<&str, Action> =
         plan.changes.iter().map(|change| (change.address.as_str(), change.action)).collect();
@@ -21,12 +21,12 @@ pub(super) fn plan(plan: &Plan) -> String {
     for ((address, goes), number) in nodes {
         let class = actions.get(address).map_or("", |action| class_of(*action));
         let old = if *goes { ", the old one" } else { "" };
-        let _ = writeln!(text, "  n{number}[\"{}{old}\"]{class}", quoted(address));
+        let _ = writeln!(text, "  n{number}[\"{}{old}\"]{class}", escape_quoted(address));
     }
     let mut edges = BTreeSet::new();
     for step in &plan.steps {
         for before in step.after.iter().filter_map(|number| plan.steps.get(*number)) {
-            let ends = (numbers.get(&node(before)), numbers.get(&node(step)));
+            let ends = (numbers.get(&step_node(before)), numbers.get(&step_node(step)));
             if let (Some(from), Some(to)) = ends
                 && from != to
                 && edges.insert((*from, *to))
@@ -46,7 +46,7 @@ const fn is_left(operation: &Operation) -> bool {
     matches!(operation, Operation::Delete { deposed: true, .. })
 }
 
-fn node(step: &Step) -> Node<'_> {
+fn step_node(step: &Step) -> Node<'_> {
     (step.address.as_str(), is_left(&step.operation))
 }
 
@@ -58,7 +58,7 @@ const fn class_of(action: Action) -> &'static str {
 }
 
 /// Returns a text as it may stand between quotes.
-fn quoted(text: &str) -> String {
+fn escape_quoted(text: &str) -> String {
     text.chars()
         .map(|c| {
             if c.is_alphanumeric() || " ._-/".contains(c) {

@@ -20,7 +20,7 @@ mod view;
 pub use self::finding::Problems;
 pub use comment::{head_of, plan_failed, with_head};
 pub use format::Format;
-pub use markdown::{fingerprint_of, marked, marker_of};
+pub use markdown::{comment_marker, fingerprint_of, marker_of};
 pub use view::{Reviewed, Root, Told};
 
 #[cfg(test)]

@@ -6,12 +6,12 @@ use std::fmt::Write as _;
 use serde_json::{Value as Json, json};
 
 use super::finding::{Finding, Level, Spot};
-use super::identity::identities;
+use super::identity::finding_identities;
 use crate::plan::artifact::drift_history::Seen;
-use crate::report::json::pretty;
+use crate::report::json::to_pretty;
 
 /// Returns the findings as a log of one run.
-pub(super) fn findings(findings: &[Finding], resolved: &[Seen]) -> String {
+pub(super) fn sarif_log(findings: &[Finding], resolved: &[Seen]) -> String {
     let mut rules: BTreeMap<&str, &Finding> = BTreeMap::new();
     for finding in findings {
         rules.entry(&finding.rule).or_insert(finding);
@@ -20,14 +20,14 @@ pub(super) fn findings(findings: &[Finding], resolved: &[Seen]) -> String {
         rules.keys().zip(0..).map(|(rule, number)| (*rule, number)).collect();
     let results: Vec<Json> = findings
         .iter()
-        .zip(identities(findings))
+        .zip(finding_identities(findings))
         .map(|(finding, identity)| {
             json!({
                 "ruleId": finding.rule,
                 "ruleIndex": numbers.get(finding.rule.as_str()),
-                "level": level(finding.level),
+                "level": sarif_level(finding.level),
                 "message": {"text": finding.text},
-                "locations": [location(&finding.place)],
+                "locations": [spot_location(&finding.place)],
                 "partialFingerprints": {"stead/v1": identity},
             })
         })
@@ -35,14 +35,14 @@ pub(super) fn findings(findings: &[Finding], resolved: &[Seen]) -> String {
     // What is not there any more is no result: a forge closes by itself what it does not get again.
     let gone: Vec<&str> = resolved.iter().map(|gone| gone.name.as_str()).collect();
     let properties = if gone.is_empty() { json!({}) } else { json!({"resolved": gone}) };
-    pretty(&json!({
+    to_pretty(&json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [{
             "tool": {"driver": {
                 "name": "stead",
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "rules": rules.values().map(|finding| rule(finding)).collect::<Vec<_>>(),
+                "rules": rules.values().map(|finding| rule_entry(finding)).collect::<Vec<_>>(),
             }},
             "columnKind": "unicodeCodePoints",
             "results": results,
@@ -52,7 +52,7 @@ pub(super) fn findings(findings: &[Finding], resolved: &[Seen]) -> String {
 }
 
 /// Returns a rule's entry. What it says is of the sort, not of one finding.
-fn rule(first: &Finding) -> Json {
+fn rule_entry(first: &Finding) -> Json {
     let text = match first.rule.split_once('/') {
         Some(("policy", name)) => format!("The stack's policy {name}"),
         Some(("apply", what)) => format!("What an apply did not do: {what}"),
@@ -71,21 +71,21 @@ fn rule(first: &Finding) -> Json {
     json!({
         "id": first.rule,
         "shortDescription": {"text": text},
-        "defaultConfiguration": {"level": level(first.level)},
+        "defaultConfiguration": {"level": sarif_level(first.level)},
     })
 }
 
-fn location(spot: &Spot) -> Json {
+fn spot_location(spot: &Spot) -> Json {
     let mut region = json!({"startLine": spot.line, "startColumn": spot.column});
     if let (Some((line, column)), Json::Object(region)) = (spot.end, &mut region) {
         region.insert("endLine".to_owned(), line.into());
         region.insert("endColumn".to_owned(), column.into());
     }
-    json!({"physicalLocation": {"artifactLocation": {"uri": uri(&spot.file)}, "region": region}})
+    json!({"physicalLocation": {"artifactLocation": {"uri": encode_uri(&spot.file)}, "region": region}})
 }
 
 /// Returns a path as a relative reference: what is no plain character of one is written by its bytes.
-fn uri(path: &str) -> String {
+fn encode_uri(path: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/+@,=".contains(&byte);
     let path = path.strip_prefix("./").unwrap_or(path);
     path.bytes().fold(String::with_capacity(path.len()), |mut text, byte| {
@@ -98,7 +98,7 @@ fn uri(path: &str) -> String {
     })
 }
 
-const fn level(level: Level) -> &'static str {
+const fn sarif_level(level: Level) -> &'static str {
     match level {
         Level::Error => "error",
         Level::Warning => "warning",

@@ -10,24 +10,24 @@ use crate::model::address::Address;
 use crate::model::schema::Registry;
 use crate::model::value::Value;
 use crate::plan::model::change::{Action, AttributeChange, Change, Drift, RulingVerdict};
-use crate::report::json::{Shown, pretty};
+use crate::report::json::{Shown, to_pretty};
 use crate::report::text::phrases;
 
 /// The version of the format that the document is made after.
 const FORMAT: &str = "1.2";
 
 /// Returns the document.
-pub(super) fn plan(of: &Reviewed<'_>) -> String {
+pub(super) fn tfjson_plan(of: &Reviewed<'_>) -> String {
     let plan = of.plan;
     let blocked = plan.is_blocked(&std::collections::BTreeSet::new());
-    pretty(&json!({
+    to_pretty(&json!({
         "format_version": FORMAT,
         "applyable": !blocked && !plan.steps.is_empty(),
         "complete": true,
         "errored": false,
         "timestamp": plan.base.made_at.to_string(),
-        "resource_changes": plan.changes.iter().map(change).collect::<Vec<_>>(),
-        "resource_drift": plan.drift.iter().map(|one| drift(one, of.registry)).collect::<Vec<_>>(),
+        "resource_changes": plan.changes.iter().map(tfjson_change).collect::<Vec<_>>(),
+        "resource_drift": plan.drift.iter().map(|one| tfjson_drift(one, of.registry)).collect::<Vec<_>>(),
         "output_changes": {},
         "checks": of.plan.policy.iter().map(|ruling| json!({
             "address": {"kind": "check", "name": ruling.name, "to_display": format!("policy.{}", ruling.name)},
@@ -43,15 +43,15 @@ pub(super) fn plan(of: &Reviewed<'_>) -> String {
     }))
 }
 
-fn change(change: &Change) -> Json {
+fn tfjson_change(change: &Change) -> Json {
     let (mut before, mut after, mut unknown) = (Tree::default(), Tree::default(), Tree::default());
     let (mut hidden_before, mut hidden_after) = (Tree::default(), Tree::default());
     for attribute in &change.attributes {
-        before.put(&attribute.path, shown(&attribute.before));
+        before.insert_at(&attribute.path, value_json(&attribute.before));
         if attribute.after.waits_for().is_empty() {
-            after.put(&attribute.path, shown(&attribute.after));
+            after.insert_at(&attribute.path, value_json(&attribute.after));
         } else {
-            unknown.put(&attribute.path, true.into());
+            unknown.insert_at(&attribute.path, true.into());
         }
         hidden_before.put_if(attribute.before.is_secret(), &attribute.path);
         hidden_after.put_if(attribute.after.is_secret(), &attribute.path);
@@ -62,10 +62,10 @@ fn change(change: &Change) -> Json {
         "address": change.address,
         "mode": "managed",
         "type": change.kind,
-        "name": named(&change.address),
+        "name": resource_name(&change.address),
         "provider_name": "stead",
         "change": {
-            "actions": actions(change),
+            "actions": tfjson_actions(change),
             "before": if made { Json::Null } else { before.into() },
             "after": if gone { Json::Null } else { after.into() },
             "after_unknown": Json::from(unknown),
@@ -89,7 +89,7 @@ fn change(change: &Change) -> Json {
     entry
 }
 
-fn actions(change: &Change) -> &'static [&'static str] {
+fn tfjson_actions(change: &Change) -> &'static [&'static str] {
     match (change.action, change.create_first) {
         (Action::Create, _) => &["create"],
         (Action::Update, _) => &["update"],
@@ -103,7 +103,7 @@ fn actions(change: &Change) -> &'static [&'static str] {
     }
 }
 
-fn named(address: &Address) -> &str {
+fn resource_name(address: &Address) -> &str {
     address.as_str().split_once('.').map_or(address.as_str(), |(_, name)| name)
 }
 
@@ -120,18 +120,18 @@ fn kind_of(address: &Address, registry: Registry) -> Option<&'static str> {
     Some(kind.name)
 }
 
-fn drift(drift: &Drift, registry: Registry) -> Json {
+fn tfjson_drift(drift: &Drift, registry: Registry) -> Json {
     let (mut before, mut after) = (Tree::default(), Tree::default());
     if let Some(path) = &drift.path {
-        before.put(path, shown(&drift.last_applied));
-        after.put(path, shown(&drift.live));
+        before.insert_at(path, value_json(&drift.last_applied));
+        after.insert_at(path, value_json(&drift.live));
     }
     let gone = drift.path.is_none();
     json!({
         "address": drift.address,
         "mode": "managed",
         "type": kind_of(&drift.address, registry).unwrap_or(drift.address.root()),
-        "name": named(&drift.address),
+        "name": resource_name(&drift.address),
         "provider_name": "stead",
         "change": {
             "actions": [if gone { "delete" } else { "update" }],
@@ -142,7 +142,7 @@ fn drift(drift: &Drift, registry: Registry) -> Json {
     })
 }
 
-fn shown(value: &Value) -> Json {
+fn value_json(value: &Value) -> Json {
     serde_json::to_value(Shown(value)).unwrap_or(Json::Null)
 }
 
@@ -152,7 +152,7 @@ struct Tree(Map<String, Json>);
 
 impl Tree {
     /// Puts a value at `attribute` or `attribute.key`: a key may hold dots itself.
-    fn put(&mut self, path: &str, value: Json) {
+    fn insert_at(&mut self, path: &str, value: Json) {
         let Some((attribute, key)) = path.split_once('.') else {
             self.0.insert(path.to_owned(), value);
             return;
@@ -165,7 +165,7 @@ impl Tree {
 
     fn put_if(&mut self, wanted: bool, path: &str) {
         if wanted {
-            self.put(path, true.into());
+            self.insert_at(path, true.into());
         }
     }
 }

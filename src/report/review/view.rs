@@ -56,7 +56,7 @@ pub struct Root {
 impl Root {
     /// Returns a path as seen from the repository: parts that lead nowhere are gone.
     #[must_use]
-    pub fn path(&self, path: &str) -> String {
+    pub fn repository_path(&self, path: &str) -> String {
         let below = |path: &str| {
             let rest = path.strip_prefix(self.repository.as_str())?.strip_prefix('/')?;
             (!self.repository.is_empty()).then(|| rest.to_owned())
@@ -91,7 +91,7 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    pub(super) const fn sign(self) -> &'static str {
+    pub(super) const fn status_sign(self) -> &'static str {
         match self {
             Self::Blocked | Self::Failed => "⛔",
             Self::Dangerous | Self::Drifted => "❗",
@@ -103,8 +103,8 @@ impl Verdict {
 
 impl<'a> Reviewed<'a> {
     /// Returns where a place is in the repository, with its line.
-    pub(super) fn place(&self, place: &Place) -> String {
-        format!("{}:{}", self.root.path(&place.file), place.line)
+    pub(super) fn location_text(&self, place: &Place) -> String {
+        format!("{}:{}", self.root.repository_path(&place.file), place.line)
     }
 
     /// Returns the stack and the environment: `shop/prod`.
@@ -113,7 +113,7 @@ impl<'a> Reviewed<'a> {
     }
 
     /// Returns what an apply did, where it ran.
-    pub(super) const fn ran(&self) -> Option<&'a Ran<'a>> {
+    pub(super) const fn run_report(&self) -> Option<&'a Ran<'a>> {
         match self.told {
             Told::Run(ran) => Some(ran),
             Told::Plan | Told::Look(_) => None,
@@ -121,7 +121,7 @@ impl<'a> Reviewed<'a> {
     }
 
     /// Returns what a look found, where it was one.
-    pub(super) const fn look(&self) -> Option<&'a Found<'a>> {
+    pub(super) const fn drift_result(&self) -> Option<&'a Found<'a>> {
         match self.told {
             Told::Look(found) => Some(found),
             Told::Plan | Told::Run(_) => None,
@@ -130,7 +130,7 @@ impl<'a> Reviewed<'a> {
 
     pub(super) fn verdict(&self) -> Verdict {
         let plan = self.plan;
-        if let Some(ran) = self.ran() {
+        if let Some(ran) = self.run_report() {
             return if ran.is_whole() { Verdict::Applied } else { Verdict::Failed };
         }
         if plan.is_blocked(&std::collections::BTreeSet::new()) {
@@ -147,51 +147,52 @@ impl<'a> Reviewed<'a> {
     }
 
     /// Returns the facts of the headline, the most important first: `1 replace`, `+$73.00/mo`, `~7 min`.
-    pub(super) fn facts(&self) -> Vec<String> {
-        if let Some(ran) = self.ran() {
-            return ran.facts();
+    pub(super) fn headline_facts(&self) -> Vec<String> {
+        if let Some(ran) = self.run_report() {
+            return ran.headline_facts();
         }
-        let counts: Vec<_> = Counts::of(self.plan).iter().filter(|(_, count)| *count > 0).collect();
+        let counts: Vec<_> = Counts::from_plan(self.plan).iter().filter(|(_, count)| *count > 0).collect();
         let open = self.plan.drift.iter().filter(|drift| is_open(drift)).count();
         let mut facts: Vec<String> = match counts.as_slice() {
             [] if open > 0 => vec![format!("{open} drifted")],
-            [] if self.look().is_some() => vec!["no drift".to_owned()],
+            [] if self.drift_result().is_some() => vec!["no drift".to_owned()],
             [] => {
                 let out = self.plan.left_out;
                 let left_out = if out > 0 { format!(", {out} left out") } else { String::new() };
-                let counted = phrases::counted(self.plan.unchanged, "resource");
+                let counted = phrases::count_noun(self.plan.unchanged, "resource");
                 vec![format!("no changes, {counted} as configured{left_out}")]
             }
             counts => {
-                let said =
-                    counts.iter().map(|(action, count)| format!("{count} {}", phrases::action(*action)));
+                let said = counts
+                    .iter()
+                    .map(|(action, count)| format!("{count} {}", phrases::action_keyword(*action)));
                 vec![said.collect::<Vec<_>>().join(", ")]
             }
         };
-        facts.extend(self.look().into_iter().flat_map(of_look));
+        facts.extend(self.drift_result().into_iter().flat_map(of_look));
         let cost = &self.plan.cost;
         let delta = cost.monthly_after - cost.monthly_before;
         if !delta.is_zero() {
             facts.push(format!("{}/mo", phrases::money_change(delta)));
         }
         if self.plan.critical_path.seconds > 0 {
-            facts.push(format!("~{}", phrases::estimate(self.plan.critical_path.seconds.into())));
+            facts.push(format!("~{}", phrases::format_estimate(self.plan.critical_path.seconds.into())));
         }
         facts
     }
 
     /// Returns the drift that needs a decision, and that which is left alone.
-    pub(super) fn drift(&self) -> (Vec<&Drift>, Vec<&Drift>) {
+    pub(super) fn split_drift(&self) -> (Vec<&Drift>, Vec<&Drift>) {
         self.plan.drift.iter().partition(|drift| is_open(drift))
     }
 
     /// Returns what keeps the plan from being applied, but for what policies say.
-    pub(super) fn blocks(&self) -> impl Iterator<Item = &Block> {
+    pub(super) fn plan_blockers(&self) -> impl Iterator<Item = &Block> {
         self.plan.blocks.iter().filter(|block| !block.is_ruling())
     }
 
     /// Returns the file in which what has no place is told.
-    pub(super) fn home(&self) -> &str {
+    pub(super) fn fallback_file(&self) -> &str {
         let places = self.plan.changes.iter().filter_map(|change| change.source.as_ref());
         match self.home {
             "" => places.map(|place| place.file.as_str()).next().unwrap_or("stead.yaml"),
@@ -230,11 +231,11 @@ pub(super) const fn verdict_word(verdict: RulingVerdict) -> &'static str {
 /// Tells whether a reviewer must look: something goes away, or is felt by whoever uses it.
 pub(super) fn is_dangerous(change: &Change) -> bool {
     matches!(change.action, Action::Replace | Action::Delete)
-        || change.effects.iter().any(|effect| weighs(effect.code))
+        || change.effects.iter().any(|effect| affects_users(effect.code))
 }
 
 /// Tells whether an effect is felt by whoever uses the object.
-pub(super) fn weighs(effect: Effect) -> bool {
+pub(super) fn affects_users(effect: Effect) -> bool {
     effect.disrupts() || effect == Effect::LeftBehind
 }
 
@@ -244,21 +245,22 @@ pub(super) fn is_open(drift: &Drift) -> bool {
 }
 
 /// Returns what becomes of a resource in one line, and why.
-pub(super) fn headline(change: &Change) -> String {
+pub(super) fn change_headline(change: &Change) -> String {
     let order = match change.create_first {
         Some(true) => ", new one first",
         Some(false) => ", old one goes first",
         None => "",
     };
     match &change.reason {
-        Some(reason) => format!("{}{order}: {reason}", phrases::action(change.action)),
-        None => format!("{}{order}", phrases::action(change.action)),
+        Some(reason) => format!("{}{order}: {reason}", phrases::action_keyword(change.action)),
+        None => format!("{}{order}", phrases::action_keyword(change.action)),
     }
 }
 
 /// Returns the effects that a reviewer must know, then the others.
-pub(super) fn effects(change: &Change) -> impl Iterator<Item = &Consequence> {
-    let (heavy, light): (Vec<_>, Vec<_>) = change.effects.iter().partition(|effect| weighs(effect.code));
+pub(super) fn ordered_effects(change: &Change) -> impl Iterator<Item = &Consequence> {
+    let (heavy, light): (Vec<_>, Vec<_>) =
+        change.effects.iter().partition(|effect| affects_users(effect.code));
     heavy.into_iter().chain(light)
 }
 
@@ -269,29 +271,29 @@ pub(super) fn decided_at(change: &Change) -> Option<&Place> {
 }
 
 /// Returns before and after as people read them; `None` where there is nothing.
-pub(super) fn sides(attribute: &AttributeChange) -> (Option<String>, Option<String>) {
+pub(super) fn before_and_after(attribute: &AttributeChange) -> (Option<String>, Option<String>) {
     let (before, after) = (&attribute.before, &attribute.after);
-    let same = phrases::value(before) == phrases::value(after) && before != after;
+    let same = phrases::format_value(before) == phrases::format_value(after) && before != after;
     let side = |value: &Value| match value {
         Value::Null => None,
-        value if same => Some(phrases::typed(value)),
-        value => Some(phrases::value(value)),
+        value if same => Some(phrases::format_typed(value)),
+        value => Some(phrases::format_value(value)),
     };
     (side(before), side(after))
 }
 
 /// Returns the price of a change a month: `+$24.00`; empty where nothing is billed.
-pub(super) fn price(change: &Change) -> String {
+pub(super) fn monthly_price(change: &Change) -> String {
     phrases::cost_change(&change.cost)
 }
 
 /// Returns addresses that feel a change, joined.
-pub(super) fn hits(change: &Change, most: usize) -> String {
-    phrases::list(change.hits.iter().map(Address::as_str), most)
+pub(super) fn affected_addresses(change: &Change, most: usize) -> String {
+    phrases::join_words(change.hits.iter().map(Address::as_str), most)
 }
 
 /// Returns the notes that a reviewer wants: not those that something is done already.
-pub(super) fn notes(plan: &Plan) -> impl Iterator<Item = &Note> {
+pub(super) fn review_notes(plan: &Plan) -> impl Iterator<Item = &Note> {
     plan.notes.iter().filter(|note| note.code != NoteCode::Done)
 }
 
@@ -299,9 +301,9 @@ pub(super) fn notes(plan: &Plan) -> impl Iterator<Item = &Note> {
 pub(super) fn drift_values(drift: &Drift) -> Option<(String, String)> {
     drift.path.as_ref()?;
     if drift.class == DriftClass::Unmanaged {
-        return Some(("not written".to_owned(), phrases::value(&drift.live)));
+        return Some(("not written".to_owned(), phrases::format_value(&drift.live)));
     }
-    Some(phrases::apart(&drift.last_applied, &drift.live))
+    Some(phrases::distinguish_values(&drift.last_applied, &drift.live))
 }
 
 #[cfg(test)]
@@ -320,9 +322,9 @@ mod tests {
             ("/src/repository/b.yaml", "/src/repository/b.yaml"),
         ];
         for (path, seen) in table {
-            assert_eq!(root.path(path), seen);
+            assert_eq!(root.repository_path(path), seen);
         }
-        assert_eq!(Root::default().path("shop/a.yaml"), "shop/a.yaml");
-        assert_eq!(Root::default().path("/shop/a.yaml"), "/shop/a.yaml");
+        assert_eq!(Root::default().repository_path("shop/a.yaml"), "shop/a.yaml");
+        assert_eq!(Root::default().repository_path("/shop/a.yaml"), "/shop/a.yaml");
     }
 }

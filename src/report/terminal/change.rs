@@ -31,8 +31,9 @@ struct Layout {
 }
 
 /// Adds all changes, in the plan's order.
-pub(super) fn all(page: &mut Page, changes: &[Change], verbose: bool) {
-    let address = changes.iter().map(|change| page::width(change.address.as_str())).max().unwrap_or(0);
+pub(super) fn add_changes(page: &mut Page, changes: &[Change], verbose: bool) {
+    let address =
+        changes.iter().map(|change| page::display_width(change.address.as_str())).max().unwrap_or(0);
     let creations = changes.iter().filter(|change| change.action == Action::Create).count();
     let layout = Layout {
         address: address.min(WIDEST_ADDRESS),
@@ -41,111 +42,124 @@ pub(super) fn all(page: &mut Page, changes: &[Change], verbose: bool) {
     };
     if verbose {
         for change in changes {
-            one(page, change, layout);
+            add_change(page, change, layout);
         }
     } else {
-        for told in move_groups::told(changes) {
+        for told in move_groups::plan_lines(changes) {
             match told {
-                Told::One(change) => one(page, change, layout),
-                Told::Module(first, module, count) => whole(page, first, module, (count, layout)),
+                Told::One(change) => add_change(page, change, layout),
+                Told::Module(first, module, count) => add_module_move(page, first, module, (count, layout)),
             }
         }
     }
     if layout.many {
         let text = format!(
             "{} are shown in one line each; -v shows all of it",
-            phrases::counted(creations, "creation")
+            phrases::count_noun(creations, "creation")
         );
-        page.line(Line::indent(2).put(Role::Faint, text));
+        page.add_line(Line::indent(2).push_styled(Role::Faint, text));
     }
 }
 
 /// Adds a module whose resources all move, and nothing else happens to them.
-fn whole(page: &mut Page, first: &Change, module: &Carried, (count, layout): (usize, Layout)) {
+fn add_module_move(page: &mut Page, first: &Change, module: &Carried, (count, layout): (usize, Layout)) {
     let style = page.style();
     let start = if style.unicode { 4 } else { 5 };
-    let role = role(Action::Move);
+    let role = action_role(Action::Move);
     let line = Line::indent(2)
-        .put(role, phrases::sign(Action::Move, style))
+        .push_styled(role, phrases::sign_of_action(Action::Move, style))
         .to_column(start)
-        .put(Role::Strong, module.to.as_str())
+        .push_styled(Role::Strong, module.to.as_str())
         .to_column(start + layout.address + 2)
-        .put(role, format!("move of {}", phrases::counted(count, "resource")));
-    page.line(line);
+        .push_styled(role, format!("move of {}", phrases::count_noun(count, "resource")));
+    page.add_line(line);
     let source = first.was.as_ref().and_then(|was| was.source.as_ref());
-    page.line(was(&module.from, source));
+    page.add_line(previous_address_line(&module.from, source));
 }
 
-fn was(address: &str, source: Option<&Place>) -> Line {
-    let line = Line::indent(6).put(Role::Change, "was ").put(Role::Strong, address);
+fn previous_address_line(address: &str, source: Option<&Place>) -> Line {
+    let line = Line::indent(6).push_styled(Role::Change, "was ").push_styled(Role::Strong, address);
     match source {
         Some(place) => line.at_end(Role::Faint, format!("{}:{}", place.file, place.line)),
         None => line,
     }
 }
 
-fn one(page: &mut Page, change: &Change, layout: Layout) {
-    page.line(head(page, change, layout));
+fn add_change(page: &mut Page, change: &Change, layout: Layout) {
+    page.add_line(change_head(page, change, layout));
     if let Some(before) = &change.was {
-        page.line(was(before.address.as_str(), before.source.as_ref()));
+        page.add_line(previous_address_line(before.address.as_str(), before.source.as_ref()));
     }
     if let Some(reason) = &change.reason {
-        let line = Line::indent(6).put(role(change.action), reason);
-        page.line(place(line, change, layout.verbose || change.action != Action::Create));
+        let line = Line::indent(6).push_styled(action_role(change.action), reason);
+        page.add_line(push_change_location(
+            line,
+            change,
+            layout.verbose || change.action != Action::Create,
+        ));
     } else if layout.verbose && change.action != Action::Create && change.source.is_some() {
-        page.line(place(Line::indent(6).put(Role::Faint, "its block"), change, true));
+        page.add_line(push_change_location(
+            Line::indent(6).push_styled(Role::Faint, "its block"),
+            change,
+            true,
+        ));
     }
     match change.action {
-        Action::Create if !layout.verbose => attribute::flow(page, change, layout.many),
+        Action::Create if !layout.verbose => attribute::add_flowing_values(page, change, layout.many),
         Action::Create | Action::Adopt | Action::Update | Action::Replace => {
-            attribute::lines(page, &change.attributes, layout.verbose);
+            attribute::add_attribute_lines(page, &change.attributes, layout.verbose);
             if layout.verbose {
-                attribute::rest(page, &change.rest);
+                attribute::add_unchanged(page, &change.rest);
             }
         }
         Action::Delete | Action::Move | Action::Forget | Action::Read if layout.verbose => {
-            attribute::lines(page, &change.attributes, true);
+            attribute::add_attribute_lines(page, &change.attributes, true);
         }
         Action::Delete | Action::Move | Action::Forget | Action::Read => {}
     }
     for effect in &change.effects {
         let role = if effect.code == Effect::DataLoss { Role::Danger } else { Role::Warn };
-        page.line(Line::indent(6).put(role, page.sign(Sign::Bang)).put(role, " ").put(role, &effect.text));
+        page.add_line(
+            Line::indent(6)
+                .push_styled(role, page.sign(Sign::Bang))
+                .push_styled(role, " ")
+                .push_styled(role, &effect.text),
+        );
     }
     if !change.hits.is_empty() {
         let most = if layout.verbose { usize::MAX } else { MOST_HITS };
-        let hits = phrases::list(change.hits.iter().map(Address::as_str), most);
-        page.line(Line::indent(6).put(Role::Warn, "hits  ").say(hits).hanging(12));
+        let hits = phrases::join_words(change.hits.iter().map(Address::as_str), most);
+        page.add_line(Line::indent(6).push_styled(Role::Warn, "hits  ").push_text(hits).continue_at(12));
     }
 }
 
-fn head(page: &Page, change: &Change, layout: Layout) -> Line {
+fn change_head(page: &Page, change: &Change, layout: Layout) -> Line {
     let style = page.style();
-    let role = role(change.action);
+    let role = action_role(change.action);
     let start = if style.unicode { 4 } else { 5 };
     let line = Line::indent(2)
-        .put(role, phrases::sign(change.action, style))
+        .push_styled(role, phrases::sign_of_action(change.action, style))
         .to_column(start)
-        .put(Role::Strong, change.address.as_str())
+        .push_styled(Role::Strong, change.address.as_str())
         .to_column(start + layout.address + 2)
-        .put(role, what(change));
+        .push_styled(role, describe_change(change));
     let cost = phrases::cost_change(&change.cost);
     let columns = style.width;
     let line = if cost.is_empty() { line } else { line.ending_at(columns - TIME, Role::Plain, cost) };
     if change.seconds == 0 {
         return line;
     }
-    line.ending_at(columns, Role::Faint, format!("~{}", phrases::estimate(change.seconds.into())))
+    line.ending_at(columns, Role::Faint, format!("~{}", phrases::format_estimate(change.seconds.into())))
 }
 
-fn place(line: Line, change: &Change, wanted: bool) -> Line {
+fn push_change_location(line: Line, change: &Change, wanted: bool) -> Line {
     match &change.source {
         Some(place) if wanted => line.at_end(Role::Faint, format!("{}:{}", place.file, place.line)),
         _ => line,
     }
 }
 
-fn role(action: Action) -> Role {
+fn action_role(action: Action) -> Role {
     match action {
         Action::Replace | Action::Delete => Role::Danger,
         Action::Update | Action::Move => Role::Change,
@@ -156,7 +170,7 @@ fn role(action: Action) -> Role {
 }
 
 /// Says in a few words what becomes of the resource, and why where it is not the configuration.
-fn what(change: &Change) -> String {
+fn describe_change(change: &Change) -> String {
     let why = match change.cause {
         Cause::Config => "",
         Cause::Drift if change.action == Action::Create => ", it is gone",
@@ -184,7 +198,7 @@ fn what(change: &Change) -> String {
         Action::Move => "move".to_owned(),
         Action::Forget => match change.cost.monthly_before {
             Some(price) if !price.is_zero() => {
-                format!("forget, stays live and billed, {} a month", phrases::money(price))
+                format!("forget, stays live and billed, {} a month", phrases::format_money(price))
             }
             _ => "forget, stays live".to_owned(),
         },

@@ -7,5 +7,5 @@ mod plan;
 mod summary;
 mod verbose_steps;
 
-pub use self::verbose_steps::beneath;
-pub use plan::{Facts, plan};
+pub use self::verbose_steps::plan_steps_page;
+pub use plan::{Facts, plan_page};

@@ -33,41 +33,46 @@ pub struct Facts {
 
 /// Returns a plan as text. `verbose` adds every attribute and place, and leaves nothing out.
 #[must_use]
-pub fn plan(plan: &Plan, facts: &Facts, verbose: bool, style: Style) -> String {
+pub fn plan_page(plan: &Plan, facts: &Facts, verbose: bool, style: Style) -> String {
     if is_empty(plan) {
         let mut page = Page::new(style);
         // A declaration that is done changes nothing: who wants to tidy up asks for more.
-        notes::lines(&mut page, plan.notes.iter().filter(|note| verbose || note.code != NoteCode::Done));
-        notes::rulings(&mut page, &plan.policy);
-        let mut first = no_changes(plan, verbose, style).unwrapped(style) + "\n";
+        notes::add_notes(
+            &mut page,
+            plan.notes.iter().filter(|note| verbose || note.code != NoteCode::Done),
+        );
+        notes::add_policy_results(&mut page, &plan.policy);
+        let mut first = no_changes(plan, verbose, style).to_unwrapped(style) + "\n";
         if verbose {
-            first = head(plan, facts, style).unwrapped(style) + "\n" + &first;
-            page.lines(drift::lines(&told(plan, true), page.style()));
+            first = plan_headline(plan, facts, style).to_unwrapped(style) + "\n" + &first;
+            page.add_lines(drift::drift_lines(&visible_drift(plan, true), page.style()));
         }
         return first + &page.finish();
     }
     let mut page = Page::new(Style { width: style.width.min(WIDEST), ..style });
-    page.line(head(plan, facts, style));
-    let drifts = told(plan, verbose);
+    page.add_line(plan_headline(plan, facts, style));
+    let drifts = visible_drift(plan, verbose);
     if !drifts.is_empty() {
         let confirmed = drifts.iter().all(|drift| !drift.unconfirmed);
         let what = if confirmed { "  changed outside stead" } else { "  differs from what was applied" };
-        page.line(Line::indent(0).put(Role::Strong, "DRIFT").say(what));
-        page.lines(drift::lines(&drifts, page.style()));
+        page.add_line(Line::indent(0).push_styled(Role::Strong, "DRIFT").push_text(what));
+        page.add_lines(drift::drift_lines(&drifts, page.style()));
     }
     if plan.changes.is_empty() {
-        page.line(Line::indent(0).say("No changes to make."));
+        page.add_line(Line::indent(0).push_text("No changes to make."));
     } else {
-        page.line(Line::indent(0).put(Role::Strong, "CHANGES").say("  most dangerous first"));
-        change::all(&mut page, &plan.changes, verbose);
+        page.add_line(
+            Line::indent(0).push_styled(Role::Strong, "CHANGES").push_text("  most dangerous first"),
+        );
+        change::add_changes(&mut page, &plan.changes, verbose);
     }
-    notes::lines(&mut page, plan.notes.iter());
-    summary::all(&mut page, plan, verbose);
+    notes::add_notes(&mut page, plan.notes.iter());
+    summary::add_footer(&mut page, plan, verbose);
     page.finish()
 }
 
 /// Returns the differences that are shown: keys that nobody manages only where everything is.
-fn told(plan: &Plan, verbose: bool) -> Vec<&Drift> {
+fn visible_drift(plan: &Plan, verbose: bool) -> Vec<&Drift> {
     let shown = |drift: &&Drift| verbose || drift.class != DriftClass::Unmanaged;
     plan.drift.iter().filter(shown).collect()
 }
@@ -85,36 +90,38 @@ fn is_empty(plan: &Plan) -> bool {
 fn no_changes(plan: &Plan, verbose: bool, style: Style) -> Line {
     let dot = style.sign(Sign::Dot);
     let mut line = Line::indent(0)
-        .put(Role::Good, "No changes")
-        .say(format!(" {dot} {}/{}", plan.base.stack, plan.base.environment))
-        .say(if plan.base.destroy {
+        .push_styled(Role::Good, "No changes")
+        .push_text(format!(" {dot} {}/{}", plan.base.stack, plan.base.environment))
+        .push_text(if plan.base.destroy {
             " has nothing left to destroy".to_owned()
         } else if plan.left_out > 0 {
             format!(
                 " {dot} {} as configured, {} left out of this plan",
-                phrases::counted(plan.unchanged, "resource"),
+                phrases::count_noun(plan.unchanged, "resource"),
                 plan.left_out
             )
         } else {
-            format!(" is as configured {dot} {}", phrases::counted(plan.unchanged, "resource"))
+            format!(" is as configured {dot} {}", phrases::count_noun(plan.unchanged, "resource"))
         })
-        .say(format!(" {dot} {}", phrases::counted(plan.requests.sent as usize, "request")));
+        .push_text(format!(" {dot} {}", phrases::count_noun(plan.requests.sent as usize, "request")));
     let done = plan.notes.iter().filter(|note| note.code == NoteCode::Done).count();
     if done > 0 && !verbose {
         let verb = if done == 1 { "is" } else { "are" };
-        line = line.say(format!(" {dot} {} {verb} done, see -v", phrases::counted(done, "declaration")));
+        line = line
+            .push_text(format!(" {dot} {} {verb} done, see -v", phrases::count_noun(done, "declaration")));
     }
-    let left = told(plan, false).len();
+    let left = visible_drift(plan, false).len();
     if left > 0 {
-        line = line.say(format!(" {dot} {} left alone", phrases::counted(left, "live difference")));
+        line =
+            line.push_text(format!(" {dot} {} left alone", phrases::count_noun(left, "live difference")));
     }
     if !plan.bookkeeping.is_empty() {
-        line = line.say(format!(" {dot} apply updates the ledger only"));
+        line = line.push_text(format!(" {dot} apply updates the ledger only"));
     }
     line
 }
 
-fn head(plan: &Plan, facts: &Facts, style: Style) -> Line {
+fn plan_headline(plan: &Plan, facts: &Facts, style: Style) -> Line {
     let base = &plan.base;
     let mut said = Vec::new();
     if base.destroy {
@@ -122,25 +129,28 @@ fn head(plan: &Plan, facts: &Facts, style: Style) -> Line {
     }
     if let Some(objects) = facts.objects {
         let time = facts.read_in.map(|time| format!(" in {:.1} s", time.as_secs_f64())).unwrap_or_default();
-        said.push(format!("read {}{time}", phrases::counted(objects, "live object")));
+        said.push(format!("read {}{time}", phrases::count_noun(objects, "live object")));
     }
     let config: String = base.config.chars().take(7).collect();
     if !config.is_empty() {
         said.push(format!("config {config}"));
     }
     match (facts.saved, facts.now, facts.last_applied) {
-        (true, Some(now), _) => said.push(format!("planned {}", phrases::ago(base.made_at, now))),
+        (true, Some(now), _) => said.push(format!("planned {}", phrases::format_age(base.made_at, now))),
         (false, Some(now), last) if facts.begun > last => {
             let begun = facts.begun.unwrap_or(now);
-            said.push(format!("partly applied {}", phrases::ago(begun, now)));
+            said.push(format!("partly applied {}", phrases::format_age(begun, now)));
         }
-        (false, Some(now), Some(then)) => said.push(format!("last applied {}", phrases::ago(then, now))),
+        (false, Some(now), Some(then)) => {
+            said.push(format!("last applied {}", phrases::format_age(then, now)));
+        }
         (false, Some(_), None) => said.push("never applied".to_owned()),
         (_, None, _) => {}
     }
-    let mut line = Line::indent(0).put(Role::Strong, format!("{}/{}", base.stack, base.environment));
+    let mut line =
+        Line::indent(0).push_styled(Role::Strong, format!("{}/{}", base.stack, base.environment));
     for fact in said {
-        line = line.say(format!(" {} {fact}", style.sign(Sign::Dot)));
+        line = line.push_text(format!(" {} {fact}", style.sign(Sign::Dot)));
     }
     line
 }

@@ -13,56 +13,61 @@ use crate::report::text::style::{Role, Sign};
 const MOST_LINKS: usize = 6;
 
 /// Adds blocks, cost, time and totals; `verbose`: with the fingerprint as commands take it.
-pub(super) fn all(page: &mut Page, plan: &Plan, verbose: bool) {
-    blocks(page, &plan.blocks);
-    notes::rulings(page, &plan.policy);
-    cost(page, plan);
-    time(page, plan);
-    totals(page, plan);
+pub(super) fn add_footer(page: &mut Page, plan: &Plan, verbose: bool) {
+    add_blockers(page, &plan.blocks);
+    notes::add_policy_results(page, &plan.policy);
+    add_cost(page, plan);
+    add_duration(page, plan);
+    add_totals(page, plan);
     if verbose {
-        page.line(Line::indent(7).put(Role::Faint, format!("fingerprint {}", plan.fingerprint)));
+        page.add_line(
+            Line::indent(7).push_styled(Role::Faint, format!("fingerprint {}", plan.fingerprint)),
+        );
     }
     if !plan.blocks.is_empty() {
-        let count = phrases::counted(plan.blocks.len(), "problem");
+        let count = phrases::count_noun(plan.blocks.len(), "problem");
         let text = if plan.blocks.iter().all(Block::only_freezes) {
             format!("Blocked in part by {count}: the rest can be applied.")
         } else {
             format!("Blocked by {count}: nothing will be applied.")
         };
-        page.line(Line::indent(0).put(Role::Danger, text));
+        page.add_line(Line::indent(0).push_styled(Role::Danger, text));
     }
 }
 
-fn blocks(page: &mut Page, blocks: &[Block]) {
+fn add_blockers(page: &mut Page, blocks: &[Block]) {
     if blocks.is_empty() {
         return;
     }
-    page.line(Line::indent(0).put(Role::Danger, "BLOCKED"));
-    let code = blocks.iter().map(|block| page::width(&block.code)).max().unwrap_or(0);
+    page.add_line(Line::indent(0).push_styled(Role::Danger, "BLOCKED"));
+    let code = blocks.iter().map(|block| page::display_width(&block.code)).max().unwrap_or(0);
     for block in blocks {
         let mut line = Line::indent(2)
-            .put(Role::Danger, page.sign(Sign::Stop))
-            .say(" ")
-            .put(Role::Danger, &block.code)
+            .push_styled(Role::Danger, page.sign(Sign::Stop))
+            .push_text(" ")
+            .push_styled(Role::Danger, &block.code)
             .to_column(code + 6)
-            .hanging(code + 6);
+            .continue_at(code + 6);
         if let Some(address) = &block.address {
-            line = line.put(Role::Strong, address.as_str()).say("  ");
+            line = line.push_styled(Role::Strong, address.as_str()).push_text("  ");
         }
-        line = line.say(&block.text);
+        line = line.push_text(&block.text);
         if let Some(place) = &block.source {
             line = line.at_end(Role::Faint, format!("{}:{}", place.file, place.line));
         }
-        page.line(line);
+        page.add_line(line);
         if !block.help.is_empty() {
-            page.line(
-                Line::indent(code + 6).put(Role::Faint, "help: ").say(&block.help).hanging(code + 12),
+            page.add_line(
+                Line::indent(code + 6)
+                    .push_styled(Role::Faint, "help: ")
+                    .push_text(&block.help)
+                    .continue_at(code + 12),
             );
         }
     }
 }
 
-fn cost(page: &mut Page, plan: &Plan) {
+fn add_cost(page: &mut Page, plan: &Plan) {
     let cost = &plan.cost;
     if cost.monthly_before.is_zero() && cost.monthly_after.is_zero() && cost.unpriced == 0 {
         return;
@@ -70,33 +75,36 @@ fn cost(page: &mut Page, plan: &Plan) {
     let (arrow, dot) = (page.sign(Sign::Arrow), page.sign(Sign::Dot));
     let delta = cost.monthly_after - cost.monthly_before;
     let role = if delta.is_sign_positive() && !delta.is_zero() { Role::Warn } else { Role::Plain };
-    let mut line = label("COST").say(format!(
+    let mut line = label_line("COST").push_text(format!(
         "{} {arrow} {} a month (",
-        phrases::money(cost.monthly_before),
-        phrases::money(cost.monthly_after)
+        phrases::format_money(cost.monthly_before),
+        phrases::format_money(cost.monthly_after)
     ));
-    line = line.put(role, phrases::money_change(delta)).say(")");
+    line = line.push_styled(role, phrases::money_change(delta)).push_text(")");
     if let Some(read) = cost.priced_at {
-        line = line.say(format!(" {dot} prices of {}", read.strftime("%-d %b %Y")));
+        line = line.push_text(format!(" {dot} prices of {}", read.strftime("%-d %b %Y")));
     }
     if cost.unpriced > 0 {
-        line = line.put(
+        line = line.push_styled(
             Role::Warn,
             format!(
                 " {dot} {} without a known price, not counted",
-                phrases::counted(cost.unpriced, "resource")
+                phrases::count_noun(cost.unpriced, "resource")
             ),
         );
     }
-    page.line(line);
+    page.add_line(line);
     for (name, pinned, now) in &cost.moved {
-        let text =
-            format!("price of {name} moved: {} {arrow} {}", phrases::money(*pinned), phrases::money(*now));
-        page.line(Line::indent(7).put(Role::Warn, text));
+        let text = format!(
+            "price of {name} moved: {} {arrow} {}",
+            phrases::format_money(*pinned),
+            phrases::format_money(*now)
+        );
+        page.add_line(Line::indent(7).push_styled(Role::Warn, text));
     }
 }
 
-fn time(page: &mut Page, plan: &Plan) {
+fn add_duration(page: &mut Page, plan: &Plan) {
     let path = &plan.critical_path;
     if path.seconds == 0 {
         return;
@@ -117,25 +125,26 @@ fn time(page: &mut Page, plan: &Plan) {
     let arrow = page.sign(Sign::Arrow);
     let said = links.iter().map(|(address, goes, seconds)| {
         let goes = if *goes && mixed { " deletion" } else { "" };
-        format!("{address}{goes} {}", phrases::estimate(*seconds))
+        format!("{address}{goes} {}", phrases::format_estimate(*seconds))
     });
     let mut said: Vec<String> = said.collect();
     if said.len() > MOST_LINKS {
         let rest = said.len() - (MOST_LINKS - 1);
         said.splice(MOST_LINKS / 2..MOST_LINKS / 2 + rest, [format!("{rest} more")]);
     }
-    let mut line = label("TIME").say(format!("about {}", phrases::estimate(path.seconds.into())));
+    let mut line =
+        label_line("TIME").push_text(format!("about {}", phrases::format_estimate(path.seconds.into())));
     if !said.is_empty() {
-        line = line.say(format!(": {}", said.join(&format!(" {arrow} "))));
+        line = line.push_text(format!(": {}", said.join(&format!(" {arrow} "))));
     }
     if plan.steps.len() > path.steps.len() {
-        line = line.say("; the rest runs alongside");
+        line = line.push_text("; the rest runs alongside");
     }
-    page.line(line);
+    page.add_line(line);
 }
 
-fn totals(page: &mut Page, plan: &Plan) {
-    let counts = Counts::of(plan);
+fn add_totals(page: &mut Page, plan: &Plan) {
+    let counts = Counts::from_plan(plan);
     let shown = [
         (Action::Create, true),
         (Action::Update, true),
@@ -150,16 +159,16 @@ fn totals(page: &mut Page, plan: &Plan) {
         .into_iter()
         .map(|(action, always)| (action, always, counts.get(action)))
         .filter(|(_, always, count)| *always || *count > 0)
-        .map(|(action, _, count)| format!("{count} {}", phrases::action(action)))
+        .map(|(action, _, count)| format!("{count} {}", phrases::action_keyword(action)))
         .collect();
     said.push(format!("{} unchanged", plan.unchanged));
-    page.line(
-        label("PLAN")
-            .say(said.join(&dot))
+    page.add_line(
+        label_line("PLAN")
+            .push_text(said.join(&dot))
             .at_end(Role::Strong, format!("fingerprint {}", phrases::short_fingerprint(&plan.fingerprint))),
     );
 }
 
-fn label(word: &str) -> Line {
-    Line::indent(0).put(Role::Strong, word).to_column(7).hanging(7)
+fn label_line(word: &str) -> Line {
+    Line::indent(0).push_styled(Role::Strong, word).to_column(7).continue_at(7)
 }

@@ -5,7 +5,7 @@ use crate::model::schema::Registry;
 use crate::model::snapshot::RequestCount;
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::Step;
-use crate::report::json::requests;
+use crate::report::json::step_requests;
 use crate::report::text::page::{self, Line, Page};
 use crate::report::text::phrases;
 use crate::report::text::style::{Role, Style};
@@ -15,52 +15,59 @@ const WIDEST: usize = 44;
 
 /// Returns the steps of a plan; with `all`, how long each takes and may take, and what the plan stands on.
 #[must_use]
-pub fn beneath(plan: &Plan, registry: Registry, all: bool, style: Style) -> String {
+pub fn plan_steps_page(plan: &Plan, registry: Registry, all: bool, style: Style) -> String {
     let mut page = Page::new(style);
     if !plan.steps.is_empty() {
-        page.line(
-            Line::indent(0).put(Role::Strong, "STEPS").say("  each once those are done that it names"),
+        page.add_line(
+            Line::indent(0)
+                .push_styled(Role::Strong, "STEPS")
+                .push_text("  each once those are done that it names"),
         );
-        let names: Vec<String> = plan.steps.iter().map(name).collect();
-        let column = names.iter().map(|name| page::width(name)).max().unwrap_or(0).min(WIDEST);
+        let names: Vec<String> = plan.steps.iter().map(step_name).collect();
+        let column = names.iter().map(|name| page::display_width(name)).max().unwrap_or(0).min(WIDEST);
         for (number, (step, name)) in plan.steps.iter().zip(&names).enumerate() {
-            page.row(line(number, step, name, column, registry, all));
+            page.add_row(step_line(number, step, name, column, registry, all));
         }
     }
     if all {
-        base(&mut page, plan);
+        add_plan_base(&mut page, plan);
     }
     page.finish()
 }
 
-fn name(step: &Step) -> String {
-    format!("{} {}", phrases::operation(&step.operation), step.address)
+fn step_name(step: &Step) -> String {
+    format!("{} {}", phrases::operation_keyword(&step.operation), step.address)
 }
 
-fn line(number: usize, step: &Step, name: &str, column: usize, registry: Registry, all: bool) -> Line {
-    let line = Line::indent(0).ending_at(5, Role::Faint, number.to_string()).say("  ").say(name);
-    let mut line = line.to_column(9 + column).hanging(9 + column);
-    line = line.put(Role::Faint, requests(step, registry).join(", "));
+fn step_line(number: usize, step: &Step, name: &str, column: usize, registry: Registry, all: bool) -> Line {
+    let line =
+        Line::indent(0).ending_at(5, Role::Faint, number.to_string()).push_text("  ").push_text(name);
+    let mut line = line.to_column(9 + column).continue_at(9 + column);
+    line = line.push_styled(Role::Faint, step_requests(step, registry).join(", "));
     if all {
         let (usual, most) = (u64::from(step.seconds), u64::from(step.timeout_seconds));
-        line = line.say(format!("  ~{}, {} at most", phrases::estimate(usual), phrases::estimate(most)));
+        line = line.push_text(format!(
+            "  ~{}, {} at most",
+            phrases::format_estimate(usual),
+            phrases::format_estimate(most)
+        ));
     }
     let after: Vec<String> = step.after.iter().map(ToString::to_string).collect();
-    if after.is_empty() { line } else { line.say(format!("  after {}", after.join(", "))) }
+    if after.is_empty() { line } else { line.push_text(format!("  after {}", after.join(", "))) }
 }
 
-fn read(count: RequestCount) -> String {
+fn request_counts(count: RequestCount) -> String {
     let RequestCount { sent, pages, limited, waited_ms } = count;
     format!(
         "{sent} requests, {pages} of them pages of lists; {limited} came too early, {waited_ms} ms waited"
     )
 }
 
-fn base(page: &mut Page, plan: &Plan) {
+fn add_plan_base(page: &mut Page, plan: &Plan) {
     let base = &plan.base;
     let project = base.project.as_ref().map_or("not there yet", |project| project.as_str());
     let rows = [
-        ("read", read(plan.requests)),
+        ("read", request_counts(plan.requests)),
         ("account", base.account.to_string()),
         ("project", project.to_owned()),
         ("ledger", format!("{} at record {}", base.lineage, base.serial)),
@@ -68,8 +75,10 @@ fn base(page: &mut Page, plan: &Plan) {
         ("made", format!("{} as {}", base.made_at, base.nonce)),
         ("looked at", format!("{} objects that it touches", base.objects.len())),
     ];
-    page.line(Line::indent(0).put(Role::Strong, "BASE").say("  what it was made from"));
+    page.add_line(Line::indent(0).push_styled(Role::Strong, "BASE").push_text("  what it was made from"));
     for (name, text) in rows {
-        page.row(Line::indent(2).put(Role::Faint, name).to_column(13).hanging(13).say(text));
+        page.add_row(
+            Line::indent(2).push_styled(Role::Faint, name).to_column(13).continue_at(13).push_text(text),
+        );
     }
 }

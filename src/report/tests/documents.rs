@@ -48,7 +48,7 @@ fn check(schema: &str, document: &str) -> Json {
 }
 
 fn plan_document(plan: &Plan, details: bool) -> String {
-    json::plan(plan, REGISTRY, PlanOptions { details, ran: None })
+    json::render_plan_document(plan, REGISTRY, PlanOptions { details, ran: None })
 }
 
 #[test]
@@ -108,12 +108,12 @@ fn what_became_of_a_plan_fits_its_schema() {
         2 => Event::Skipped { step, because: address.clone(), address },
         _ => Event::Started { step, address, doing: "create" },
     }) {
-        steps.on(&event);
+        steps.record_event(&event);
     }
     let outcome = Outcome { failed: vec![(address, failed)], ..steps.cut_off(&plan) };
     let ran = Ran::new(&outcome, &steps, (plans::time(0), Duration::ZERO), 6);
     let options = PlanOptions { details: true, ran: Some(&ran) };
-    let document = check(PLAN, &json::plan(&plan, REGISTRY, options));
+    let document = check(PLAN, &json::render_plan_document(&plan, REGISTRY, options));
     assert_eq!(document["outcome"]["steps"][3]["status"], json!("open"));
 }
 
@@ -184,15 +184,20 @@ fn diagnostics_fit_their_schema() {
     sources.add(Source::new("shop.yaml", "vm:\n  web: $x\n"));
     let at = Span { source: SourceId(0), start: 11, end: 13 };
     let problems = [
-        Diagnostic::error("S0201", "There is no x").at(at, "here").detail("why").help("how").fix(at, "$y"),
+        Diagnostic::error("S0201", "There is no x")
+            .with_label(at, "here")
+            .detail("why")
+            .help("how")
+            .fix(at, "$y"),
         Diagnostic::warning("S0900", "Nowhere"),
-        Diagnostic::error("S0001", "A file that is not there").at(Span { source: SourceId(9), ..at }, ""),
+        Diagnostic::error("S0001", "A file that is not there")
+            .with_label(Span { source: SourceId(9), ..at }, ""),
     ];
-    let document = check(VALIDATE, &json::diagnostics(&problems, &sources));
+    let document = check(VALIDATE, &json::diagnostics_document(&problems, &sources));
     let first = &document["diagnostics"][2];
     assert_eq!(first["span"], json!({"start": 11, "end": 13, "line": 2, "column": 8}));
     assert_eq!(first["fix"]["replacement"], json!("$y"));
-    check(VALIDATE, &json::diagnostics(&[], &sources));
+    check(VALIDATE, &json::diagnostics_document(&[], &sources));
 }
 
 #[test]
@@ -226,7 +231,7 @@ fn every_event_fits_its_schema() {
         error: error.clone(),
     }));
     for event in &events {
-        check(APPLY_EVENT, &apply_events::event(plans::time(0), event));
+        check(APPLY_EVENT, &apply_events::event_line(plans::time(0), event));
     }
     let outcome = Outcome {
         done: vec![address()],
@@ -235,7 +240,7 @@ fn every_event_fits_its_schema() {
             .into(),
         ..Outcome::default()
     };
-    let last = check(APPLY_EVENT, &apply_events::outcome(plans::time(0), &outcome, 6));
+    let last = check(APPLY_EVENT, &apply_events::outcome_line(plans::time(0), &outcome, 6));
     assert_eq!(last["exit"], json!(6));
 }
 
@@ -250,8 +255,8 @@ fn lists_fit_their_schema() {
         },
         Listed { kind: "vm".into(), id: "2".into(), monthly: Some(12.into()), ..Listed::default() },
     ];
-    check(LS, &json::list("resources", &list::managed(&objects, true)));
-    check(LS, &json::list("unmanaged", &list::unmanaged(&objects)));
+    check(LS, &json::list_document("resources", &list::managed_table(&objects, true)));
+    check(LS, &json::list_document("unmanaged", &list::unmanaged_table(&objects)));
     let full = plans::full();
     let found = Found {
         stack: &full.base.stack,
@@ -263,7 +268,7 @@ fn lists_fit_their_schema() {
         memory: &Memory::default(),
         notes: &[],
     };
-    check(DRIFT, &json::drift(&found));
+    check(DRIFT, &json::drift_document(&found));
     let note = |code| Note {
         code,
         text: "what".to_owned(),
@@ -272,11 +277,12 @@ fn lists_fit_their_schema() {
         address: Some(plans::address("vm.web")),
     };
     let notes = [note(NoteCode::NotKept), note(NoteCode::Unverified)];
-    let document = check(DRIFT, &json::drift(&Found { notes: &notes, ..found }));
+    let document = check(DRIFT, &json::drift_document(&Found { notes: &notes, ..found }));
     assert_eq!(document["notes"][1]["code"], json!("unverified"));
-    let (_, before) = Memory::of(None, [("gone".to_owned(), "vpc.old".to_owned())], plans::time(0));
-    let (memory, _) = Memory::of(Some(before), found.seen(), plans::time(100));
-    let document = check(DRIFT, &json::drift(&Found { memory: &memory, ..found }));
+    let (_, before) =
+        Memory::new_with_history(None, [("gone".to_owned(), "vpc.old".to_owned())], plans::time(0));
+    let (memory, _) = Memory::new_with_history(Some(before), found.observed_items(), plans::time(100));
+    let document = check(DRIFT, &json::drift_document(&Found { memory: &memory, ..found }));
     assert_eq!(document["resolved"][0]["name"], json!("vpc.old"));
     assert_eq!(document["unmanaged"][0]["first_seen"], json!(plans::time(100).to_string()));
 }
@@ -287,7 +293,7 @@ fn what_a_ledger_tells_of_itself_fits_its_schemas() {
     let ended = Past { ended: Some(plans::time(9)), outcome: Ending::Done, ..past.clone() };
     let what = "the lock was broken".to_owned();
     let broken = Happened { at: plans::time(1), who: "ada@x".into(), what, reason: Some("why".into()) };
-    check(HISTORY, &json::history(&"shop".into(), &"prod".into(), &[past, ended], &[broken]));
+    check(HISTORY, &json::history_document(&"shop".into(), &"prod".into(), &[past, ended], &[broken]));
     let holder = LockHolder {
         who: "ada@x".into(),
         since: plans::time(0),
@@ -296,8 +302,8 @@ fn what_a_ledger_tells_of_itself_fits_its_schemas() {
         renewed: Some(1),
         left: None,
     };
-    check(LOCK, &json::lock(Some(&holder), "s3://bucket"));
-    check(LOCK, &json::lock(None, "file:x"));
+    check(LOCK, &json::lock_document(Some(&holder), "s3://bucket"));
+    check(LOCK, &json::lock_document(None, "file:x"));
     let candidate =
         Candidate { kind: "vm".into(), id: "1".into(), created_at: None, differs: vec!["plan"] };
     let tie = Tie {
@@ -306,7 +312,7 @@ fn what_a_ledger_tells_of_itself_fits_its_schemas() {
         rivals: vec![plans::address("vm.also")],
     };
     let missing = vec![plans::address("vm.gone")];
-    check(RECOVER, &json::recovery(&Recovery { found: Vec::new(), ties: vec![tie], missing }));
+    check(RECOVER, &json::recovery_document(&Recovery { found: Vec::new(), ties: vec![tie], missing }));
 }
 
 #[test]

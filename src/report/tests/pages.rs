@@ -10,7 +10,7 @@ use crate::model::value::Value;
 use crate::plan::artifact::drift_history::Memory;
 use crate::plan::model::change::{Action, Change, DriftClass, Plan};
 use crate::plan::model::step::Bookkeeping;
-use crate::report::terminal::{Facts, plan};
+use crate::report::terminal::{Facts, plan_page};
 use crate::report::text::escape;
 use crate::report::text::style::Style;
 use crate::report::views::drift::{self, Elsewhere, Found};
@@ -28,7 +28,7 @@ fn facts() -> Facts {
 }
 
 fn shown(of: &Plan, verbose: bool, style: Style) -> String {
-    plan(of, &facts(), verbose, style)
+    plan_page(of, &facts(), verbose, style)
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn drift_stands_on_its_own_too() {
         memory: &Memory::default(),
         notes: &[],
     };
-    insta::assert_snapshot!(drift::page(&found, Style::plain(110)), @r#"
+    insta::assert_snapshot!(drift::drift_page(&found, Style::plain(110)), @r#"
     shop/prod · 3 drifted · 1 left alone · 1 unmanaged key · 97% of 39 objects managed
       ≠ database.main.storage_gb      40 → 60  cannot go back; keep it: stead drift --accept
                                       database.main.storage_gb                                  shop.stead.yaml:25
@@ -298,15 +298,17 @@ fn drift_stands_on_its_own_too() {
     "#);
     let clean = Found { drift: &[], unmanaged: &[], ..found };
     assert_eq!(
-        drift::page(&clean, Style::plain(80)),
+        drift::drift_page(&clean, Style::plain(80)),
         "shop/prod · no drift · 100% of 38 objects managed\n"
     );
-    let seen = found.seen().skip(1).chain([("vpc.old.name".to_owned(), "vpc.old.name".to_owned())]);
-    let (_, before) = Memory::of(None, seen, plans::time(0));
-    let (memory, _) = Memory::of(Some(before), found.seen(), plans::time(2 * 86_400));
+    let seen =
+        found.observed_items().skip(1).chain([("vpc.old.name".to_owned(), "vpc.old.name".to_owned())]);
+    let (_, before) = Memory::new_with_history(None, seen, plans::time(0));
+    let (memory, _) =
+        Memory::new_with_history(Some(before), found.observed_items(), plans::time(2 * 86_400));
     let later =
         Found { memory: &memory, elsewhere: Elsewhere { projects: 3, account: 1, unread: false }, ..found };
-    insta::assert_snapshot!(drift::page(&later, Style::plain(110)), @r#"
+    insta::assert_snapshot!(drift::drift_page(&later, Style::plain(110)), @r#"
     shop/prod · 3 drifted · 1 left alone · 1 unmanaged key · 97% of 39 objects managed · new 1, known 5, resolved
       1
       ≠ database.main.storage_gb      40 → 60  cannot go back; keep it: stead drift --accept

@@ -21,7 +21,7 @@ pub struct Counts([usize; ALL.len()]);
 impl Counts {
     /// Counts the changes of a plan.
     #[must_use]
-    pub fn of(plan: &Plan) -> Self {
+    pub fn from_plan(plan: &Plan) -> Self {
         let of = |action| plan.changes.iter().filter(|change| change.action == action).count();
         Self(ALL.map(of))
     }

@@ -36,7 +36,7 @@ pub(in crate::report) fn begins_command(text: &str) -> bool {
 /// Returns the text as one line that is safe to print: what acts or hides is written out as
 /// `\n`, `\t` or `\u{…}`.
 #[must_use]
-pub fn line(text: &str) -> Cow<'_, str> {
+pub fn escape_line(text: &str) -> Cow<'_, str> {
     let harmless = |c: char| (' '..='\u{7e}').contains(&c) && c != '#';
     if text.chars().all(|c| harmless(c) || (c != '#' && !acts_or_hides(c))) {
         return Cow::Borrowed(text);
@@ -61,8 +61,8 @@ pub fn line(text: &str) -> Cow<'_, str> {
 /// runner's command.
 #[must_use]
 pub fn page_line(text: &str) -> String {
-    let mut safe = line(text).into_owned();
-    if let Some(at) = disarm(&safe) {
+    let mut safe = escape_line(text).into_owned();
+    if let Some(at) = find_command(&safe) {
         safe.insert_str(at, "\\u{3a}");
         safe.remove(at + "\\u{3a}".len());
     }
@@ -70,7 +70,7 @@ pub fn page_line(text: &str) -> String {
 }
 
 /// Returns an escaped text as it may follow another one: two harmless halves can make a command.
-pub(in crate::report) fn joined<'a>(before: &str, safe: Cow<'a, str>) -> Cow<'a, str> {
+pub(in crate::report) fn join_escaped<'a>(before: &str, safe: Cow<'a, str>) -> Cow<'a, str> {
     let word = |c: char| c == '#' || c.is_ascii_alphanumeric();
     let start = before.trim_end_matches(word).len();
     let Some(first) = safe.chars().next().filter(|_| before[start..].contains('#')) else { return safe };
@@ -83,7 +83,7 @@ pub(in crate::report) fn joined<'a>(before: &str, safe: Cow<'a, str>) -> Cow<'a,
 
 /// Breaks up `::` at the beginning of a finished line, leading blanks or not: runners read it as a
 /// command even behind blanks.
-pub(in crate::report) fn disarm(line: &str) -> Option<usize> {
+pub(in crate::report) fn find_command(line: &str) -> Option<usize> {
     let blanks = line.len() - line.trim_start().len();
     line[blanks..].starts_with("::").then_some(blanks)
 }
@@ -91,7 +91,7 @@ pub(in crate::report) fn disarm(line: &str) -> Option<usize> {
 /// Returns source text of the same length in bytes, in which whatever acts or hides shows as a
 /// placeholder. Line breaks and tabs stay, so every span still fits.
 #[must_use]
-pub fn source(text: &str) -> Cow<'_, str> {
+pub fn sanitize_source(text: &str) -> Cow<'_, str> {
     let stays = |c: char| c == '\n' || c == '\t' || !acts_or_hides(c);
     if text.chars().all(|c| stays(c) && c != '#') {
         return Cow::Borrowed(text);
@@ -145,7 +145,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(1024))]
         #[test]
         fn a_line_holds_nothing_that_acts_or_hides(text in nasty()) {
-            let safe = line(&text);
+            let safe = escape_line(&text);
             prop_assert!(!safe.chars().any(acts_or_hides), "{safe:?}");
             let commands = safe.match_indices('#').filter(|(at, _)| begins_command(&safe[*at..])).count();
             prop_assert_eq!(commands, 0, "{}", safe);
@@ -153,7 +153,7 @@ mod tests {
 
         #[test]
         fn source_keeps_its_length_and_hides_nothing(text in nasty()) {
-            let safe = source(&text);
+            let safe = sanitize_source(&text);
             prop_assert_eq!(safe.len(), text.len());
             prop_assert!(!safe.chars().any(|c| c != '\n' && c != '\t' && acts_or_hides(c)));
             prop_assert!(!safe.match_indices('#').any(|(at, _)| begins_command(&safe[at..])));
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn plain_text_is_left_alone() {
         for text in ["web-1", "größe → 3", "a # b ## c", "日本語", ""] {
-            assert_eq!(line(text), text);
+            assert_eq!(escape_line(text), text);
         }
     }
 
@@ -176,7 +176,7 @@ mod tests {
             ("##", " [x]", " [x]"),
             ("a", "[x]", "[x]"),
         ] {
-            assert_eq!(joined(before, Cow::Borrowed(after)), safe);
+            assert_eq!(join_escaped(before, Cow::Borrowed(after)), safe);
         }
     }
 
@@ -193,11 +193,11 @@ mod tests {
             ("###[a", "##\\u{23}[a"),
         ];
         for (text, safe) in table {
-            assert_eq!(line(text), safe);
+            assert_eq!(escape_line(text), safe);
         }
         assert_eq!(page_line("  ::warning::x"), "  \\u{3a}:warning::x");
         assert_eq!(page_line("  a ::x\u{7}"), "  a ::x\\u{7}");
-        assert_eq!(disarm("  ::warning::x"), Some(2));
-        assert_eq!(disarm("a ::1"), None);
+        assert_eq!(find_command("  ::warning::x"), Some(2));
+        assert_eq!(find_command("a ::1"), None);
     }
 }

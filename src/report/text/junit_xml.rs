@@ -31,35 +31,35 @@ pub struct Case {
 impl Case {
     /// Returns a test that passed.
     #[must_use]
-    pub fn passed(name: &str) -> Self {
+    pub fn new_passed(name: &str) -> Self {
         Self { name: name.to_owned(), place: None, seconds: None, failures: Vec::new(), skipped: None }
     }
 
-    const fn failed(&self) -> bool {
+    const fn has_failed(&self) -> bool {
         !self.failures.is_empty()
     }
 }
 
 /// Returns the document of some suites.
 #[must_use]
-pub fn junit(suites: &[Suite]) -> String {
-    let failed = |suite: &Suite| suite.cases.iter().filter(|case| case.failed()).count();
+pub fn junit_document(suites: &[Suite]) -> String {
+    let failed = |suite: &Suite| suite.cases.iter().filter(|case| case.has_failed()).count();
     let tests: usize = suites.iter().map(|suite| suite.cases.len()).sum();
     let failures: usize = suites.iter().map(failed).sum();
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(text, "<testsuites name=\"stead\" tests=\"{tests}\" failures=\"{failures}\">");
     for suite in suites {
-        let (name, count) = (escaped(&suite.name), suite.cases.len());
+        let (name, count) = (escape_xml(&suite.name), suite.cases.len());
         let took: Option<f64> = suite.cases.iter().map(|case| case.seconds).sum();
-        let took = time(took);
+        let took = format_seconds(took);
         let _ = writeln!(
             text,
             "  <testsuite name=\"{name}\" tests=\"{count}\" failures=\"{}\"{}{took}>",
             failed(suite),
-            skips(suite)
+            skipped_attribute(suite)
         );
         for case in &suite.cases {
-            one(&mut text, &name, case);
+            write_case(&mut text, &name, case);
         }
         text.push_str("  </testsuite>\n");
     }
@@ -68,41 +68,41 @@ pub fn junit(suites: &[Suite]) -> String {
 }
 
 /// Says how many tests were not run; nothing where all were.
-fn skips(suite: &Suite) -> String {
+fn skipped_attribute(suite: &Suite) -> String {
     let count = suite.cases.iter().filter(|case| case.skipped.is_some()).count();
     if count > 0 { format!(" skipped=\"{count}\"") } else { String::new() }
 }
 
-fn one(text: &mut String, suite: &str, case: &Case) {
-    let name = escaped(&case.name);
+fn write_case(text: &mut String, suite: &str, case: &Case) {
+    let name = escape_xml(&case.name);
     let place = case.place.as_ref();
-    let place = place.map(|(file, line)| format!(" file=\"{}\" line=\"{line}\"", escaped(file)));
-    let (place, took) = (place.unwrap_or_default(), time(case.seconds));
+    let place = place.map(|(file, line)| format!(" file=\"{}\" line=\"{line}\"", escape_xml(file)));
+    let (place, took) = (place.unwrap_or_default(), format_seconds(case.seconds));
     let _ = write!(text, "    <testcase name=\"{name}\" classname=\"{suite}\"{place}{took}");
     if let Some(why) = &case.skipped {
-        let _ = writeln!(text, "><skipped message=\"{}\"/></testcase>", escaped(why));
+        let _ = writeln!(text, "><skipped message=\"{}\"/></testcase>", escape_xml(why));
         return;
     }
-    if !case.failed() {
+    if !case.has_failed() {
         text.push_str("/>\n");
         return;
     }
     text.push_str(">\n");
     for (said, at) in &case.failures {
-        let (said, at) = (escaped(said), escaped(at));
+        let (said, at) = (escape_xml(said), escape_xml(at));
         let blank = if at.is_empty() { "" } else { " " };
         let _ = writeln!(text, "      <failure message=\"{said}\">{at}{blank}{said}</failure>");
     }
     text.push_str("    </testcase>\n");
 }
 
-fn time(seconds: Option<f64>) -> String {
+fn format_seconds(seconds: Option<f64>) -> String {
     seconds.map(|seconds| format!(" time=\"{seconds:.3}\"")).unwrap_or_default()
 }
 
 /// Returns a text as XML takes it. What acts or hides is written out, and nothing begins a runner's command:
 /// whoever shows the document undoes XML's own escapes.
-fn escaped(text: &str) -> String {
+fn escape_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in escape::page_line(&text.replace(['\n', '\t'], " ")).chars() {
         match c {

@@ -21,41 +21,41 @@ const MOST_COMPARED: usize = 4_000;
 pub fn is_long(before: &Value, after: &Value, room: usize) -> bool {
     let many = |value: &Value| match value {
         Value::Text(text) => text.trim_end().contains('\n'),
-        Value::List(items) => phrases::value(value).len() > room && items.len() > 1,
-        Value::Map(map) => phrases::value(value).len() > room && map.len() > 1,
+        Value::List(items) => phrases::format_value(value).len() > room && items.len() > 1,
+        Value::Map(map) => phrases::format_value(value).len() > room && map.len() > 1,
         _ => false,
     };
     many(before) || many(after)
 }
 
 /// Returns a value's lines: a text's own, a list's items, a map's entries.
-fn lines(value: &Value) -> Vec<String> {
+fn value_lines(value: &Value) -> Vec<String> {
     match value {
         Value::Null => Vec::new(),
         Value::Text(text) => text.lines().map(str::to_owned).collect(),
-        Value::List(items) => items.iter().map(phrases::value).collect(),
+        Value::List(items) => items.iter().map(phrases::format_value).collect(),
         Value::Map(map) => {
-            map.iter().map(|(key, item)| format!("{key}: {}", phrases::value(item))).collect()
+            map.iter().map(|(key, item)| format!("{key}: {}", phrases::format_value(item))).collect()
         }
-        other => vec![phrases::value(other)],
+        other => vec![phrases::format_value(other)],
     }
 }
 
 /// Returns the lines that differ with a little around them, at most `most`, then how many are left.
 #[must_use]
-pub fn difference(before: &Value, after: &Value, indent: usize, most: usize, style: Style) -> Vec<Line> {
-    let (old, new) = (lines(before), lines(after));
+pub fn diff_lines(before: &Value, after: &Value, indent: usize, most: usize, style: Style) -> Vec<Line> {
+    let (old, new) = (value_lines(before), value_lines(after));
     let at = |role, sign: &str, text: &str| {
-        Line::indent(indent).put(role, sign).put(role, text).hanging(indent + 4)
+        Line::indent(indent).push_styled(role, sign).push_styled(role, text).continue_at(indent + 4)
     };
     if old.len() + new.len() > MOST_COMPARED {
         let text =
-            format!("{} {} {}", phrases::counted(old.len(), "line"), style.sign(Sign::Arrow), new.len());
+            format!("{} {} {}", phrases::count_noun(old.len(), "line"), style.sign(Sign::Arrow), new.len());
         return vec![at(Role::Faint, "", &text)];
     }
     let mut shown = Vec::new();
     let mut left_out = 0;
-    for (number, group) in group_diff_ops(steps(&old, &new, None), CONTEXT).iter().enumerate() {
+    for (number, group) in group_diff_ops(diff_operations(&old, &new, None), CONTEXT).iter().enumerate() {
         if number > 0 && shown.len() < most {
             shown.push(at(Role::Faint, "  ", style.sign(Sign::Ellipsis)));
         }
@@ -81,7 +81,11 @@ pub fn difference(before: &Value, after: &Value, indent: usize, most: usize, sty
 
 /// Returns how one becomes the other; beyond `until` the smallest difference is looked for no longer. The
 /// algorithm is named here: a choice among all of them would put each into the binary.
-pub(in crate::report) fn steps(old: &[String], new: &[String], until: Option<Instant>) -> Vec<DiffOp> {
+pub(in crate::report) fn diff_operations(
+    old: &[String],
+    new: &[String],
+    until: Option<Instant>,
+) -> Vec<DiffOp> {
     let mut capture = Compact::new(Replace::new(Capture::new()), old, new);
     match myers::diff_deadline(&mut capture, old, 0..old.len(), new, 0..new.len(), until) {
         Ok(()) => capture.into_inner().into_inner().into_ops(),
@@ -96,7 +100,7 @@ mod tests {
 
     fn shown(before: &Value, after: &Value, most: usize) -> String {
         let mut page = Page::new(Style::plain(60));
-        page.lines(difference(before, after, 2, most, Style::plain(60)));
+        page.add_lines(diff_lines(before, after, 2, most, Style::plain(60)));
         page.finish()
     }
 

@@ -10,8 +10,8 @@ use super::style::{Role, Sign, Style};
 
 /// Returns the columns that a text takes once it is escaped.
 #[must_use]
-pub fn width(text: &str) -> usize {
-    UnicodeWidthStr::width(&*escape::line(text))
+pub fn display_width(text: &str) -> usize {
+    UnicodeWidthStr::width(&*escape::escape_line(text))
 }
 
 /// One line in the making: pieces of text, each for something.
@@ -32,13 +32,13 @@ impl Line {
 
     /// Adds text, escaped.
     #[must_use]
-    pub fn put(mut self, role: Role, text: impl AsRef<str>) -> Self {
-        let safe = escape::line(text.as_ref());
+    pub fn push_styled(mut self, role: Role, text: impl AsRef<str>) -> Self {
+        let safe = escape::escape_line(text.as_ref());
         if safe.is_empty() {
             return self;
         }
         let safe = match self.pieces.last() {
-            Some((_, before)) => escape::joined(before, safe),
+            Some((_, before)) => escape::join_escaped(before, safe),
             None => safe,
         };
         self.width += UnicodeWidthStr::width(&*safe);
@@ -51,8 +51,8 @@ impl Line {
 
     /// Adds plain text, escaped.
     #[must_use]
-    pub fn say(self, text: impl AsRef<str>) -> Self {
-        self.put(Role::Plain, text)
+    pub fn push_text(self, text: impl AsRef<str>) -> Self {
+        self.push_styled(Role::Plain, text)
     }
 
     /// Adds blanks up to a column; two when the column is passed already.
@@ -60,26 +60,26 @@ impl Line {
     pub fn to_column(self, column: usize) -> Self {
         let blanks =
             if self.width == 0 || self.width < column { column.saturating_sub(self.width) } else { 2 };
-        self.blanks(blanks)
+        self.push_blanks(blanks)
     }
 
     /// Adds text that ends at a column, and begins after at least two blanks.
     #[must_use]
     pub fn ending_at(self, column: usize, role: Role, text: impl AsRef<str>) -> Self {
-        let start = column.saturating_sub(width(text.as_ref()));
-        self.to_column(start).put(role, text)
+        let start = column.saturating_sub(display_width(text.as_ref()));
+        self.to_column(start).push_styled(role, text)
     }
 
     /// Adds text at the right edge, on a line of its own where it does not fit.
     #[must_use]
     pub fn at_end(mut self, role: Role, text: impl AsRef<str>) -> Self {
-        self.end = Some((role, escape::line(text.as_ref()).into_owned()));
+        self.end = Some((role, escape::escape_line(text.as_ref()).into_owned()));
         self
     }
 
     /// Lets continuations begin at a column.
     #[must_use]
-    pub fn hanging(mut self, column: usize) -> Self {
+    pub fn continue_at(mut self, column: usize) -> Self {
         self.hang = column;
         self
     }
@@ -90,7 +90,7 @@ impl Line {
         self.width
     }
 
-    fn blanks(mut self, count: usize) -> Self {
+    fn push_blanks(mut self, count: usize) -> Self {
         self.width += count;
         let blanks = " ".repeat(count);
         match self.pieces.last_mut() {
@@ -100,7 +100,7 @@ impl Line {
         self
     }
 
-    fn close(mut self, columns: usize) -> Self {
+    fn wrap_to(mut self, columns: usize) -> Self {
         let Some((role, text)) = self.end.take() else { return self };
         let taken = UnicodeWidthStr::width(text.as_str());
         let at = columns.saturating_sub(taken);
@@ -112,9 +112,9 @@ impl Line {
 
     /// Returns the line unwrapped: for logs, which have no width.
     #[must_use]
-    pub fn unwrapped(self, style: Style) -> String {
+    pub fn to_unwrapped(self, style: Style) -> String {
         let mut physical = Physical::default();
-        for (role, text) in self.close(0).pieces {
+        for (role, text) in self.wrap_to(0).pieces {
             physical.push(role, &text);
         }
         let mut out = String::new();
@@ -124,14 +124,14 @@ impl Line {
 
     /// Returns the line cut to the width: for a display that is redrawn.
     #[must_use]
-    pub fn cut(self, style: Style) -> String {
+    pub fn cut_to_width(self, style: Style) -> String {
         let columns = style.width.max(1);
         if self.width <= columns && self.end.is_none() {
-            return self.unwrapped(style);
+            return self.to_unwrapped(style);
         }
         let mark = style.sign(Sign::Ellipsis);
         let room = columns.saturating_sub(mark.width());
-        let closed = self.close(columns);
+        let closed = self.wrap_to(columns);
         let too_long = closed.width > columns;
         let mut physical = Physical::default();
         'cut: for (role, text) in closed.pieces {
@@ -175,9 +175,9 @@ impl Physical {
         }
     }
 
-    fn disarm(&mut self) {
+    fn disarm_commands(&mut self) {
         let whole: String = self.pieces.iter().map(|(_, piece)| piece.as_str()).collect();
-        let Some(mut at) = escape::disarm(&whole) else { return };
+        let Some(mut at) = escape::find_command(&whole) else { return };
         for (_, piece) in &mut self.pieces {
             if at < piece.len() {
                 piece.replace_range(at..=at, "\\u{3a}");
@@ -189,7 +189,7 @@ impl Physical {
 
     fn write(mut self, style: Style, out: &mut String) {
         self.trim_end();
-        self.disarm();
+        self.disarm_commands();
         for (role, piece) in self.pieces {
             if style.colour && role != Role::Plain && !piece.trim().is_empty() {
                 let ansi = role.ansi();
@@ -229,53 +229,53 @@ impl Page {
     }
 
     /// Adds a line, wrapped at the width.
-    pub fn line(&mut self, line: Line) {
+    pub fn add_line(&mut self, line: Line) {
         let columns = self.style.width;
         let hang = line.hang.min(columns / 2);
         let mut physical = Physical::default();
         for (role, text) in line.pieces {
             for word in text.split_inclusive(' ') {
-                self.word(&mut physical, role, word, hang);
+                self.place_word(&mut physical, role, word, hang);
             }
         }
         if let Some((role, text)) = line.end {
             self.at_end(&mut physical, role, &text, hang);
         }
-        self.end(physical);
+        self.end_line(physical);
     }
 
     /// Adds text so that it ends at the right edge.
     fn at_end(&mut self, physical: &mut Physical, role: Role, text: &str, hang: usize) {
         let start = self.style.width.saturating_sub(UnicodeWidthStr::width(text)).max(hang);
         if physical.width + 2 > start {
-            self.end(std::mem::take(physical));
+            self.end_line(std::mem::take(physical));
         }
         physical.push(Role::Plain, &" ".repeat(start - physical.width));
         for word in text.split_inclusive(' ') {
-            self.word(physical, role, word, hang);
+            self.place_word(physical, role, word, hang);
         }
     }
 
     /// Adds a row of a table: wrapped like any line, unless rows are kept whole.
-    pub fn row(&mut self, row: Line) {
+    pub fn add_row(&mut self, row: Line) {
         if self.style.whole_rows {
-            self.text.push_str(&row.unwrapped(self.style));
+            self.text.push_str(&row.to_unwrapped(self.style));
             self.text.push('\n');
         } else {
-            self.line(row);
+            self.add_line(row);
         }
     }
 
     /// Adds a line, cut at the width.
     pub fn cut_line(&mut self, line: Line) {
-        self.text.push_str(&line.cut(self.style));
+        self.text.push_str(&line.cut_to_width(self.style));
         self.text.push('\n');
     }
 
     /// Adds several lines.
-    pub fn lines(&mut self, lines: impl IntoIterator<Item = Line>) {
+    pub fn add_lines(&mut self, lines: impl IntoIterator<Item = Line>) {
         for line in lines {
-            self.line(line);
+            self.add_line(line);
         }
     }
 
@@ -285,7 +285,7 @@ impl Page {
         self.text
     }
 
-    fn word(&mut self, physical: &mut Physical, role: Role, word: &str, hang: usize) {
+    fn place_word(&mut self, physical: &mut Physical, role: Role, word: &str, hang: usize) {
         let columns = self.style.width;
         let taken = UnicodeWidthStr::width(word.trim_end_matches(' '));
         if physical.width + taken <= columns {
@@ -307,11 +307,11 @@ impl Page {
     }
 
     fn wrap(&mut self, physical: &mut Physical, hang: usize) {
-        self.end(std::mem::take(physical));
+        self.end_line(std::mem::take(physical));
         physical.push(Role::Plain, &" ".repeat(hang));
     }
 
-    fn end(&mut self, physical: Physical) {
+    fn end_line(&mut self, physical: Physical) {
         physical.write(self.style, &mut self.text);
         self.text.push('\n');
     }
@@ -325,25 +325,26 @@ mod tests {
 
     fn page(width: usize, colour: bool, line: Line) -> String {
         let mut page = Page::new(Style { colour, ..Style::plain(width) });
-        page.line(line);
+        page.add_line(line);
         page.finish()
     }
 
     #[test]
     fn wraps_under_the_hang_and_aligns_the_end() {
-        let line = Line::indent(2).say("one two three four five six seven eight nine ten").hanging(6);
+        let line =
+            Line::indent(2).push_text("one two three four five six seven eight nine ten").continue_at(6);
         insta::assert_snapshot!(page(40, false, line), @r"
           one two three four five six seven
               eight nine ten
         ");
-        let line = Line::indent(0).say("left").at_end(Role::Faint, "a.yaml:3");
+        let line = Line::indent(0).push_text("left").at_end(Role::Faint, "a.yaml:3");
         assert_eq!(page(40, false, line), format!("left{}a.yaml:3\n", " ".repeat(28)));
     }
 
     #[test]
     fn no_line_begins_with_a_command() {
-        assert_eq!(page(40, false, Line::indent(2).say("::error::x")), "  \\u{3a}:error::x\n");
-        let wrapped = page(40, false, Line::indent(2).say(format!("{} ::error::x", "y".repeat(36))));
+        assert_eq!(page(40, false, Line::indent(2).push_text("::error::x")), "  \\u{3a}:error::x\n");
+        let wrapped = page(40, false, Line::indent(2).push_text(format!("{} ::error::x", "y".repeat(36))));
         assert!(wrapped.contains("\n    \\u{3a}:error"), "{wrapped}");
     }
 
@@ -352,23 +353,23 @@ mod tests {
         fn keeps_within_the_width_and_loses_nothing(
             text in "\\PC{0,200}", width in 40usize..120, indent in 0usize..30, colour in any::<bool>(),
         ) {
-            let plain = page(width, false, Line::indent(indent).say(&text).at_end(Role::Warn, "x.yaml:1"));
+            let plain = page(width, false, Line::indent(indent).push_text(&text).at_end(Role::Warn, "x.yaml:1"));
             for line in plain.lines() {
                 let broken_up = if line.trim_start().starts_with("\\u{3a}:") { 5 } else { 0 };
                 prop_assert!(UnicodeWidthStr::width(line) <= width + broken_up, "{line:?}");
                 prop_assert!(!line.trim_start().starts_with("::"));
             }
             let squeeze = |text: &str| text.replace("\\u{3a}", ":").replace(['\n', ' '], "");
-            let safe = escape::line(&text);
+            let safe = escape::escape_line(&text);
             prop_assert_eq!(squeeze(&plain), squeeze(&format!("{safe}x.yaml:1")));
-            let shown = page(width, colour, Line::indent(indent).put(Role::Danger, &text));
+            let shown = page(width, colour, Line::indent(indent).push_styled(Role::Danger, &text));
             let escapes = shown.contains('\u{1b}');
             prop_assert!(colour || !escapes);
         }
 
         #[test]
         fn a_cut_line_fits(text in "\\PC{0,200}", width in 1usize..120) {
-            let cut = Line::indent(2).say(&text).cut(Style::plain(width));
+            let cut = Line::indent(2).push_text(&text).cut_to_width(Style::plain(width));
             prop_assert!(UnicodeWidthStr::width(cut.as_str()) <= width + 5, "{cut:?}");
         }
     }

@@ -15,7 +15,7 @@ use crate::plan::model::step::Operation;
 
 /// Returns an amount of money: `$339.40`; four decimals for what is less than a cent.
 #[must_use]
-pub fn money(amount: Decimal) -> String {
+pub fn format_money(amount: Decimal) -> String {
     let size = amount.abs();
     let places = if !size.is_zero() && size < Decimal::new(1, 2) { 4 } else { 2 };
     let sign = if amount.is_sign_negative() && !amount.is_zero() { "-" } else { "" };
@@ -25,7 +25,7 @@ pub fn money(amount: Decimal) -> String {
 /// Returns a difference of money with its sign: `+$73.00`; zero has none.
 #[must_use]
 pub fn money_change(amount: Decimal) -> String {
-    if amount > Decimal::ZERO { format!("+{}", money(amount)) } else { money(amount) }
+    if amount > Decimal::ZERO { format!("+{}", format_money(amount)) } else { format_money(amount) }
 }
 
 /// Returns what a change does to the monthly bill; empty where nothing is billed or no price known.
@@ -41,7 +41,7 @@ pub fn cost_change(cost: &LineCost) -> String {
 
 /// Returns an exact duration in short form: `52s`, `1m52s`, `2h05m`; `0.4s` below a second.
 #[must_use]
-pub fn took(duration: Duration) -> String {
+pub fn format_duration(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {
         0 => format!("0.{}s", duration.subsec_millis() / 100),
@@ -53,7 +53,7 @@ pub fn took(duration: Duration) -> String {
 
 /// Returns an estimate in words: `20 s`, `4 min`, `1 h 5 min`.
 #[must_use]
-pub fn estimate(seconds: u64) -> String {
+pub fn format_estimate(seconds: u64) -> String {
     let minutes = (seconds + 30) / 60;
     match (seconds, minutes) {
         (0..=99, _) => format!("{seconds} s"),
@@ -65,7 +65,7 @@ pub fn estimate(seconds: u64) -> String {
 
 /// Returns how long ago something was: `2 days ago`.
 #[must_use]
-pub fn ago(then: Timestamp, now: Timestamp) -> String {
+pub fn format_age(then: Timestamp, now: Timestamp) -> String {
     let seconds = now.duration_since(then).max(SignedDuration::ZERO).as_secs();
     let (count, unit) = match seconds {
         0..60 => return "just now".to_owned(),
@@ -73,18 +73,18 @@ pub fn ago(then: Timestamp, now: Timestamp) -> String {
         3600..86_400 => (seconds / 3600, "hour"),
         _ => (seconds / 86_400, "day"),
     };
-    format!("{} ago", counted(usize::try_from(count).unwrap_or(usize::MAX), unit))
+    format!("{} ago", count_noun(usize::try_from(count).unwrap_or(usize::MAX), unit))
 }
 
 /// Returns a count with its noun: `1 change`, `2 changes`.
 #[must_use]
-pub fn counted(count: usize, noun: &str) -> String {
+pub fn count_noun(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Returns words joined by commas, the rest as a count when there are more than `most`.
 #[must_use]
-pub fn list<T: AsRef<str>>(items: impl ExactSizeIterator<Item = T>, most: usize) -> String {
+pub fn join_words<T: AsRef<str>>(items: impl ExactSizeIterator<Item = T>, most: usize) -> String {
     let rest = items.len().saturating_sub(most);
     let mut text = String::new();
     for (at, item) in items.take(most).enumerate() {
@@ -98,7 +98,7 @@ pub fn list<T: AsRef<str>>(items: impl ExactSizeIterator<Item = T>, most: usize)
 #[must_use]
 pub fn waits_for(addresses: &[Address]) -> String {
     let verb = if addresses.len() == 1 { "exists" } else { "exist" };
-    format!("(known once {} {verb})", list(addresses.iter().map(Address::as_str), 3))
+    format!("(known once {} {verb})", join_words(addresses.iter().map(Address::as_str), 3))
 }
 
 /// Returns a plan's fingerprint as people see it: its first eight digits, `7f3a-c91e`. No command takes that.
@@ -113,7 +113,7 @@ pub fn short_fingerprint(fingerprint: &str) -> String {
 
 /// Returns the beginning of a secret's fingerprint, enough to see whether two differ.
 #[must_use]
-pub fn fingerprint(secret: &Secret) -> Option<&str> {
+pub fn secret_fingerprint(secret: &Secret) -> Option<&str> {
     match secret {
         Secret::Sealed(Some(digest)) => Some(digest.get(..4).unwrap_or(digest)),
         Secret::Derived(derived) => derived.sealed_id().map(|id| id.get(..4).unwrap_or(id)),
@@ -124,50 +124,49 @@ pub fn fingerprint(secret: &Secret) -> Option<&str> {
 /// Returns a value as a person would write it. Texts stand bare, unless that would hide where they
 /// begin or end.
 #[must_use]
-pub fn value(value: &Value) -> String {
+pub fn format_value(value: &Value) -> String {
     match value {
         Value::Null => "(not set)".to_owned(),
         Value::Text(text) if text.is_empty() || text.trim().len() != text.len() => format!("\"{text}\""),
         Value::Decimal(number) => number.normalize().to_string(),
         Value::Unknown(addresses) => waits_for(addresses),
-        Value::List(items) => format!("[{}]", joined(items.iter().map(self::value))),
+        Value::List(items) => format!("[{}]", join_items(items.iter().map(format_value))),
         Value::Map(map) if map.is_empty() => "{}".to_owned(),
         Value::Map(map) => {
             format!(
                 "{{ {} }}",
-                joined(map.iter().map(|(key, item)| format!("{key}: {}", self::value(item))))
+                join_items(map.iter().map(|(key, item)| format!("{key}: {}", format_value(item))))
             )
         }
-        Value::Secret(secret) => {
-            fingerprint(secret).map_or_else(|| "(secret)".to_owned(), |digest| format!("(secret {digest})"))
-        }
+        Value::Secret(secret) => secret_fingerprint(secret)
+            .map_or_else(|| "(secret)".to_owned(), |digest| format!("(secret {digest})")),
         Value::Bool(_) | Value::Integer(_) | Value::Text(_) => value.to_string(),
     }
 }
 
 /// Returns a value like `value`, and tells text from what is no text: `"16"` from `16`.
 #[must_use]
-pub fn typed(value: &Value) -> String {
+pub fn format_typed(value: &Value) -> String {
     match value {
         Value::Text(text) => format!("\"{text}\""),
-        other => self::value(other),
+        other => format_value(other),
     }
 }
 
 /// Returns two values that differ, so that one sees it: with their types where they read the same.
 #[must_use]
-pub fn apart(before: &Value, after: &Value) -> (String, String) {
-    let (old, new) = (value(before), value(after));
-    if old == new { (typed(before), typed(after)) } else { (old, new) }
+pub fn distinguish_values(before: &Value, after: &Value) -> (String, String) {
+    let (old, new) = (format_value(before), format_value(after));
+    if old == new { (format_typed(before), format_typed(after)) } else { (old, new) }
 }
 
-fn joined(items: impl Iterator<Item = String>) -> String {
+fn join_items(items: impl Iterator<Item = String>) -> String {
     items.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the beginning of a text that is too long, and how long it is.
 #[must_use]
-pub fn shortened(text: String, most: usize, style: Style) -> String {
+pub fn shorten_text(text: String, most: usize, style: Style) -> String {
     match text.char_indices().nth(most) {
         None => text,
         Some((at, _)) => {
@@ -179,7 +178,7 @@ pub fn shortened(text: String, most: usize, style: Style) -> String {
 
 /// Returns the sign of an action.
 #[must_use]
-pub fn sign(action: Action, style: Style) -> &'static str {
+pub fn sign_of_action(action: Action, style: Style) -> &'static str {
     match action {
         Action::Replace => style.sign(Sign::Replace),
         Action::Delete => "-",
@@ -194,7 +193,7 @@ pub fn sign(action: Action, style: Style) -> &'static str {
 
 /// Returns an action as programs know it.
 #[must_use]
-pub const fn action(action: Action) -> &'static str {
+pub const fn action_keyword(action: Action) -> &'static str {
     match action {
         Action::Replace => "replace",
         Action::Delete => "delete",
@@ -209,7 +208,7 @@ pub const fn action(action: Action) -> &'static str {
 
 /// Returns an operation as programs know it.
 #[must_use]
-pub const fn operation(operation: &Operation) -> &'static str {
+pub const fn operation_keyword(operation: &Operation) -> &'static str {
     match operation {
         Operation::Create { .. } => "create",
         Operation::Update { .. } => "update",
@@ -240,7 +239,7 @@ mod tests {
         let table =
             [("0", "$0.00"), ("24", "$24.00"), ("-3.5", "-$3.50"), ("0.0031", "$0.0031"), ("-0", "$0.00")];
         for (amount, text) in table {
-            assert_eq!(money(amount.parse().unwrap()), text);
+            assert_eq!(format_money(amount.parse().unwrap()), text);
         }
         assert_eq!(money_change(Decimal::new(7300, 2)), "+$73.00");
         assert_eq!(money_change(Decimal::ZERO), "$0.00");
@@ -254,11 +253,11 @@ mod tests {
     fn durations_read_as_durations() {
         let table = [(400, "0.4s"), (1000, "1s"), (112_000, "1m52s"), (7_500_000, "2h05m")];
         for (millis, text) in table {
-            assert_eq!(took(Duration::from_millis(millis)), text);
+            assert_eq!(format_duration(Duration::from_millis(millis)), text);
         }
         let table = [(20, "20 s"), (240, "4 min"), (3600, "60 min"), (7200, "2 h"), (7500, "2 h 5 min")];
         for (seconds, text) in table {
-            assert_eq!(estimate(seconds), text);
+            assert_eq!(format_estimate(seconds), text);
         }
         let now = Timestamp::from_second(1_000_000).unwrap();
         let table = [
@@ -269,7 +268,7 @@ mod tests {
             (-5, "just now"),
         ];
         for (back, text) in table {
-            assert_eq!(ago(Timestamp::from_second(1_000_000 - back).unwrap(), now), text);
+            assert_eq!(format_age(Timestamp::from_second(1_000_000 - back).unwrap(), now), text);
         }
     }
 
@@ -290,9 +289,9 @@ mod tests {
             ),
         ];
         for (given, text) in table {
-            assert_eq!(value(&given), text);
+            assert_eq!(format_value(&given), text);
         }
-        assert_eq!(typed(&Value::text("16")), "\"16\"");
-        assert_eq!(shortened("abcdef".into(), 3, Style::plain(80)), "abc… (6 characters)");
+        assert_eq!(format_typed(&Value::text("16")), "\"16\"");
+        assert_eq!(shorten_text("abcdef".into(), 3, Style::plain(80)), "abc… (6 characters)");
     }
 }

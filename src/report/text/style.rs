@@ -29,7 +29,7 @@ impl Style {
     /// Returns the sign in its Unicode or its ASCII form.
     #[must_use]
     pub const fn sign(self, sign: Sign) -> &'static str {
-        let (unicode, ascii) = sign.forms();
+        let (unicode, ascii) = sign.unicode_and_ascii();
         if self.unicode { unicode } else { ascii }
     }
 }
@@ -66,7 +66,7 @@ pub enum Sign {
 }
 
 impl Sign {
-    const fn forms(self) -> (&'static str, &'static str) {
+    const fn unicode_and_ascii(self) -> (&'static str, &'static str) {
         match self {
             Self::Arrow => ("→", "->"),
             Self::Dot => ("·", "|"),

@@ -58,12 +58,12 @@ impl Cell {
         text.map_or(Self::Empty, |text| Self::Text(text.as_ref().to_owned()))
     }
 
-    fn shown(&self) -> String {
+    fn display_text(&self) -> String {
         match self {
             Self::Empty => String::new(),
             Self::Text(text) => text.clone(),
-            Self::Money(amount) => phrases::money(*amount),
-            Self::Value(value) => phrases::value(value),
+            Self::Money(amount) => phrases::format_money(*amount),
+            Self::Value(value) => phrases::format_value(value),
         }
     }
 }
@@ -91,32 +91,33 @@ pub struct Table {
 impl Table {
     /// Returns the table as aligned text; only `nothing` when it has no rows.
     #[must_use]
-    pub fn text(&self, nothing: &str, style: Style) -> String {
+    pub fn to_text(&self, nothing: &str, style: Style) -> String {
         let mut page = Page::new(style);
         if self.rows.is_empty() {
-            page.line(Line::indent(0).say(nothing));
+            page.add_line(Line::indent(0).push_text(nothing));
             return page.finish();
         }
         let rows: Vec<Vec<String>> =
-            self.rows.iter().map(|row| row.iter().map(Cell::shown).collect()).collect();
+            self.rows.iter().map(|row| row.iter().map(Cell::display_text).collect()).collect();
         let widths = self.widths(&rows);
         let headings: Vec<String> = self.columns.iter().map(|column| column.key.to_uppercase()).collect();
-        page.row(self.line(&headings, &widths, Role::Faint));
+        page.add_row(self.cells_line(&headings, &widths, Role::Faint));
         for row in &rows {
-            page.row(self.line(row, &widths, Role::Plain));
+            page.add_row(self.cells_line(row, &widths, Role::Plain));
         }
         page.finish()
     }
 
     fn widths(&self, rows: &[Vec<String>]) -> Vec<usize> {
         let widest = |(at, column): (usize, &Column)| {
-            let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| page::width(cell)).max();
-            cells.unwrap_or(0).min(WIDEST).max(page::width(&column.key))
+            let cells =
+                rows.iter().filter_map(|row| row.get(at)).map(|cell| page::display_width(cell)).max();
+            cells.unwrap_or(0).min(WIDEST).max(page::display_width(&column.key))
         };
         self.columns.iter().enumerate().map(widest).collect()
     }
 
-    fn line(&self, cells: &[String], widths: &[usize], role: Role) -> Line {
+    fn cells_line(&self, cells: &[String], widths: &[usize], role: Role) -> Line {
         let mut line = Line::indent(0);
         let mut start = 0;
         for ((column, width), cell) in self.columns.iter().zip(widths).zip(cells) {
@@ -124,7 +125,7 @@ impl Table {
                 line = line.ending_at(start + width, role, cell);
             } else if !cell.is_empty() {
                 line = if start == 0 { line } else { line.to_column(start) };
-                line = line.hanging(start.max(2)).put(role, cell);
+                line = line.continue_at(start.max(2)).push_styled(role, cell);
             }
             start += width + 2;
         }

@@ -38,7 +38,7 @@ impl View {
     pub fn new(answer: Answer, payload: &Json, secret: bool, reveal: bool) -> Self {
         let mut hidden = Vec::new();
         let payload = if secret && !reveal {
-            redacted(payload, open(answer), "", &mut hidden)
+            redact_fields(payload, public_fields(answer), "", &mut hidden)
         } else {
             payload.clone()
         };
@@ -56,7 +56,7 @@ impl View {
 
     /// Returns the paths of what is hidden, each once.
     #[must_use]
-    pub fn hidden(&self) -> &[String] {
+    pub fn hidden_paths(&self) -> &[String] {
         &self.hidden
     }
 
@@ -71,17 +71,17 @@ impl View {
     pub fn text(&self, style: Style) -> String {
         match self.answer {
             Answer::Nothing => String::new(),
-            Answer::Grid => self.table(true).text("There is nothing.", style),
+            Answer::Grid => self.to_table(true).to_text("There is nothing.", style),
             Answer::Rows(_) | Answer::Feed { .. } => {
-                self.table(self.wide).text("There is nothing.", style) + &self.foot(style)
+                self.to_table(self.wide).to_text("There is nothing.", style) + &self.render_footer(style)
             }
-            Answer::Object | Answer::Record(_) | Answer::Document { .. } => self.record(style),
+            Answer::Object | Answer::Record(_) | Answer::Document { .. } => self.render_record(style),
         }
     }
 
     /// Returns the rows alone, for a table that grows.
     #[must_use]
-    pub fn more(&self, rows: &[Json], style: Style) -> String {
+    pub fn render_rows(&self, rows: &[Json], style: Style) -> String {
         let mut page = Page::new(style);
         let columns = self.columns(rows, self.wide);
         for row in rows {
@@ -89,17 +89,17 @@ impl View {
                 .iter()
                 .filter_map(|column| row.get(column.as_str()))
                 .filter(|cell| !cell.is_null())
-                .map(shown)
+                .map(display_json)
                 .collect();
-            page.row(Line::indent(0).say(cells.join("  ")));
+            page.add_row(Line::indent(0).push_text(cells.join("  ")));
         }
         page.finish()
     }
 
     /// Returns what spreadsheets read: RFC 4180, a header first.
     #[must_use]
-    pub fn csv(&self) -> String {
-        let table = self.table(true);
+    pub fn to_csv(&self) -> String {
+        let table = self.to_table(true);
         let keys: Vec<&str> = table.columns.iter().map(|column| column.key.as_str()).collect();
         let mut text = line_of(keys.into_iter());
         for row in &table.rows {
@@ -107,7 +107,7 @@ impl View {
                 .iter()
                 .map(|cell| match cell {
                     Cell::Value(Value::Text(text)) => text.to_string(),
-                    Cell::Value(value) => phrases::value(value),
+                    Cell::Value(value) => phrases::format_value(value),
                     Cell::Text(text) => text.clone(),
                     Cell::Money(amount) => amount.to_string(),
                     Cell::Empty => String::new(),
@@ -120,41 +120,44 @@ impl View {
 
     /// Returns a text of the payload, as it stands.
     #[must_use]
-    pub fn field<'a>(payload: &'a Json, path: &str) -> Option<&'a Json> {
+    pub fn text_field<'a>(payload: &'a Json, path: &str) -> Option<&'a Json> {
         path.split('.').try_fold(payload, |json, key| json.get(key))
     }
 
-    fn record(&self, style: Style) -> String {
+    fn render_record(&self, style: Style) -> String {
         let mut flat = Vec::new();
-        flatten(&self.payload, "", 0, &mut flat);
+        flatten_json(&self.payload, "", 0, &mut flat);
         let says = |json: &Json| !json.is_null() && json.as_str() != Some("");
         flat.retain(|(path, json)| says(json) || self.hidden.contains(path));
-        let widest = flat.iter().map(|(path, _)| page::width(path)).max().unwrap_or(0);
+        let widest = flat.iter().map(|(path, _)| page::display_width(path)).max().unwrap_or(0);
         let mut page = Page::new(style);
         for (path, json) in &flat {
-            let line = Line::indent(0).put(Role::Faint, path).to_column(widest + 2).hanging(widest + 2);
-            page.row(if self.hidden.contains(path) {
-                line.put(Role::Faint, HIDDEN)
+            let line = Line::indent(0)
+                .push_styled(Role::Faint, path)
+                .to_column(widest + 2)
+                .continue_at(widest + 2);
+            page.add_row(if self.hidden.contains(path) {
+                line.push_styled(Role::Faint, HIDDEN)
             } else {
-                line.say(shown(json))
+                line.push_text(display_json(json))
             });
         }
         page.finish()
     }
 
     /// Returns what stands beside a list: a total, a period.
-    fn foot(&self, style: Style) -> String {
+    fn render_footer(&self, style: Style) -> String {
         let map: Map<String, Json> = self.payload.as_object().cloned().unwrap_or_default();
         let beside = map.into_iter().filter(|(_, value)| !value.is_array()).collect();
         let beside = Self { payload: Json::Object(beside), ..self.clone() };
-        beside.record(style)
+        beside.render_record(style)
     }
 
-    fn table(&self, wide: bool) -> Table {
+    fn to_table(&self, wide: bool) -> Table {
         if self.answer == Answer::Grid {
-            return grid(&self.payload);
+            return grid_table(&self.payload);
         }
-        let rows = rows(&self.payload);
+        let rows = payload_rows(&self.payload);
         let columns = self.columns(rows, wide);
         let cell = |row: &Json, column: &Name| match row.get(column.as_str()) {
             None | Some(Json::Null) => Cell::Empty,
@@ -203,7 +206,7 @@ impl View {
 }
 
 /// Returns the fields that are no secret in an answer that holds one.
-const fn open(answer: Answer) -> &'static [&'static str] {
+const fn public_fields(answer: Answer) -> &'static [&'static str] {
     match answer {
         Answer::Record(open) | Answer::Rows(open) | Answer::Feed { columns: open, .. } => open,
         Answer::Nothing | Answer::Object | Answer::Grid | Answer::Document { .. } => &[],
@@ -211,17 +214,17 @@ const fn open(answer: Answer) -> &'static [&'static str] {
 }
 
 /// Returns a value in which only what is open stands.
-fn redacted(json: &Json, open: &[&str], path: &str, hidden: &mut Vec<String>) -> Json {
+fn redact_fields(json: &Json, open: &[&str], path: &str, hidden: &mut Vec<String>) -> Json {
     let join = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match json {
         Json::Null => Json::Null,
         Json::Object(map) => Json::Object(
             map.iter()
-                .map(|(key, value)| (key.clone(), redacted(value, open, &join(key), hidden)))
+                .map(|(key, value)| (key.clone(), redact_fields(value, open, &join(key), hidden)))
                 .collect(),
         ),
         Json::Array(items) if !open.contains(&path) => {
-            Json::Array(items.iter().map(|item| redacted(item, open, path, hidden)).collect())
+            Json::Array(items.iter().map(|item| redact_fields(item, open, path, hidden)).collect())
         }
         _ if open.contains(&path) && is_plain(json) => json.clone(),
         _ => {
@@ -241,12 +244,12 @@ fn is_plain(json: &Json) -> bool {
 }
 
 /// Returns the records of a list, which may stand in a record of their own.
-fn rows(payload: &Json) -> &[Json] {
+fn payload_rows(payload: &Json) -> &[Json] {
     let inner = || payload.as_object()?.values().find_map(Json::as_array);
     payload.as_array().or_else(inner).map_or(&[], Vec::as_slice)
 }
 
-fn grid(payload: &Json) -> Table {
+fn grid_table(payload: &Json) -> Table {
     let texts = |json: &Json| json.as_str().map_or_else(|| json.to_string(), str::to_owned);
     // A column is a name, or a record with one.
     let name = |json: &Json| texts(json.get("name").unwrap_or(json));
@@ -265,20 +268,20 @@ fn grid(payload: &Json) -> Table {
     Table { columns: columns.collect(), rows: rows.iter().map(row).collect() }
 }
 
-fn flatten(json: &Json, path: &str, depth: usize, into: &mut Vec<(String, Json)>) {
+fn flatten_json(json: &Json, path: &str, depth: usize, into: &mut Vec<(String, Json)>) {
     match json {
         Json::Object(map) if depth < DEEPEST => {
             for (key, value) in map {
                 let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                flatten(value, &path, depth + 1, into);
+                flatten_json(value, &path, depth + 1, into);
             }
         }
         other => into.push((path.to_owned(), other.clone())),
     }
 }
 
-fn shown(json: &Json) -> String {
-    phrases::value(&Value::from_json(json))
+fn display_json(json: &Json) -> String {
+    phrases::format_value(&Value::from_json(json))
 }
 
 fn line_of<'a>(cells: impl Iterator<Item = &'a str>) -> String {
@@ -327,9 +330,9 @@ mod tests {
         user             u
         ");
         assert!(!view.json().to_string().contains("canary"));
-        assert_eq!(view.hidden().len(), 4);
+        assert_eq!(view.hidden_paths().len(), 4);
         let revealed = View::new(OPEN, &connection(), true, true);
-        assert!(revealed.hidden().is_empty() && revealed.text(Style::plain(80)).contains("canary"));
+        assert!(revealed.hidden_paths().is_empty() && revealed.text(Style::plain(80)).contains("canary"));
     }
 
     #[test]
@@ -374,7 +377,7 @@ mod tests {
          1  a,"b"
         22
         "#);
-        assert_eq!(view.csv(), "n,text\n1,\"a,\"\"b\"\"\"\n22,\n");
+        assert_eq!(view.to_csv(), "n,text\n1,\"a,\"\"b\"\"\"\n22,\n");
     }
 
     fn any_json() -> impl Strategy<Value = Json> {
@@ -401,7 +404,7 @@ mod tests {
                 Answer::Document { field: "a", merge: None },
             ] {
                 let view = View::new(answer, &payload, true, false);
-                for text in [view.text(Style::plain(80)), view.csv(), view.json().to_string()] {
+                for text in [view.text(Style::plain(80)), view.to_csv(), view.json().to_string()] {
                     prop_assert!(!text.contains("canary"), "{text}");
                 }
             }

@@ -24,7 +24,7 @@ pub enum Occasion {
 
 impl Occasion {
     /// Returns how one goes on, in the middle of a sentence.
-    const fn again(self) -> &'static str {
+    const fn retry_phrase(self) -> &'static str {
         match self {
             Self::Step => "apply again: it goes on where it stopped",
             Self::Removal => "destroy again: it removes what stays",
@@ -48,21 +48,23 @@ pub struct InWords {
 /// Returns a failure of a step of an apply in plain words.
 #[must_use]
 pub fn in_words(error: &StepError) -> InWords {
-    failed(error, Occasion::Step)
+    describe_failure(error, Occasion::Step)
 }
 
 /// Returns a failure of a step in plain words.
-pub(in crate::report) fn failed(error: &StepError, occasion: Occasion) -> InWords {
+pub(in crate::report) fn describe_failure(error: &StepError, occasion: Occasion) -> InWords {
     let (means, next) = match error {
         StepError::Ungranted { refusal, written } => {
             let next = format!(
                 "Ask the service's support to grant it, or write another value than `{written}`, then {}.",
-                occasion.again()
+                occasion.retry_phrase()
             );
             let means = "Only the service's support grants this value; the key's role is not the reason.";
-            return InWords { what: refused(refusal, occasion).what, means, next };
+            return InWords { what: describe_refusal(refusal, occasion).what, means, next };
         }
-        StepError::Refused(refusal) | StepError::Broken(refusal) => return refused(refusal, occasion),
+        StepError::Refused(refusal) | StepError::Broken(refusal) => {
+            return describe_refusal(refusal, occasion);
+        }
         StepError::Moved(_) => (
             "The object is not as the plan saw it, so it was left alone.",
             "Plan again and look at the difference.",
@@ -100,7 +102,7 @@ pub(in crate::report) fn failed(error: &StepError, occasion: Occasion) -> InWord
 
 /// Returns what the service said no to, or broke at, in plain words.
 #[must_use]
-pub fn refused(refusal: &Refusal, occasion: Occasion) -> InWords {
+pub fn describe_refusal(refusal: &Refusal, occasion: Occasion) -> InWords {
     let Refusal { status, error, message, reason } = refusal;
     let own = match (error.is_empty(), message.is_empty()) {
         (_, false) => message,
@@ -110,13 +112,13 @@ pub fn refused(refusal: &Refusal, occasion: Occasion) -> InWords {
     let reason_text = reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
     InWords {
         what: format!("{status} {own}{reason_text}"),
-        means: meaning(*status, reason.is_some()),
-        next: advice(*status, reason.is_some(), occasion),
+        means: status_meaning(*status, reason.is_some()),
+        next: status_advice(*status, reason.is_some(), occasion),
     }
 }
 
 /// What a status means here.
-const fn meaning(status: u16, billing: bool) -> &'static str {
+const fn status_meaning(status: u16, billing: bool) -> &'static str {
     match (status, billing) {
         (400 | 422, _) => "The service finds the request wrong, and stead did not foresee it.",
         (401, _) => "The service does not know this API key, or the key has expired or been revoked.",
@@ -143,8 +145,8 @@ const fn meaning(status: u16, billing: bool) -> &'static str {
 }
 
 /// What there is to do about a status.
-fn advice(status: u16, billing: bool, occasion: Occasion) -> String {
-    let again = occasion.again();
+fn status_advice(status: u16, billing: bool, occasion: Occasion) -> String {
+    let again = occasion.retry_phrase();
     let missing = match occasion {
         Occasion::Step | Occasion::Removal | Occasion::Look => "Plan again: it shows what is gone.",
         Occasion::Act => "Check the id and the project: stead ls shows what there is.",
@@ -200,38 +202,50 @@ pub struct Ending<'a> {
 
 /// Returns the page at the end of an apply: totals, failures in plain words, outputs, the next step.
 #[must_use]
-pub fn page(outcome: &Outcome, ending: Ending<'_>, style: Style) -> String {
+pub fn outcome_page(outcome: &Outcome, ending: Ending<'_>, style: Style) -> String {
     let mut page = Page::new(style);
-    page.line(head(outcome, ending, style));
+    page.add_line(outcome_headline(outcome, ending, style));
     for (address, error) in &outcome.failed {
         let occasion = if ending.destroys { Occasion::Removal } else { Occasion::Step };
-        failure(&mut page, address, error, occasion);
+        add_failure(&mut page, address, error, occasion);
     }
     for question in &outcome.questions {
-        page.line(
-            Line::indent(2).put(Role::Warn, page.sign(Sign::Question)).say("  ").say(question).hanging(5),
+        page.add_line(
+            Line::indent(2)
+                .push_styled(Role::Warn, page.sign(Sign::Question))
+                .push_text("  ")
+                .push_text(question)
+                .continue_at(5),
         );
     }
     for note in &outcome.notes {
-        page.line(Line::indent(2).put(Role::Warn, page.sign(Sign::Bang)).say("  ").say(note).hanging(5));
+        page.add_line(
+            Line::indent(2)
+                .push_styled(Role::Warn, page.sign(Sign::Bang))
+                .push_text("  ")
+                .push_text(note)
+                .continue_at(5),
+        );
     }
     if !outcome.failed.is_empty() || !outcome.skipped.is_empty() {
         let failed = outcome.failed.iter().map(|(address, _)| address);
         let stays = failed.filter(|_| ending.destroys).chain(&outcome.skipped).cloned().collect::<Vec<_>>();
-        names(&mut page, if ending.destroys { "gone" } else { "done" }, &outcome.done);
-        names(&mut page, if ending.destroys { "stays" } else { "skipped" }, &stays);
+        add_addresses(&mut page, if ending.destroys { "gone" } else { "done" }, &outcome.done);
+        add_addresses(&mut page, if ending.destroys { "stays" } else { "skipped" }, &stays);
     }
-    outputs(&mut page, outcome);
+    add_outputs(&mut page, outcome);
     let mut text = page.finish();
-    if let (Some(next), false) = (next(outcome, ending), ending.quiet) {
+    if let (Some(next), false) = (next_step(outcome, ending), ending.quiet) {
         // A line to copy from stays one line.
-        text.push_str(&Line::indent(0).put(Role::Faint, "next: ").say(next).unwrapped(style));
+        text.push_str(
+            &Line::indent(0).push_styled(Role::Faint, "next: ").push_text(next).to_unwrapped(style),
+        );
         text.push('\n');
     }
     text
 }
 
-fn head(outcome: &Outcome, ending: Ending<'_>, style: Style) -> Line {
+fn outcome_headline(outcome: &Outcome, ending: Ending<'_>, style: Style) -> Line {
     let open = !outcome.questions.is_empty() || !outcome.notes.is_empty();
     let whole = outcome.failed.is_empty() && outcome.skipped.is_empty() && !open;
     let (role, word) = match (whole, outcome.interrupted, outcome.done.is_empty()) {
@@ -246,63 +260,71 @@ fn head(outcome: &Outcome, ending: Ending<'_>, style: Style) -> Line {
         (outcome.failed.len(), "failed"),
         (outcome.skipped.len(), "skipped"),
     ];
-    let mut line = Line::indent(0).put(role, word);
+    let mut line = Line::indent(0).push_styled(role, word);
     let shown = counts.iter().enumerate().filter(|(at, (count, _))| *at == 0 || *count > 0);
     for (at, (count, word)) in shown {
         let sign = if at == 0 { ":" } else { "," };
-        line = line.say(format!("{sign} {count} {word}"));
+        line = line.push_text(format!("{sign} {count} {word}"));
     }
     match ending.took {
-        Some(took) => line.put(Role::Faint, format!(" {} {took}", style.sign(Sign::Dot))),
+        Some(took) => line.push_styled(Role::Faint, format!(" {} {took}", style.sign(Sign::Dot))),
         None => line,
     }
 }
 
-fn failure(page: &mut Page, address: &Address, error: &StepError, occasion: Occasion) {
-    let words = failed(error, occasion);
+fn add_failure(page: &mut Page, address: &Address, error: &StepError, occasion: Occasion) {
+    let words = describe_failure(error, occasion);
     // Some failures name the resource themselves.
     let what = words.what.strip_prefix(&format!("{address}: ")).unwrap_or(&words.what);
     let column = if page.style().unicode { 4 } else { 5 };
-    page.line(
+    page.add_line(
         Line::indent(2)
-            .put(Role::Danger, page.sign(Sign::Cross))
+            .push_styled(Role::Danger, page.sign(Sign::Cross))
             .to_column(column)
-            .put(Role::Strong, address.as_str())
-            .say("  ")
-            .say(what)
-            .hanging(6),
+            .push_styled(Role::Strong, address.as_str())
+            .push_text("  ")
+            .push_text(what)
+            .continue_at(6),
     );
-    page.line(Line::indent(6).say(words.means).hanging(6));
-    page.line(Line::indent(6).put(Role::Faint, words.next).hanging(6));
+    page.add_line(Line::indent(6).push_text(words.means).continue_at(6));
+    page.add_line(Line::indent(6).push_styled(Role::Faint, words.next).continue_at(6));
 }
 
-fn names(page: &mut Page, word: &str, addresses: &[Address]) {
+fn add_addresses(page: &mut Page, word: &str, addresses: &[Address]) {
     if addresses.is_empty() {
         return;
     }
-    let text = phrases::list(addresses.iter().map(Address::as_str), MOST_NAMED);
-    page.line(Line::indent(2).put(Role::Faint, word).to_column(11).say(text).hanging(11));
+    let text = phrases::join_words(addresses.iter().map(Address::as_str), MOST_NAMED);
+    page.add_line(
+        Line::indent(2).push_styled(Role::Faint, word).to_column(11).push_text(text).continue_at(11),
+    );
 }
 
-fn outputs(page: &mut Page, outcome: &Outcome) {
+fn add_outputs(page: &mut Page, outcome: &Outcome) {
     if outcome.outputs.is_empty() {
         return;
     }
-    page.line(Line::indent(0).put(Role::Strong, "Outputs"));
+    page.add_line(Line::indent(0).push_styled(Role::Strong, "Outputs"));
     let column = 4 + outcome
         .outputs
         .keys()
-        .map(|name| crate::report::text::page::width(name))
+        .map(|name| crate::report::text::page::display_width(name))
         .max()
         .unwrap_or(0)
         .min(32);
     for (name, value) in &outcome.outputs {
-        page.line(Line::indent(2).say(name).to_column(column).say(phrases::value(value)).hanging(column));
+        page.add_line(
+            Line::indent(2)
+                .push_text(name)
+                .to_column(column)
+                .push_text(phrases::format_value(value))
+                .continue_at(column),
+        );
     }
 }
 
 /// Returns what to do now. What only a human can answer goes first: nothing is done there before.
-fn next(outcome: &Outcome, ending: Ending<'_>) -> Option<String> {
+fn next_step(outcome: &Outcome, ending: Ending<'_>) -> Option<String> {
     let stead = if ending.stead.is_empty() { "stead" } else { ending.stead };
     let (again, rest) = if ending.destroys {
         (format!("{stead} destroy"), "it removes what stays")
@@ -348,7 +370,7 @@ mod tests {
             .into(),
             ..Outcome::default()
         };
-        insta::assert_snapshot!(page(&outcome, Ending { took: Some("1m52s"), ..Ending::default() }, Style::plain(80)), @r"
+        insta::assert_snapshot!(outcome_page(&outcome, Ending { took: Some("1m52s"), ..Ending::default() }, Style::plain(80)), @r"
         Applied: 2 done · 1m52s
         Outputs
           password  (secret)
@@ -368,7 +390,7 @@ mod tests {
             questions: vec!["Which of vm-1 and vm-2 is vm.api?".into()],
             ..Outcome::default()
         };
-        insta::assert_snapshot!(page(&outcome, Ending::default(), Style::plain(80)), @r"
+        insta::assert_snapshot!(outcome_page(&outcome, Ending::default(), Style::plain(80)), @r"
         Partly applied: 1 done, 2 failed, 1 skipped
           ✗ vm.web  402 Insufficient\u{1b}[2J balance
               The account cannot pay for this: its balance is too low, or no card can be
@@ -383,7 +405,7 @@ mod tests {
           skipped  volume.media
         next: answer what is asked, stead resolve, then stead apply: it does the rest only
         ");
-        let quiet = page(&outcome, Ending { quiet: true, ..Ending::default() }, Style::plain(80));
+        let quiet = outcome_page(&outcome, Ending { quiet: true, ..Ending::default() }, Style::plain(80));
         assert!(!quiet.contains("next:"));
     }
 
@@ -396,7 +418,7 @@ mod tests {
             ..Outcome::default()
         };
         let ending = Ending { destroys: true, stead: "stead -e prod", ..Ending::default() };
-        insta::assert_snapshot!(page(&outcome, ending, Style::plain(80)), @r"
+        insta::assert_snapshot!(outcome_page(&outcome, ending, Style::plain(80)), @r"
         Partly destroyed: 1 done, 1 failed, 1 skipped
           ✗ volume.media  409 Insufficient\u{1b}[2J balance
               It clashes with what the service names: a name is taken, or an object is
@@ -408,7 +430,7 @@ mod tests {
         next: mend what failed, then stead -e prod destroy: it removes what stays
         ");
         let done = Outcome { done: vec![Address::new("vm", "web")], ..Outcome::default() };
-        assert_eq!(page(&done, ending, Style::plain(80)), "Destroyed: 1 done\n");
+        assert_eq!(outcome_page(&done, ending, Style::plain(80)), "Destroyed: 1 done\n");
     }
 
     #[test]
@@ -422,7 +444,7 @@ mod tests {
         };
         for status in [400, 401, 402, 403, 404, 409, 412, 429, 500, 501, 503] {
             for occasion in [Occasion::Step, Occasion::Look, Occasion::Act] {
-                let words = refused(&of(status, None), occasion);
+                let words = describe_refusal(&of(status, None), occasion);
                 assert!(words.what.starts_with(&status.to_string()) && words.what.contains("Insufficient"));
                 assert!(words.means.ends_with('.') && words.next.ends_with('.'));
                 let applies = words.next.contains("apply") || words.next.contains("configuration");
@@ -430,11 +452,11 @@ mod tests {
                 assert!(occasion != Occasion::Step || seen.insert(words.means), "{status}");
             }
         }
-        let billing = refused(&of(403, Some("banned")), Occasion::Step);
-        assert_ne!(billing.next, refused(&of(403, None), Occasion::Step).next);
+        let billing = describe_refusal(&of(403, Some("banned")), Occasion::Step);
+        assert_ne!(billing.next, describe_refusal(&of(403, None), Occasion::Step).next);
         assert_eq!(billing.what, "403 Insufficient\u{1b}[2J balance (banned)");
         let silent = Refusal { error: String::new(), message: String::new(), ..of(418, None) };
-        assert_eq!(refused(&silent, Occasion::Look).what, "418 no message");
+        assert_eq!(describe_refusal(&silent, Occasion::Look).what, "418 no message");
     }
 
     #[test]

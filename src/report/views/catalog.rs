@@ -68,21 +68,22 @@ impl Offers {
     /// # Errors
     /// When the wish names a field that no record has.
     pub fn new(records: &[CatalogRecord], wish: &Wish) -> Result<Self, NoField> {
-        let mut rows: Vec<Attributes> = records.iter().flat_map(spread).map(priced).collect();
-        check(&rows, wish)?;
-        rows.retain(|row| fits(row, wish));
+        let mut rows: Vec<Attributes> =
+            records.iter().flat_map(expand_record).map(add_missing_price).collect();
+        check_fields(&rows, wish)?;
+        rows.retain(|row| matches_query(row, wish));
         let (field, down) = wish.sort.clone().unwrap_or_else(|| (MONTH.to_owned(), false));
         rows.sort_by(|a, b| {
-            let order = compare(a.get(field.as_str()), b.get(field.as_str()));
+            let order = compare_values(a.get(field.as_str()), b.get(field.as_str()));
             let order = if down { order.reverse() } else { order };
-            order.then_with(|| compare(a.get("name"), b.get("name")))
+            order.then_with(|| compare_values(a.get("name"), b.get("name")))
         });
         Ok(Self { rows })
     }
 
     /// Returns the table.
     #[must_use]
-    pub fn table(&self) -> Table {
+    pub fn to_table(&self) -> Table {
         let found: BTreeSet<&Name> = self.rows.iter().flat_map(Attributes::keys).collect();
         let has = |name: &&str| found.iter().any(|known| known == name);
         let front = ["name", "id"].iter().chain(FIRST).copied().filter(has).map(Name::new_static);
@@ -113,7 +114,7 @@ fn is_price(key: &str) -> bool {
 }
 
 /// Returns the rows of a record: one, or one for each part of a record that is made of records.
-fn spread(record: &CatalogRecord) -> Vec<Attributes> {
+fn expand_record(record: &CatalogRecord) -> Vec<Attributes> {
     let parts: Vec<(&Name, &Attributes)> = record
         .fields
         .iter()
@@ -123,12 +124,12 @@ fn spread(record: &CatalogRecord) -> Vec<Attributes> {
         })
         .collect();
     if !parts.is_empty() && parts.len() == record.fields.len() {
-        return parts.into_iter().map(|(name, part)| named(name, None, part)).collect();
+        return parts.into_iter().map(|(name, part)| record_row(name, None, part)).collect();
     }
-    vec![named(&record.slug, Some(&record.id), &record.fields)]
+    vec![record_row(&record.slug, Some(&record.id), &record.fields)]
 }
 
-fn named(name: &Name, id: Option<&Value>, fields: &Attributes) -> Attributes {
+fn record_row(name: &Name, id: Option<&Value>, fields: &Attributes) -> Attributes {
     let mut row: Attributes = fields
         .iter()
         .filter(|(key, value)| {
@@ -146,7 +147,7 @@ fn named(name: &Name, id: Option<&Value>, fields: &Attributes) -> Attributes {
 }
 
 /// Adds the price of an hour or of a month, where only the other one is known.
-fn priced(mut row: Attributes) -> Attributes {
+fn add_missing_price(mut row: Attributes) -> Attributes {
     let number = |row: &Attributes, key: &str| row.get(key).and_then(Value::as_decimal);
     let hours = Decimal::from(HOURS);
     let (hour, month) = (number(&row, HOUR), number(&row, MONTH));
@@ -159,7 +160,7 @@ fn priced(mut row: Attributes) -> Attributes {
     row
 }
 
-fn check(rows: &[Attributes], wish: &Wish) -> Result<(), NoField> {
+fn check_fields(rows: &[Attributes], wish: &Wish) -> Result<(), NoField> {
     let asked = wish.least.iter().chain(&wish.most).map(|(field, _)| (*field).to_owned());
     let asked = asked.chain(wish.equal.iter().map(|(field, _)| field.clone()));
     let asked = asked.chain(wish.sort.iter().map(|(field, _)| field.clone()));
@@ -173,9 +174,9 @@ fn check(rows: &[Attributes], wish: &Wish) -> Result<(), NoField> {
     Ok(())
 }
 
-fn fits(row: &Attributes, wish: &Wish) -> bool {
+fn matches_query(row: &Attributes, wish: &Wish) -> bool {
     let number = |field: &str| row.get(field).and_then(Value::as_decimal);
-    let text = |field: &str| row.get(field).map(phrases::value).unwrap_or_default();
+    let text = |field: &str| row.get(field).map(phrases::format_value).unwrap_or_default();
     let search = |part: &String| text("name").to_lowercase().contains(&part.to_lowercase());
     wish.least.iter().all(|(field, least)| number(field).is_some_and(|n| n >= *least))
         && wish.most.iter().all(|(field, most)| number(field).is_some_and(|n| n <= *most))
@@ -184,11 +185,11 @@ fn fits(row: &Attributes, wish: &Wish) -> bool {
 }
 
 /// Compares numbers as numbers, else as texts; what is not there comes last.
-fn compare(a: Option<&Value>, b: Option<&Value>) -> Ordering {
+fn compare_values(a: Option<&Value>, b: Option<&Value>) -> Ordering {
     match (a, b) {
         (Some(a), Some(b)) => match (a.as_decimal(), b.as_decimal()) {
             (Some(a), Some(b)) => a.cmp(&b),
-            _ => phrases::value(a).cmp(&phrases::value(b)),
+            _ => phrases::format_value(a).cmp(&phrases::format_value(b)),
         },
         (a, b) => b.is_some().cmp(&a.is_some()),
     }
@@ -196,7 +197,7 @@ fn compare(a: Option<&Value>, b: Option<&Value>) -> Ordering {
 
 /// What is different between two tables of pinned records.
 #[must_use]
-pub fn changes(table: &str, old: &[CatalogRecord], new: &[CatalogRecord]) -> Vec<String> {
+pub fn catalog_changes(table: &str, old: &[CatalogRecord], new: &[CatalogRecord]) -> Vec<String> {
     let find =
         |records: &'_ [CatalogRecord], slug: &Name| records.iter().position(|record| record.slug == *slug);
     let shown = |slug: &Name| if slug.is_empty() { table.to_owned() } else { format!("{table} {slug}") };
@@ -207,7 +208,7 @@ pub fn changes(table: &str, old: &[CatalogRecord], new: &[CatalogRecord]) -> Vec
             continue;
         };
         if before.id != record.id {
-            let (was, is) = (phrases::value(&before.id), phrases::value(&record.id));
+            let (was, is) = (phrases::format_value(&before.id), phrases::format_value(&record.id));
             lines.push(format!("~ {}: id {was} → {is}", shown(&record.slug)));
         }
         let keys: BTreeSet<&Name> = before.fields.keys().chain(record.fields.keys()).collect();
@@ -218,8 +219,9 @@ pub fn changes(table: &str, old: &[CatalogRecord], new: &[CatalogRecord]) -> Vec
                     .and_then(Value::as_decimal)
                     .is_some_and(|n| is.and_then(Value::as_decimal) == Some(n));
             if !same {
-                let text =
-                    |value: Option<&Value>| value.map_or_else(|| "(not there)".to_owned(), phrases::value);
+                let text = |value: Option<&Value>| {
+                    value.map_or_else(|| "(not there)".to_owned(), phrases::format_value)
+                };
                 lines.push(format!("~ {}: {key} {} → {}", shown(&record.slug), text(was), text(is)));
             }
         }
@@ -258,7 +260,7 @@ mod tests {
     }
 
     fn text(records: &[CatalogRecord], wish: &Wish) -> String {
-        Offers::new(records, wish).unwrap().table().text("Nothing fits.", Style::plain(100))
+        Offers::new(records, wish).unwrap().to_table().to_text("Nothing fits.", Style::plain(100))
     }
 
     #[test]
@@ -276,7 +278,7 @@ mod tests {
         let number = |n: i64| Decimal::from(n);
         let names = |wish: Wish| -> Vec<String> {
             let offers = Offers::new(&plans(), &wish).unwrap();
-            offers.rows.iter().map(|row| phrases::value(&row["name"])).collect()
+            offers.rows.iter().map(|row| phrases::format_value(&row["name"])).collect()
         };
         assert_eq!(names(Wish { least: vec![("cpu", number(2))], ..Wish::default() }), ["middle", "big"]);
         assert_eq!(names(Wish { most: vec![(MONTH, number(20))], ..Wish::default() }), ["small", "middle"]);
@@ -319,7 +321,7 @@ mod tests {
         new.push(record(4, "new", &json!({})));
         new[1].fields.insert("monthly_price".into(), Value::Decimal(Decimal::new(2000, 2)));
         assert_eq!(
-            changes("vm", &old, &new),
+            catalog_changes("vm", &old, &new),
             [
                 "~ vm small: id 1 → 9",
                 "~ vm small: price_per_hour 0.01 → 0.02",

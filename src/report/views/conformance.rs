@@ -60,84 +60,92 @@ impl Report {
     /// Returns how many assumptions came to a verdict.
     #[must_use]
     pub fn count(&self, verdict: Shown) -> usize {
-        self.of(verdict).count()
+        self.rows_with(verdict).count()
     }
 
-    fn of(&self, verdict: Shown) -> impl Iterator<Item = &Row> {
+    fn rows_with(&self, verdict: Shown) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(move |row| row.verdict == verdict)
     }
 }
 
 /// Returns the page: what differs in full, what was not seen by its reason; with `all`, every line.
 #[must_use]
-pub fn text(report: &Report, all: bool, style: Style) -> String {
+pub fn contract_page(report: &Report, all: bool, style: Style) -> String {
     let mut page = Page::new(style);
     let dot = style.sign(Sign::Dot);
-    page.line(Line::indent(0).put(Role::Strong, &report.service).say(format!(
+    page.add_line(Line::indent(0).push_styled(Role::Strong, &report.service).push_text(format!(
         " {dot} {} GET requests {dot} {} confirmed, {} different, {} not seen",
         report.requests,
         report.count(Shown::Confirmed),
         report.count(Shown::Different),
         report.count(Shown::NotSeen)
     )));
-    rows(&mut page, report, Shown::Different, "DIFFERENT  from what the contract has", style);
+    add_verdict_rows(&mut page, report, Shown::Different, "DIFFERENT  from what the contract has", style);
     if all {
-        rows(&mut page, report, Shown::Confirmed, "CONFIRMED", style);
-        rows(&mut page, report, Shown::NotSeen, "NOT SEEN", style);
+        add_verdict_rows(&mut page, report, Shown::Confirmed, "CONFIRMED", style);
+        add_verdict_rows(&mut page, report, Shown::NotSeen, "NOT SEEN", style);
     } else {
-        unseen(&mut page, report, style);
+        add_unseen(&mut page, report, style);
     }
-    learned(&mut page, report);
+    add_capabilities(&mut page, report);
     page.finish()
 }
 
-fn rows(page: &mut Page, report: &Report, verdict: Shown, heading: &str, style: Style) {
-    let rows: Vec<&Row> = report.of(verdict).collect();
+fn add_verdict_rows(page: &mut Page, report: &Report, verdict: Shown, heading: &str, style: Style) {
+    let rows: Vec<&Row> = report.rows_with(verdict).collect();
     if rows.is_empty() {
         return;
     }
-    page.line(Line::indent(0).put(Role::Strong, heading));
-    let widest = rows.iter().map(|row| page::width(&row.subject)).max().unwrap_or(0).min(WIDEST);
+    page.add_line(Line::indent(0).push_styled(Role::Strong, heading));
+    let widest = rows.iter().map(|row| page::display_width(&row.subject)).max().unwrap_or(0).min(WIDEST);
     let (sign, role) = match verdict {
         Shown::Confirmed => (Sign::Tick, Role::Good),
         Shown::Different => (Sign::Unequal, Role::Warn),
         Shown::NotSeen => (Sign::Dot, Role::Faint),
     };
     for row in rows {
-        let line = Line::indent(2).put(role, style.sign(sign)).to_column(5).put(Role::Strong, &row.subject);
-        let line = line.to_column(7 + widest).hanging(7 + widest).say(&row.says);
+        let line = Line::indent(2)
+            .push_styled(role, style.sign(sign))
+            .to_column(5)
+            .push_styled(Role::Strong, &row.subject);
+        let line = line.to_column(7 + widest).continue_at(7 + widest).push_text(&row.says);
         let line = match &row.how {
-            Some(how) => line.say(": ").put(role, how),
+            Some(how) => line.push_text(": ").push_styled(role, how),
             None => line,
         };
         let said = if row.documented { "said" } else { "assumed" };
-        page.line(line.put(Role::Faint, format!(" ({said}: {})", row.place)));
+        page.add_line(line.push_styled(Role::Faint, format!(" ({said}: {})", row.place)));
     }
 }
 
-fn unseen(page: &mut Page, report: &Report, style: Style) {
+fn add_unseen(page: &mut Page, report: &Report, style: Style) {
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for row in report.of(Shown::NotSeen) {
+    for row in report.rows_with(Shown::NotSeen) {
         reasons.entry(row.how.as_deref().unwrap_or_default()).or_default().push(&row.subject);
     }
     if reasons.is_empty() {
         return;
     }
-    page.line(Line::indent(0).put(Role::Strong, "NOT SEEN").put(Role::Faint, "  -v names each"));
+    page.add_line(
+        Line::indent(0).push_styled(Role::Strong, "NOT SEEN").push_styled(Role::Faint, "  -v names each"),
+    );
     for (reason, subjects) in reasons {
-        let line = Line::indent(2).put(Role::Faint, style.sign(Sign::Dot)).to_column(5).say(reason);
+        let line =
+            Line::indent(2).push_styled(Role::Faint, style.sign(Sign::Dot)).to_column(5).push_text(reason);
         let line = match subjects.as_slice() {
-            [subject] => line.say(format!(": {subject}")),
-            subjects => line.say(format!(": {} assumptions", subjects.len())),
+            [subject] => line.push_text(format!(": {subject}")),
+            subjects => line.push_text(format!(": {} assumptions", subjects.len())),
         };
-        page.line(line);
+        page.add_line(line);
     }
 }
 
-fn learned(page: &mut Page, report: &Report) {
+fn add_capabilities(page: &mut Page, report: &Report) {
     if !report.learned.is_empty() {
-        page.line(
-            Line::indent(0).put(Role::Strong, "LEARNED").say(format!("  {}", report.learned.join(", "))),
+        page.add_line(
+            Line::indent(0)
+                .push_styled(Role::Strong, "LEARNED")
+                .push_text(format!("  {}", report.learned.join(", "))),
         );
     }
 }
@@ -172,7 +180,7 @@ mod tests {
 
     #[test]
     fn what_differs_is_told_and_what_was_not_seen_is_summed_up() {
-        insta::assert_snapshot!(text(&report(), false, Style::plain(100)), @r#"
+        insta::assert_snapshot!(contract_page(&report(), false, Style::plain(100)), @r#"
     https://api.example.com · 40 GET requests · 1 confirmed, 1 different, 2 not seen
     DIFFERENT  from what the contract has
       ≠  machine.ram  a whole number: text in 3 of 3 records (said: contract, 3)
@@ -180,7 +188,7 @@ mod tests {
       ·  no object has it: 2 assumptions
     LEARNED  pages of 50 rows, 30 requests a second
     "#);
-        let all = text(&report(), true, Style::plain(100));
+        let all = contract_page(&report(), true, Style::plain(100));
         let subjects = ["machine.ram", "machine.cpu", "machine.x", "machine.y"];
         assert!(subjects.iter().all(|subject| all.contains(subject)), "{all}");
     }

@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 use serde::Serialize;
 
 use crate::model::address::{Address, Name};
-use crate::report::json::{SCHEMA_VERSION, pretty};
+use crate::report::json::{SCHEMA_VERSION, to_pretty};
 use crate::report::text::page::{Line, Page};
 use crate::report::text::phrases;
 use crate::report::text::style::{Role, Sign, Style};
@@ -45,7 +45,7 @@ pub struct Bill {
 
 impl Bill {
     /// Returns the table of what costs something on either side, the dearest first.
-    fn table(&self) -> Table {
+    fn to_table(&self) -> Table {
         let of = |side: Option<&Side>, address: &Address| {
             side.and_then(|side| side.rows.get(address).copied().flatten()).filter(|price| !price.is_zero())
         };
@@ -73,8 +73,8 @@ impl Bill {
 
 /// Returns the page.
 #[must_use]
-pub fn page(bill: &Bill, style: Style) -> String {
-    let mut table = bill.table();
+pub fn cost_page(bill: &Bill, style: Style) -> String {
+    let mut table = bill.to_table();
     let mut total = vec![Cell::Text("total".to_owned())];
     total.extend(bill.first.iter().map(|first| Cell::Money(first.total)));
     total.push(Cell::Money(bill.second.total));
@@ -93,16 +93,17 @@ pub fn page(bill: &Bill, style: Style) -> String {
     if bill.unpriced > 0 {
         said.push(format!(
             "{} without a known price, not counted",
-            phrases::counted(bill.unpriced, "resource")
+            phrases::count_noun(bill.unpriced, "resource")
         ));
     }
     let mut page = Page::new(style);
-    let mut line = Line::indent(0).put(Role::Strong, format!("{}/{}", bill.stack, bill.environment));
+    let mut line =
+        Line::indent(0).push_styled(Role::Strong, format!("{}/{}", bill.stack, bill.environment));
     for fact in said {
-        line = line.say(format!(" {dot} {fact}"));
+        line = line.push_text(format!(" {dot} {fact}"));
     }
-    page.line(line);
-    page.finish() + &table.text("", style)
+    page.add_line(line);
+    page.finish() + &table.to_text("", style)
 }
 
 #[derive(Serialize)]
@@ -120,18 +121,18 @@ struct Document<'a> {
 
 /// Returns the document.
 #[must_use]
-pub fn document(bill: &Bill) -> String {
+pub fn cost_document(bill: &Bill) -> String {
     let sides = || bill.first.iter().chain([&bill.second]);
     let total = Table {
         columns: sides().map(|side| Column { key: side.name.clone(), right: true }).collect(),
         rows: vec![sides().map(|side| Cell::Money(side.total)).collect()],
     };
-    pretty(&Document {
+    to_pretty(&Document {
         schema_version: SCHEMA_VERSION,
         stack: &bill.stack,
         env: &bill.environment,
         columns: sides().map(|side| &side.name).collect(),
-        resources: bill.table(),
+        resources: bill.to_table(),
         total,
         unpriced: bill.unpriced,
         priced_at: bill.priced_at.filter(|_| !bill.built_in),
@@ -162,14 +163,14 @@ mod tests {
             unpriced: 1,
             ..Bill::default()
         };
-        insta::assert_snapshot!(page(&bill, Style::plain(100)), @"
+        insta::assert_snapshot!(cost_page(&bill, Style::plain(100)), @"
         shop/prod · a month · prod against staging: +$45.00 · 1 resource without a known price, not counted
         RESOURCE       STAGING    PROD
         database.main           $40.00
         vm.web           $5.00  $10.00
         total            $5.00  $50.00
         ");
-        insta::assert_snapshot!(document(&bill), @r#"
+        insta::assert_snapshot!(cost_document(&bill), @r#"
         {
           "schema_version": 1,
           "stack": "shop",
@@ -202,7 +203,7 @@ mod tests {
         }
         "#);
         let alone = Bill { first: None, built_in: true, ..bill };
-        insta::assert_snapshot!(page(&alone, Style::plain(100)), @"
+        insta::assert_snapshot!(cost_page(&alone, Style::plain(100)), @"
         shop/prod · a month · prices of the built-in cloud, not of your account · 1 resource without a known
           price, not counted
         RESOURCE         PROD

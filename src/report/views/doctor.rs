@@ -39,31 +39,31 @@ impl Check {
 
     /// Returns a check that found everything as it should be.
     #[must_use]
-    pub fn ok(name: &'static str, detail: impl Into<String>) -> Self {
+    pub fn new_ok(name: &'static str, detail: impl Into<String>) -> Self {
         Self::new(name, Verdict::Ok, detail.into())
     }
 
     /// Returns a check that found something to look at.
     #[must_use]
-    pub fn warning(name: &'static str, detail: impl Into<String>) -> Self {
+    pub fn new_warning(name: &'static str, detail: impl Into<String>) -> Self {
         Self::new(name, Verdict::Warning, detail.into())
     }
 
     /// Returns a check that found something that does not work.
     #[must_use]
-    pub fn failed(name: &'static str, detail: impl Into<String>) -> Self {
+    pub fn new_failed(name: &'static str, detail: impl Into<String>) -> Self {
         Self::new(name, Verdict::Failed, detail.into())
     }
 
     /// Returns a check that was not made.
     #[must_use]
-    pub fn skipped(name: &'static str, detail: impl Into<String>) -> Self {
+    pub fn new_skipped(name: &'static str, detail: impl Into<String>) -> Self {
         Self::new(name, Verdict::Skipped, detail.into())
     }
 
     /// Adds what to do about it.
     #[must_use]
-    pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
+    pub fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = Some(remedy.into()).filter(|remedy| !remedy.is_empty());
         self
     }
@@ -77,22 +77,27 @@ pub fn any_failed(checks: &[Check]) -> bool {
 
 /// Returns the checklist for people.
 #[must_use]
-pub fn text(checks: &[Check], style: Style) -> String {
+pub fn render_checklist(checks: &[Check], style: Style) -> String {
     let mut page = Page::new(style);
-    let column = 4 + checks.iter().map(|check| page::width(check.name)).max().unwrap_or(0);
+    let column = 4 + checks.iter().map(|check| page::display_width(check.name)).max().unwrap_or(0);
     for check in checks {
-        let (sign, role) = mark(check.verdict);
-        let line = Line::indent(0).put(role, style.sign(sign)).to_column(3).put(Role::Strong, check.name);
-        page.line(line.to_column(column + 1).hanging(column + 1).say(&check.detail));
+        let (sign, role) = verdict_sign(check.verdict);
+        let line = Line::indent(0)
+            .push_styled(role, style.sign(sign))
+            .to_column(3)
+            .push_styled(Role::Strong, check.name);
+        page.add_line(line.to_column(column + 1).continue_at(column + 1).push_text(&check.detail));
         if let Some(remedy) = &check.remedy {
-            page.line(Line::indent(column + 1).hanging(column + 1).put(Role::Change, remedy));
+            page.add_line(
+                Line::indent(column + 1).continue_at(column + 1).push_styled(Role::Change, remedy),
+            );
         }
     }
-    page.line(Line::indent(0).put(Role::Faint, sum(checks)));
+    page.add_line(Line::indent(0).push_styled(Role::Faint, summarize_checks(checks)));
     page.finish()
 }
 
-const fn mark(verdict: Verdict) -> (Sign, Role) {
+const fn verdict_sign(verdict: Verdict) -> (Sign, Role) {
     match verdict {
         Verdict::Ok => (Sign::Tick, Role::Good),
         Verdict::Warning => (Sign::Bang, Role::Warn),
@@ -101,7 +106,7 @@ const fn mark(verdict: Verdict) -> (Sign, Role) {
     }
 }
 
-fn sum(checks: &[Check]) -> String {
+fn summarize_checks(checks: &[Check]) -> String {
     let count = |wanted| checks.iter().filter(|check| check.verdict == wanted).count();
     format!(
         "{} ok, {} to look at, {} failed, {} not checked",
@@ -119,16 +124,16 @@ mod tests {
 
     fn checks() -> Vec<Check> {
         vec![
-            Check::ok("service", "https://api.example.com"),
-            Check::warning("clock", "It is 90 s behind the service's.").remedy("Set it."),
-            Check::failed("key", "There is \u{1b}[2J none.").remedy("stead login"),
-            Check::skipped("ledger", "There is no stack here."),
+            Check::new_ok("service", "https://api.example.com"),
+            Check::new_warning("clock", "It is 90 s behind the service's.").with_remedy("Set it."),
+            Check::new_failed("key", "There is \u{1b}[2J none.").with_remedy("stead login"),
+            Check::new_skipped("ledger", "There is no stack here."),
         ]
     }
 
     #[test]
     fn a_checklist_has_a_remedy_below_each_trouble() {
-        insta::assert_snapshot!(text(&checks(), Style::plain(80)), @r#"
+        insta::assert_snapshot!(render_checklist(&checks(), Style::plain(80)), @r#"
     ✓  service  https://api.example.com
     !  clock    It is 90 s behind the service's.
                 Set it.
@@ -142,7 +147,7 @@ mod tests {
 
     #[test]
     fn programs_get_the_same() {
-        insta::assert_snapshot!(json::doctor(&checks()[1..2]), @r#"
+        insta::assert_snapshot!(json::doctor_document(&checks()[1..2]), @r#"
     {
       "schema_version": 1,
       "checks": [

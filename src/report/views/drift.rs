@@ -51,13 +51,13 @@ pub struct Elsewhere {
 impl Elsewhere {
     /// Says what was not looked at; `None` where there is nothing else.
     #[must_use]
-    pub fn told(self) -> Option<String> {
+    pub fn describe_unread(self) -> Option<String> {
         let mut said = Vec::new();
         if self.projects > 0 {
-            said.push(phrases::counted(self.projects, "other project"));
+            said.push(phrases::count_noun(self.projects, "other project"));
         }
         if self.account > 0 {
-            said.push(format!("{} in no project", phrases::counted(self.account, "object")));
+            said.push(format!("{} in no project", phrases::count_noun(self.account, "object")));
         }
         (!said.is_empty()).then(|| format!("also in this account: {}", said.join(", ")))
     }
@@ -65,8 +65,8 @@ impl Elsewhere {
 
 /// Returns what names a difference from one look to the next.
 #[must_use]
-pub fn key(drift: &Drift) -> String {
-    name(drift)
+pub fn drift_key(drift: &Drift) -> String {
+    drift_name(drift)
 }
 
 /// Returns what names an unmanaged object from one look to the next: never what names a difference, which
@@ -86,8 +86,8 @@ pub fn object_name(object: &Listed) -> String {
 
 impl Found<'_> {
     /// Returns all that a look saw: what names each thing, and how it is told to people.
-    pub fn seen(&self) -> impl Iterator<Item = (String, String)> {
-        let drift = self.drift.iter().map(|drift| (key(drift), name(drift)));
+    pub fn observed_items(&self) -> impl Iterator<Item = (String, String)> {
+        let drift = self.drift.iter().map(|drift| (drift_key(drift), drift_name(drift)));
         drift.chain(self.unmanaged.iter().map(|object| (key_of_object(object), object_name(object))))
     }
 
@@ -96,7 +96,7 @@ impl Found<'_> {
     #[must_use]
     pub fn since_last_look(&self) -> Option<(usize, usize, usize)> {
         self.memory.last_look?;
-        let new = self.seen().filter(|(key, _)| self.memory.is_new(key)).count();
+        let new = self.observed_items().filter(|(key, _)| self.memory.is_new(key)).count();
         Some((new, self.drift.len() + self.unmanaged.len() - new, self.memory.resolved.len()))
     }
 
@@ -114,75 +114,90 @@ pub(in crate::report) const fn is_settled(class: DriftClass) -> bool {
 
 /// Returns the page of `stead drift`; one line when there is nothing.
 #[must_use]
-pub fn page(found: &Found<'_>, style: Style) -> String {
+pub fn drift_page(found: &Found<'_>, style: Style) -> String {
     let mut page = Page::new(style);
     let dot = style.sign(Sign::Dot);
     let keys = found.drift.iter().filter(|drift| drift.class == DriftClass::Unmanaged).count();
     let (open, settled) = (found.to_decide(), found.drift.len() - found.to_decide() - keys);
     let all = found.managed + found.unmanaged.len();
-    let mut line = Line::indent(0).put(Role::Strong, format!("{}/{}", found.stack, found.environment));
+    let mut line =
+        Line::indent(0).push_styled(Role::Strong, format!("{}/{}", found.stack, found.environment));
     line = match open {
-        0 => line.say(format!(" {dot} ")).put(Role::Good, "no drift"),
-        _ => line.say(format!(" {dot} ")).put(Role::Warn, format!("{open} drifted")),
+        0 => line.push_text(format!(" {dot} ")).push_styled(Role::Good, "no drift"),
+        _ => line.push_text(format!(" {dot} ")).push_styled(Role::Warn, format!("{open} drifted")),
     };
     if settled > 0 {
-        line = line.say(format!(" {dot} {settled} left alone"));
+        line = line.push_text(format!(" {dot} {settled} left alone"));
     }
     if keys > 0 {
-        line = line.say(format!(" {dot} {}", phrases::counted(keys, "unmanaged key")));
+        line = line.push_text(format!(" {dot} {}", phrases::count_noun(keys, "unmanaged key")));
     }
     if found.elsewhere.unread {
-        line = line.say(format!(" {dot} unmanaged: not known"));
+        line = line.push_text(format!(" {dot} unmanaged: not known"));
     } else if let Some(share) = (found.managed * 100).checked_div(all) {
-        line = line.say(format!(" {dot} {share}% of {} managed", phrases::counted(all, "object")));
+        line = line.push_text(format!(" {dot} {share}% of {} managed", phrases::count_noun(all, "object")));
     }
     if let Some((new, known, resolved)) = found.since_last_look().filter(|told| *told != (0, 0, 0)) {
-        line = line.say(format!(" {dot} new {new}, known {known}, resolved {resolved}"));
+        line = line.push_text(format!(" {dot} new {new}, known {known}, resolved {resolved}"));
     }
-    page.line(line);
+    page.add_line(line);
     let all: Vec<&Drift> = found.drift.iter().collect();
-    page.lines(lines_with(&all, page.style(), |drift| since(found.memory, &key(drift))));
-    page.lines(found.unmanaged.iter().map(|object| unmanaged(object, found.memory, style)));
-    page.lines(found.memory.resolved.iter().map(|gone| {
-        Line::indent(2).put(Role::Good, style.sign(Sign::Tick)).to_column(4).say(&gone.name).put(
-            Role::Faint,
-            format!("  resolved, was first seen {}", phrases::ago(gone.first_seen, found.memory.now)),
-        )
+    page.add_lines(lines_with(&all, page.style(), |drift| first_seen(found.memory, &drift_key(drift))));
+    page.add_lines(found.unmanaged.iter().map(|object| unmanaged_line(object, found.memory, style)));
+    page.add_lines(found.memory.resolved.iter().map(|gone| {
+        Line::indent(2)
+            .push_styled(Role::Good, style.sign(Sign::Tick))
+            .to_column(4)
+            .push_text(&gone.name)
+            .push_styled(
+                Role::Faint,
+                format!(
+                    "  resolved, was first seen {}",
+                    phrases::format_age(gone.first_seen, found.memory.now)
+                ),
+            )
     }));
-    notes::lines(&mut page, found.notes.iter());
-    if let Some(told) = found.elsewhere.told() {
+    notes::add_notes(&mut page, found.notes.iter());
+    if let Some(told) = found.elsewhere.describe_unread() {
         let text = format!("{told}: stead ls --unmanaged --all-projects");
-        page.line(
-            Line::indent(2).put(Role::Faint, style.sign(Sign::Dot)).to_column(4).put(Role::Faint, text),
+        page.add_line(
+            Line::indent(2)
+                .push_styled(Role::Faint, style.sign(Sign::Dot))
+                .to_column(4)
+                .push_styled(Role::Faint, text),
         );
     }
     page.finish()
 }
 
 /// Says since when something is known; nothing where the look before is not remembered.
-pub(in crate::report) fn since(memory: &Memory, key: &str) -> Option<String> {
+pub(in crate::report) fn first_seen(memory: &Memory, key: &str) -> Option<String> {
     let first = memory.first_seen(key).filter(|_| memory.last_look.is_some())?;
     let is_new = memory.is_new(key);
-    Some(if is_new { "NEW".to_owned() } else { format!("first seen {}", phrases::ago(first, memory.now)) })
+    Some(if is_new {
+        "NEW".to_owned()
+    } else {
+        format!("first seen {}", phrases::format_age(first, memory.now))
+    })
 }
 
-fn unmanaged(object: &Listed, memory: &Memory, style: Style) -> Line {
+fn unmanaged_line(object: &Listed, memory: &Memory, style: Style) -> Line {
     let mut line = Line::indent(2)
-        .put(Role::Warn, style.sign(Sign::Question))
+        .push_styled(Role::Warn, style.sign(Sign::Question))
         .to_column(4)
-        .say(object_name(object))
-        .put(Role::Faint, "  unmanaged");
+        .push_text(object_name(object))
+        .push_styled(Role::Faint, "  unmanaged");
     if let Some(price) = object.monthly.filter(|price| !price.is_zero()) {
-        line = line.put(Role::Faint, format!(", {} a month", phrases::money(price)));
+        line = line.push_styled(Role::Faint, format!(", {} a month", phrases::format_money(price)));
     }
-    match since(memory, &key_of_object(object)) {
-        Some(since) => line.put(Role::Faint, format!(" {} {since}", style.sign(Sign::Dot))),
+    match first_seen(memory, &key_of_object(object)) {
+        Some(since) => line.push_styled(Role::Faint, format!(" {} {since}", style.sign(Sign::Dot))),
         None => line,
     }
 }
 
 /// Returns what a difference is in: `database.main.storage_gb`, or a whole resource.
-pub(in crate::report) fn name(drift: &Drift) -> String {
+pub(in crate::report) fn drift_name(drift: &Drift) -> String {
     match &drift.path {
         Some(path) => format!("{}.{path}", drift.address),
         None => drift.address.to_string(),
@@ -191,33 +206,34 @@ pub(in crate::report) fn name(drift: &Drift) -> String {
 
 /// Returns one line for each difference, aligned.
 #[must_use]
-pub fn lines(drift: &[&Drift], style: Style) -> Vec<Line> {
+pub fn drift_lines(drift: &[&Drift], style: Style) -> Vec<Line> {
     lines_with(drift, style, |_| None)
 }
 
 /// Returns the lines, each with what else there is to say of it.
 fn lines_with(drift: &[&Drift], style: Style, more: impl Fn(&Drift) -> Option<String>) -> Vec<Line> {
-    let names: Vec<String> = drift.iter().copied().map(name).collect();
+    let names: Vec<String> = drift.iter().copied().map(drift_name).collect();
     let column = if style.unicode { 6 } else { 7 };
-    let column = column + names.iter().map(|name| page::width(name)).max().unwrap_or(0).min(WIDEST);
-    let line = |(drift, name): (&&Drift, &String)| one(drift, name, (column, more(drift)), style);
+    let column = column + names.iter().map(|name| page::display_width(name)).max().unwrap_or(0).min(WIDEST);
+    let line = |(drift, name): (&&Drift, &String)| drift_line(drift, name, (column, more(drift)), style);
     drift.iter().zip(&names).map(line).collect()
 }
 
-fn one(drift: &Drift, name: &str, (column, more): (usize, Option<String>), style: Style) -> Line {
+fn drift_line(drift: &Drift, name: &str, (column, more): (usize, Option<String>), style: Style) -> Line {
     let (role, sign) = match drift.class {
         DriftClass::Unmanaged => (Role::Warn, Sign::Question),
         class if is_settled(class) => (Role::Faint, Sign::Dot),
         _ => (Role::Warn, Sign::Unequal),
     };
-    let mut line = Line::indent(2).put(role, style.sign(sign)).to_column(if style.unicode { 4 } else { 5 });
-    line = line.say(name).to_column(column).hanging(column);
+    let mut line =
+        Line::indent(2).push_styled(role, style.sign(sign)).to_column(if style.unicode { 4 } else { 5 });
+    line = line.push_text(name).to_column(column).continue_at(column);
     if drift.path.is_some() {
-        line = line.put(role, values(drift, style)).say("  ");
+        line = line.push_styled(role, value_change(drift, style)).push_text("  ");
     }
-    line = line.say(meaning(drift, style));
+    line = line.push_text(explain_drift(drift, style));
     if let Some(more) = more {
-        line = line.put(Role::Faint, format!(" {} {more}", style.sign(Sign::Dot)));
+        line = line.push_styled(Role::Faint, format!(" {} {more}", style.sign(Sign::Dot)));
     }
     let said = drift.leave.as_ref().filter(|_| drift.class == DriftClass::Ignored);
     match said.and_then(|leave| leave.source.as_ref()).or(drift.source.as_ref()) {
@@ -226,21 +242,25 @@ fn one(drift: &Drift, name: &str, (column, more): (usize, Option<String>), style
     }
 }
 
-fn values(drift: &Drift, style: Style) -> String {
-    let show = |value: &Value| phrases::shortened(phrases::value(value), MOST_OF_VALUE, style);
+fn value_change(drift: &Drift, style: Style) -> String {
+    let show = |value: &Value| phrases::shorten_text(phrases::format_value(value), MOST_OF_VALUE, style);
     if drift.class == DriftClass::Unmanaged {
         return show(&drift.live);
     }
     let (old, new) = (show(&drift.last_applied), show(&drift.live));
     let arrow = style.sign(Sign::Arrow);
     if old == new {
-        return format!("{} {arrow} {}", phrases::typed(&drift.last_applied), phrases::typed(&drift.live));
+        return format!(
+            "{} {arrow} {}",
+            phrases::format_typed(&drift.last_applied),
+            phrases::format_typed(&drift.live)
+        );
     }
     format!("{old} {arrow} {new}")
 }
 
 /// Says what is made of a difference, and what a human can do.
-pub(in crate::report) fn meaning(drift: &Drift, style: Style) -> String {
+pub(in crate::report) fn explain_drift(drift: &Drift, style: Style) -> String {
     let mut meaning = made_of(drift, style);
     if drift.unconfirmed {
         meaning.push_str("; no earlier reading showed what was applied");
@@ -268,7 +288,7 @@ fn made_of(drift: &Drift, style: Style) -> String {
             if let Some(path) = accept {
                 return format!("cannot go back; keep it: stead drift --accept {}.{path}", drift.address);
             }
-            let live = phrases::shortened(phrases::value(&drift.live), MOST_OF_VALUE, style);
+            let live = phrases::shorten_text(phrases::format_value(&drift.live), MOST_OF_VALUE, style);
             format!("cannot go back: write {live} in the configuration")
         }
         DriftClass::Accepted => "the configuration says the same now".to_owned(),

@@ -5,7 +5,7 @@ use std::time::Instant;
 use similar::udiff::UnifiedHunkHeader;
 use similar::{ChangeTag, group_diff_ops};
 
-use crate::report::text::line_diff::steps;
+use crate::report::text::line_diff::diff_operations;
 use crate::report::text::page::{Line, Page};
 use crate::report::text::style::{Role, Style};
 
@@ -14,13 +14,13 @@ const CONTEXT: usize = 2;
 
 /// Returns the page of one file's change.
 #[must_use]
-pub fn file(path: &str, before: &str, after: &str, style: Style) -> String {
-    let (old, new) = (lines(before), lines(after));
+pub fn edit_page(path: &str, before: &str, after: &str, style: Style) -> String {
+    let (old, new) = (split_lines(before), split_lines(after));
     let mut page = Page::new(style);
-    page.line(Line::indent(0).put(Role::Strong, path));
-    for group in group_diff_ops(steps(&old, &new, None), CONTEXT) {
+    page.add_line(Line::indent(0).push_styled(Role::Strong, path));
+    for group in group_diff_ops(diff_operations(&old, &new, None), CONTEXT) {
         let first = group.first().map_or(0, |op| op.old_range().start);
-        page.line(Line::indent(0).put(Role::Faint, format!("@@ line {}", first + 1)));
+        page.add_line(Line::indent(0).push_styled(Role::Faint, format!("@@ line {}", first + 1)));
         for change in group.iter().flat_map(|op| op.iter_changes(&old[..], &new[..])) {
             let (role, sign) = match change.tag() {
                 ChangeTag::Delete => (Role::Danger, "- "),
@@ -30,7 +30,7 @@ pub fn file(path: &str, before: &str, after: &str, style: Style) -> String {
             let text = change.value();
             let text = text.strip_suffix('\n').unwrap_or(&text);
             let text = text.strip_suffix('\r').unwrap_or(text);
-            page.line(Line::indent(0).put(role, format!("{sign}{text}")).hanging(4));
+            page.add_line(Line::indent(0).push_styled(role, format!("{sign}{text}")).continue_at(4));
         }
     }
     page.finish()
@@ -38,10 +38,10 @@ pub fn file(path: &str, before: &str, after: &str, style: Style) -> String {
 
 /// Returns one file's change as `patch` reads it; beyond `until` a larger one than need be.
 #[must_use]
-pub fn unified(path: &str, before: &str, after: &str, until: Option<Instant>) -> String {
-    let (old, new) = (lines(before), lines(after));
+pub fn unified_diff(path: &str, before: &str, after: &str, until: Option<Instant>) -> String {
+    let (old, new) = (split_lines(before), split_lines(after));
     let mut text = String::new();
-    for group in group_diff_ops(steps(&old, &new, until), CONTEXT) {
+    for group in group_diff_ops(diff_operations(&old, &new, until), CONTEXT) {
         if text.is_empty() {
             text = format!("--- {path}\n+++ {path}\n");
         }
@@ -58,7 +58,7 @@ pub fn unified(path: &str, before: &str, after: &str, until: Option<Instant>) ->
     text
 }
 
-fn lines(text: &str) -> Vec<String> {
+fn split_lines(text: &str) -> Vec<String> {
     text.split_inclusive('\n').map(str::to_owned).collect()
 }
 
@@ -70,7 +70,7 @@ mod tests {
     fn shows_the_lines_around_a_change() {
         let before = "a: 1\nb: 2\nc: 3\nd: 4\ne: 5\nf: 6\n";
         let after = "a: 1\nb: 2\nc: 3\nd: 5 # x\ne: 5\nf: 6\n";
-        insta::assert_snapshot!(file("stead.yaml", before, after, Style::plain(60)), @r"
+        insta::assert_snapshot!(edit_page("stead.yaml", before, after, Style::plain(60)), @r"
         stead.yaml
         @@ line 2
           b: 2
@@ -85,7 +85,7 @@ mod tests {
     fn a_patch_is_what_patch_reads() {
         let before = "a: 1\nb: 2\nc: 3\nd: 4\ne: 5\nf: 6\ng: 7\nh: 8";
         let after = "a: 0\nb: 2\nc: 3\nd: 4\ne: 5\nf: 6\ng: 7\nh: 8\ni: 9\n";
-        insta::assert_snapshot!(unified("stead.yaml", before, after, None), @r"
+        insta::assert_snapshot!(unified_diff("stead.yaml", before, after, None), @r"
         --- stead.yaml
         +++ stead.yaml
         @@ -1,3 +1,3 @@
@@ -101,6 +101,6 @@ mod tests {
         +h: 8
         +i: 9
         ");
-        assert_eq!(unified("stead.yaml", before, before, None), "");
+        assert_eq!(unified_diff("stead.yaml", before, before, None), "");
     }
 }

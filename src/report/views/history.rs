@@ -50,7 +50,7 @@ pub enum Ending {
 impl Ending {
     /// Returns the word for it.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub const fn as_text(self) -> &'static str {
         match self {
             Self::Done => "done",
             Self::Partly => "partly",
@@ -91,7 +91,7 @@ pub struct LockHolder {
 
 /// Returns the table of past applies.
 #[must_use]
-pub fn runs(runs: &[Past]) -> Table {
+pub fn runs_table(runs: &[Past]) -> Table {
     let columns = vec![
         Column::number("n"),
         Column::text("at"),
@@ -104,16 +104,16 @@ pub fn runs(runs: &[Past]) -> Table {
         Column::text("who"),
     ];
     let row = |past: &Past| {
-        let [done, failed, skipped, _] = past.tally.map(count);
+        let [done, failed, skipped, _] = past.tally.map(count_cell);
         vec![
-            count(past.number),
-            Cell::Text(time(past.at)),
-            Cell::Text(past.outcome.word().to_owned()),
+            count_cell(past.number),
+            Cell::Text(format_time(past.at)),
+            Cell::Text(past.outcome.as_text().to_owned()),
             done,
             failed,
             skipped,
             Cell::text(past.plan.as_deref().map(phrases::short_fingerprint)),
-            Cell::text(past.commit.as_deref().map(short)),
+            Cell::text(past.commit.as_deref().map(short_commit)),
             Cell::Text(past.who.clone()),
         ]
     };
@@ -122,12 +122,12 @@ pub fn runs(runs: &[Past]) -> Table {
 
 /// Returns the table of what happened to the ledger itself.
 #[must_use]
-pub fn incidents(incidents: &[Happened]) -> Table {
+pub fn incidents_table(incidents: &[Happened]) -> Table {
     let columns =
         vec![Column::text("at"), Column::text("what"), Column::text("who"), Column::text("reason")];
     let row = |happened: &Happened| {
         vec![
-            Cell::Text(time(happened.at)),
+            Cell::Text(format_time(happened.at)),
             Cell::Text(happened.what.clone()),
             Cell::Text(happened.who.clone()),
             Cell::text(happened.reason.as_ref()),
@@ -138,47 +138,47 @@ pub fn incidents(incidents: &[Happened]) -> Table {
 
 /// Returns the page of one past apply.
 #[must_use]
-pub fn run(past: &Past, style: Style) -> String {
+pub fn run_page(past: &Past, style: Style) -> String {
     let mut page = Page::new(style);
     let [done, failed, skipped, questions] = past.tally;
     let counts = format!("{done} done, {failed} failed, {skipped} skipped, {questions} open questions");
     let took = past.ended.map(|end| end.duration_since(past.at).unsigned_abs());
     let rows = [
         ("run", Some(past.run.clone())),
-        ("began", Some(time(past.at))),
-        ("ended", past.ended.map(time)),
-        ("took", took.map(phrases::took)),
+        ("began", Some(format_time(past.at))),
+        ("ended", past.ended.map(format_time)),
+        ("took", took.map(phrases::format_duration)),
         ("who", Some(past.who.clone())),
         ("commit", past.commit.clone()),
         ("plan", past.plan.clone()),
         ("configuration", past.config.clone()),
         ("overridden", past.overridden.as_ref().map(|(policies, why)| format!("{policies}: {why}"))),
-        ("outcome", Some(past.outcome.word().to_owned())),
+        ("outcome", Some(past.outcome.as_text().to_owned())),
         ("resources", past.ended.map(|_| counts)),
     ];
     for (name, text) in rows {
         let Some(text) = text else { continue };
-        page.line(Line::indent(0).put(Role::Faint, name).to_column(15).say(text));
+        page.add_line(Line::indent(0).push_styled(Role::Faint, name).to_column(15).push_text(text));
     }
     page.finish()
 }
 
 /// Returns the page of a lock.
 #[must_use]
-pub fn lock(holder: Option<&LockHolder>, place: &str, style: Style) -> String {
+pub fn lock_page(holder: Option<&LockHolder>, place: &str, style: Style) -> String {
     let mut page = Page::new(style);
     let Some(holder) = holder else {
-        page.line(Line::indent(0).say(format!("Nobody has the lock of {place}.")));
+        page.add_line(Line::indent(0).push_text(format!("Nobody has the lock of {place}.")));
         return page.finish();
     };
-    page.line(Line::indent(0).say(format!("{} has the lock of {place}.", holder.who)));
-    let since = format!("since {} by its own clock", time(holder.since));
-    page.line(Line::indent(2).say(match holder.process {
+    page.add_line(Line::indent(0).push_text(format!("{} has the lock of {place}.", holder.who)));
+    let since = format!("since {} by its own clock", format_time(holder.since));
+    page.add_line(Line::indent(2).push_text(match holder.process {
         Some(process) => format!("{since}, process {process}"),
         None => since,
     }));
-    page.line(
-        Line::indent(2).say(match (holder.standing, holder.left) {
+    page.add_line(
+        Line::indent(2).push_text(match (holder.standing, holder.left) {
             ("dead", _) => "its process is gone: the next apply takes the lock over".to_owned(),
             ("run_out", _) => {
                 "it ran out: the next apply takes the lock over, and asks what became of its requests"
@@ -193,16 +193,16 @@ pub fn lock(holder: Option<&LockHolder>, place: &str, style: Style) -> String {
 
 /// Returns a moment as people read it.
 #[must_use]
-pub fn time(at: Timestamp) -> String {
+pub fn format_time(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
 /// Returns a commit as people say it.
-fn short(commit: &str) -> String {
+fn short_commit(commit: &str) -> String {
     commit.chars().take(12).collect()
 }
 
-fn count(count: usize) -> Cell {
+fn count_cell(count: usize) -> Cell {
     Cell::Value(Value::Integer(i64::try_from(count).unwrap_or(i64::MAX)))
 }
 
@@ -229,13 +229,13 @@ mod tests {
     #[test]
     fn a_run_in_a_row_and_in_full() {
         let open = Past { number: 2, at: past().at, who: "evil\u{1b}[2J".into(), ..Past::default() };
-        let table = runs(&[past(), open]).text("", Style::plain(200));
+        let table = runs_table(&[past(), open]).to_text("", Style::plain(200));
         let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[0], ["N", "AT", "OUTCOME", "DONE", "FAILED", "SKIPPED", "PLAN", "COMMIT", "WHO"]);
         assert_eq!(lines[1][..8].join(" "), "1 2026-11-21 12:00:00 UTC partly 4 1 2");
         assert!(table.contains("7f3a-c91e  0123456789ab  ada@build-7 (https://ci/jobs/9)"), "{table}");
         assert!(table.contains("no end recorded") && table.contains("evil\\u{1b}[2J"), "{table}");
-        let page = run(&past(), Style::plain(80));
+        let page = run_page(&past(), Style::plain(80));
         for text in [
             "took           2m31s",
             "4 done, 1 failed, 2 skipped, 0 open questions",
@@ -256,7 +256,7 @@ mod tests {
             renewed: Some(10),
             left: Some(230),
         };
-        let text = |holder: &LockHolder| lock(Some(holder), "s3://b/p", Style::plain(100));
+        let text = |holder: &LockHolder| lock_page(Some(holder), "s3://b/p", Style::plain(100));
         assert_eq!(
             text(&holder),
             "ada@build-7 has the lock of s3://b/p.\n  since 2026-11-21 12:00:00 UTC by its own clock, process 7\n  \
@@ -265,6 +265,6 @@ mod tests {
         assert!(text(&LockHolder { standing: "dead", ..holder.clone() }).contains("process is gone"));
         assert!(text(&LockHolder { standing: "run_out", ..holder.clone() }).contains("it ran out"));
         assert!(text(&LockHolder { left: None, ..holder }).contains("as long as its process"));
-        assert_eq!(lock(None, "file:x", Style::plain(80)), "Nobody has the lock of file:x.\n");
+        assert_eq!(lock_page(None, "file:x", Style::plain(80)), "Nobody has the lock of file:x.\n");
     }
 }

@@ -44,18 +44,20 @@ pub struct Loss {
 
 /// Returns the page of a check.
 #[must_use]
-pub fn checked(checked: &Checked, style: Style) -> String {
+pub fn check_page(checked: &Checked, style: Style) -> String {
     let mut page = Page::new(style);
     for flaw in &checked.flaws {
-        page.line(Line::indent(0).put(Role::Danger, &flaw.place).say(format!(": {}", flaw.reason)));
+        page.add_line(
+            Line::indent(0).push_styled(Role::Danger, &flaw.place).push_text(format!(": {}", flaw.reason)),
+        );
     }
     let Checked { summaries, journals, records, serial, .. } = checked;
     if checked.torn {
         let text =
             "The end of the last line is torn off: a write that was never acknowledged. Nothing is lost.";
-        page.line(Line::indent(0).say(text));
+        page.add_line(Line::indent(0).push_text(text));
     }
-    page.line(Line::indent(0).say(if checked.flaws.is_empty() {
+    page.add_line(Line::indent(0).push_text(if checked.flaws.is_empty() {
         let files = format!("{summaries} summaries and {journals} journals with {records} records");
         let files = if *journals > 0 { format!(" ({files})") } else { String::new() };
         format!("The ledger at {} is whole up to record {serial}{files}.", checked.place)
@@ -67,15 +69,19 @@ pub fn checked(checked: &Checked, style: Style) -> String {
 
 /// Returns the page of a repair that is about to be done.
 #[must_use]
-pub fn repair(kept: usize, losses: &[Loss], style: Style) -> String {
+pub fn repair_page(kept: usize, losses: &[Loss], style: Style) -> String {
     let mut page = Page::new(style);
     for loss in losses {
-        page.line(Line::indent(0).put(Role::Danger, &loss.place).say(format!(" is lost: {}", loss.reason)));
+        page.add_line(
+            Line::indent(0)
+                .push_styled(Role::Danger, &loss.place)
+                .push_text(format!(" is lost: {}", loss.reason)),
+        );
         for record in &loss.records {
-            page.line(Line::indent(2).say(record));
+            page.add_line(Line::indent(2).push_text(record));
         }
     }
-    page.line(Line::indent(0).say(match losses.len() {
+    page.add_line(Line::indent(0).push_text(match losses.len() {
         0 => format!("Everything can be got back: {kept} resources."),
         lost => format!("{kept} resources can be got back; {lost} lines cannot."),
     }));

@@ -42,7 +42,7 @@ impl Listed {
 
 /// Returns the table of managed objects; `wide` adds kind, name, project and age.
 #[must_use]
-pub fn managed(objects: &[Listed], wide: bool) -> Table {
+pub fn managed_table(objects: &[Listed], wide: bool) -> Table {
     let mut columns = vec![
         Column::text("address"),
         Column::text("id"),
@@ -77,7 +77,7 @@ pub fn managed(objects: &[Listed], wide: bool) -> Table {
 
 /// Returns the table of live objects that no address owns.
 #[must_use]
-pub fn unmanaged(objects: &[Listed]) -> Table {
+pub fn unmanaged_table(objects: &[Listed]) -> Table {
     let columns = vec![
         Column::text("kind"),
         Column::text("id"),
@@ -105,7 +105,7 @@ pub fn unmanaged(objects: &[Listed]) -> Table {
 
 /// Returns the table of owned objects as the ledger has them; `wide` adds kind, project and age.
 #[must_use]
-pub fn owned(objects: &[Listed], wide: bool) -> Table {
+pub fn owned_table(objects: &[Listed], wide: bool) -> Table {
     let mut columns = vec![Column::text("address"), Column::text("id"), Column::text("note")];
     if wide {
         columns.extend([Column::text("kind"), Column::text("project"), Column::text("created_at")]);
@@ -127,7 +127,7 @@ pub fn owned(objects: &[Listed], wide: bool) -> Table {
 
 /// Returns the table of one object's attributes: what was applied, and what is live.
 #[must_use]
-pub fn attributes(applied: &Attributes, live: &Attributes) -> Table {
+pub fn attributes_table(applied: &Attributes, live: &Attributes) -> Table {
     let columns = vec![Column::text("attribute"), Column::text("live"), Column::text("applied")];
     let cell = |value: Option<&Value>| value.map_or(Cell::Empty, |value| Cell::Value(value.clone()));
     let names: std::collections::BTreeSet<&Name> = applied.keys().chain(live.keys()).collect();
@@ -164,13 +164,13 @@ mod tests {
 
     #[test]
     fn ls_is_aligned_and_has_the_same_keys_in_json() {
-        let table = managed(&objects(), false);
-        insta::assert_snapshot!(table.text("Nothing is managed yet.", Style::plain(80)), @r"
+        let table = managed_table(&objects(), false);
+        insta::assert_snapshot!(table.to_text("Nothing is managed yet.", Style::plain(80)), @r"
         ADDRESS                        ID        STATUS  MONTHLY
         vm.web                         5b1e09c2  active   $24.00
         database.main.users.reporting            gone
         ");
-        insta::assert_snapshot!(json::list("resources", &table), @r#"
+        insta::assert_snapshot!(json::list_document("resources", &table), @r#"
         {
           "schema_version": 1,
           "resources": [
@@ -189,12 +189,12 @@ mod tests {
           ]
         }
         "#);
-        let wide = managed(&objects(), true).text("", Style::plain(200));
+        let wide = managed_table(&objects(), true).to_text("", Style::plain(200));
         assert!(wide.contains("evil\\u{1b}[2J\\nname"), "{wide}");
         let piped = Style { whole_rows: true, ..Style::plain(40) };
-        assert_eq!(managed(&objects(), true).text("", piped), wide, "a pipe has no width");
+        assert_eq!(managed_table(&objects(), true).to_text("", piped), wide, "a pipe has no width");
         assert_eq!(
-            managed(&[], true).text("Nothing is managed yet.", Style::plain(80)),
+            managed_table(&[], true).to_text("Nothing is managed yet.", Style::plain(80)),
             "Nothing is managed yet.\n"
         );
     }
@@ -205,7 +205,7 @@ mod tests {
             [("size".into(), Value::Integer(40)), ("vm".into(), Value::text("5b1e"))].into();
         let live: Attributes =
             [("size".into(), Value::Integer(60)), ("status".into(), Value::text("in_use"))].into();
-        insta::assert_snapshot!(attributes(&applied, &live).text("", Style::plain(80)), @r"
+        insta::assert_snapshot!(attributes_table(&applied, &live).to_text("", Style::plain(80)), @r"
         ATTRIBUTE  LIVE    APPLIED
         size       60      40
         status     in_use

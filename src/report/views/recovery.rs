@@ -8,35 +8,41 @@ use crate::report::text::table::{Cell, Column, Table};
 
 /// Returns the word for how sure it is that an object is a resource's.
 #[must_use]
-pub fn confidence(candidate: &Candidate) -> &'static str {
+pub fn confidence_text(candidate: &Candidate) -> &'static str {
     if candidate.is_exact() { "exact" } else { "likely" }
 }
 
 /// Returns the page of a recovery.
 #[must_use]
-pub fn page(recovery: &Recovery, style: Style) -> String {
-    let mut text = found(recovery).text("Nothing was found again.", style);
+pub fn recovery_page(recovery: &Recovery, style: Style) -> String {
+    let mut text = found_table(recovery).to_text("Nothing was found again.", style);
     let mut page = Page::new(style);
     for tie in &recovery.ties {
-        page.line(Line::indent(0).put(Role::Warn, tie.address.as_str()).say(" could be any of these:"));
+        page.add_line(
+            Line::indent(0)
+                .push_styled(Role::Warn, tie.address.as_str())
+                .push_text(" could be any of these:"),
+        );
         for candidate in &tie.candidates {
-            page.line(Line::indent(2).say(in_words(candidate)));
+            page.add_line(Line::indent(2).push_text(in_words(candidate)));
         }
         if !tie.rivals.is_empty() {
             let rivals: Vec<&str> = tie.rivals.iter().map(Address::as_str).collect();
-            page.line(Line::indent(2).say(format!("and so could {}", rivals.join(", "))));
+            page.add_line(Line::indent(2).push_text(format!("and so could {}", rivals.join(", "))));
         }
     }
     for address in &recovery.missing {
-        page.line(
-            Line::indent(0).put(Role::Faint, address.as_str()).say(" is not live: an apply makes it"),
+        page.add_line(
+            Line::indent(0)
+                .push_styled(Role::Faint, address.as_str())
+                .push_text(" is not live: an apply makes it"),
         );
     }
     text.push_str(&page.finish());
     text
 }
 
-fn found(recovery: &Recovery) -> Table {
+fn found_table(recovery: &Recovery) -> Table {
     let columns = vec![
         Column::text("address"),
         Column::text("id"),
@@ -47,7 +53,7 @@ fn found(recovery: &Recovery) -> Table {
         vec![
             Cell::Text(found.address.to_string()),
             Cell::Text(found.candidate.id.to_string()),
-            Cell::Text(confidence(&found.candidate).to_owned()),
+            Cell::Text(confidence_text(&found.candidate).to_owned()),
             Cell::Text(found.candidate.differs.join(", ")),
         ]
     };
@@ -67,11 +73,11 @@ pub fn in_words(candidate: &Candidate) -> String {
 
 /// Returns the question of a tie: its objects by number.
 #[must_use]
-pub fn question(tie: &Tie, style: Style) -> String {
+pub fn ambiguity_prompt(tie: &Tie, style: Style) -> String {
     let mut page = Page::new(style);
-    page.line(Line::indent(0).say(format!("Which one is {}?", tie.address)));
+    page.add_line(Line::indent(0).push_text(format!("Which one is {}?", tie.address)));
     for (number, candidate) in (1..).zip(&tie.candidates) {
-        page.line(Line::indent(2).say(format!("{number}  {}", in_words(candidate))));
+        page.add_line(Line::indent(2).push_text(format!("{number}  {}", in_words(candidate))));
     }
     page.finish()
 }

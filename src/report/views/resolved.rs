@@ -25,7 +25,7 @@ pub struct Resolved {
 
 /// Returns all values as a table, with the keys of the JSON document.
 #[must_use]
-pub fn table(values: &[Resolved]) -> Table {
+pub fn resolved_table(values: &[Resolved]) -> Table {
     let columns = vec![
         Column::text("path"),
         Column::text("value"),
@@ -37,9 +37,11 @@ pub fn table(values: &[Resolved]) -> Table {
         vec![
             Cell::Text(value.path.clone()),
             Cell::Value(value.value.clone()),
-            Cell::text(value.place.as_ref().map(shown)),
-            Cell::text(origin(value)),
-            Cell::text(value.calls.first().map(|(module, place)| used(module, place.as_ref()))),
+            Cell::text(value.place.as_ref().map(display_location)),
+            Cell::text(value_origin(value)),
+            Cell::text(
+                value.calls.first().map(|(module, place)| describe_module_call(module, place.as_ref())),
+            ),
         ]
     };
     Table { rows: values.iter().map(row).collect(), columns }
@@ -47,44 +49,52 @@ pub fn table(values: &[Resolved]) -> Table {
 
 /// Returns all values for people.
 #[must_use]
-pub fn page(values: &[Resolved], style: Style) -> String {
-    table(values).text("The stack is empty.", style)
+pub fn resolved_page(values: &[Resolved], style: Style) -> String {
+    resolved_table(values).to_text("The stack is empty.", style)
 }
 
 /// Returns what decided each value, a step a line.
 #[must_use]
-pub fn why(values: &[Resolved], style: Style) -> String {
+pub fn provenance_page(values: &[Resolved], style: Style) -> String {
     let mut page = Page::new(style);
     for value in values {
-        page.line(Line::indent(0).put(Role::Strong, &value.path).say(" = ").say(value.value.to_string()));
+        page.add_line(
+            Line::indent(0)
+                .push_styled(Role::Strong, &value.path)
+                .push_text(" = ")
+                .push_text(value.value.to_string()),
+        );
         if let Some(place) = &value.place {
             let word = if value.default { "by the name of the block" } else { "written" };
-            page.line(Line::indent(2).say(format!("{word} at {}", shown(place))));
+            page.add_line(Line::indent(2).push_text(format!("{word} at {}", display_location(place))));
         }
         if let Some(by) = &value.by {
             // A variable says itself who gave it.
             let text = if by.starts_with("set by ") { by.clone() } else { format!("decided by {by}") };
-            page.line(Line::indent(2).say(text));
+            page.add_line(Line::indent(2).push_text(text));
         }
         for (module, place) in &value.calls {
-            page.line(Line::indent(2).say(format!("in the module {}", used(module, place.as_ref()))));
+            page.add_line(
+                Line::indent(2)
+                    .push_text(format!("in the module {}", describe_module_call(module, place.as_ref()))),
+            );
         }
     }
     page.finish()
 }
 
-fn origin(value: &Resolved) -> Option<String> {
+fn value_origin(value: &Resolved) -> Option<String> {
     if value.default { Some("default".to_owned()) } else { value.by.clone() }
 }
 
-fn used(module: &str, place: Option<&Place>) -> String {
+fn describe_module_call(module: &str, place: Option<&Place>) -> String {
     match place {
-        Some(place) => format!("{module}, used at {}", shown(place)),
+        Some(place) => format!("{module}, used at {}", display_location(place)),
         None => module.to_owned(),
     }
 }
 
-fn shown(place: &Place) -> String {
+fn display_location(place: &Place) -> String {
     format!("{}:{}", place.file, place.line)
 }
 
@@ -113,7 +123,7 @@ mod tests {
                 calls: Vec::new(),
             },
         ];
-        insta::assert_snapshot!(why(&values, Style::plain(100)), @r#"
+        insta::assert_snapshot!(provenance_page(&values, Style::plain(100)), @r#"
     east.vm.web.plan = std-1c-2g
       written at m/stead.yaml:3
       decided by vars.plan, given by use.east
@@ -121,7 +131,7 @@ mod tests {
     vm.web.name = web
       by the name of the block at m/stead.yaml:1
     "#);
-        insta::assert_snapshot!(page(&values, Style::plain(100)), @r#"
+        insta::assert_snapshot!(resolved_page(&values, Style::plain(100)), @r#"
     PATH              VALUE      SOURCE          SET_BY                        MODULE
     east.vm.web.plan  std-1c-2g  m/stead.yaml:3  vars.plan, given by use.east  east, used at
                                                       m/stead.yaml:9

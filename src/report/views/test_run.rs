@@ -37,35 +37,35 @@ pub struct Miss {
 
 /// Returns the page of a run.
 #[must_use]
-pub fn page(tests: &[Tested], style: Style) -> String {
+pub fn test_run_page(tests: &[Tested], style: Style) -> String {
     let mut page = Page::new(style);
     for test in tests {
         let (role, word) =
             if test.missed.is_empty() { (Role::Good, "ok   ") } else { (Role::Danger, "FAIL ") };
-        let line = Line::indent(0).put(role, word).put(Role::Plain, escape::line(&test.name));
-        page.line(line.put(Role::Faint, format!("  {}", shown(test.place.as_ref()))));
+        let line = Line::indent(0)
+            .push_styled(role, word)
+            .push_styled(Role::Plain, escape::escape_line(&test.name));
+        page.add_line(line.push_styled(Role::Faint, format!("  {}", test_location(test.place.as_ref()))));
         for miss in &test.missed {
-            let place = format!("{}  ", shown(miss.place.as_ref()));
-            page.line(
+            let place = format!("{}  ", test_location(miss.place.as_ref()));
+            page.add_line(
                 Line::indent(5)
-                    .put(Role::Strong, place)
-                    .put(Role::Plain, escape::line(&miss.text))
-                    .hanging(9),
+                    .push_styled(Role::Strong, place)
+                    .push_styled(Role::Plain, escape::escape_line(&miss.text))
+                    .continue_at(9),
             );
         }
     }
     let failed = tests.iter().filter(|test| !test.missed.is_empty()).count();
     let (role, passed) = (if failed == 0 { Role::Good } else { Role::Danger }, tests.len() - failed);
-    page.line(
-        Line::indent(0).put(
-            role,
-            format!("{}: {passed} passed, {failed} failed", phrases::counted(tests.len(), "test")),
-        ),
-    );
+    page.add_line(Line::indent(0).push_styled(
+        role,
+        format!("{}: {passed} passed, {failed} failed", phrases::count_noun(tests.len(), "test")),
+    ));
     page.finish()
 }
 
-fn shown(place: Option<&Place>) -> String {
+fn test_location(place: Option<&Place>) -> String {
     place.map(|place| format!("{}:{}:{}", place.file, place.line, place.column)).unwrap_or_default()
 }
 
@@ -96,13 +96,13 @@ struct OfMiss<'t> {
 
 /// Returns the document of a run.
 #[must_use]
-pub fn json(tests: &[Tested]) -> String {
+pub fn test_run_document(tests: &[Tested]) -> String {
     let of_miss = |miss: &'_ Miss| -> (Option<u32>, Option<u32>) {
         (miss.place.as_ref().map(|place| place.line), miss.place.as_ref().map(|place| place.column))
     };
     let of_test = |test: &'_ Tested| test.place.as_ref().map(|place| place.line);
     let failed = tests.iter().filter(|test| !test.missed.is_empty()).count();
-    json::pretty(&Document {
+    json::to_pretty(&Document {
         schema_version: json::SCHEMA_VERSION,
         passed: tests.len() - failed,
         failed,
@@ -129,21 +129,25 @@ pub fn json(tests: &[Tested]) -> String {
 
 /// Returns the run as JUnit has it: a suite for each file.
 #[must_use]
-pub fn junit(tests: &[Tested]) -> String {
+pub fn test_run_junit(tests: &[Tested]) -> String {
     let suites = tests.chunk_by(|a, b| a.file == b.file);
     let suite = |tests: &[Tested]| Suite {
         name: tests.first().map(|test| test.file.clone()).unwrap_or_default(),
-        cases: tests.iter().map(case).collect(),
+        cases: tests.iter().map(test_case).collect(),
     };
-    junit_xml::junit(&suites.map(suite).collect::<Vec<_>>())
+    junit_xml::junit_document(&suites.map(suite).collect::<Vec<_>>())
 }
 
-fn case(test: &Tested) -> Case {
+fn test_case(test: &Tested) -> Case {
     Case {
         name: test.name.clone(),
         place: test.place.as_ref().map(|place| (test.file.clone(), place.line)),
         seconds: Some(test.took.as_secs_f64()),
-        failures: test.missed.iter().map(|miss| (miss.text.clone(), shown(miss.place.as_ref()))).collect(),
+        failures: test
+            .missed
+            .iter()
+            .map(|miss| (miss.text.clone(), test_location(miss.place.as_ref())))
+            .collect(),
         skipped: None,
     }
 }
@@ -168,7 +172,7 @@ mod tests {
 
     #[test]
     fn people_see_places_and_counts() {
-        insta::assert_snapshot!(page(&run(), Style::plain(100)), @r#"
+        insta::assert_snapshot!(test_run_page(&run(), Style::plain(100)), @r#"
     ok   one machine  shop.test.yaml:2:3
     FAIL two  shop.test.yaml:7:3
          shop.test.yaml:9:3  create: expected <a & b>, got "none"\u{1b}
@@ -178,7 +182,7 @@ mod tests {
 
     #[test]
     fn junit_is_escaped() {
-        insta::assert_snapshot!(junit(&run()), @r#"
+        insta::assert_snapshot!(test_run_junit(&run()), @r#"
     <?xml version="1.0" encoding="UTF-8"?>
     <testsuites name="stead" tests="2" failures="1">
       <testsuite name="shop.test.yaml" tests="2" failures="1" time="0.040">

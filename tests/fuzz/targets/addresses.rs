@@ -1,6 +1,6 @@
 //! Short texts that name something: places of ledgers, addresses, ids in paths; and leases.
 
-use stead::cloud::http::url_path::{fill, is_id, is_segment};
+use stead::cloud::http::url_path::{fill_path, is_id, is_segment};
 use stead::ledger::stores::location::Place;
 use stead::ledger::stores::shared::lease::Lease;
 use stead::model::address::Address;
@@ -15,7 +15,7 @@ pub fn addresses(bytes: &[u8]) {
         assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)), "{text}");
     }
     assert!(!is_id(text) || is_segment(text));
-    if let Ok(path) = fill("/api/v1/databases/{parent}/users/{id}", Some(text), Some(text)) {
+    if let Ok(path) = fill_path("/api/v1/databases/{parent}/users/{id}", Some(text), Some(text)) {
         assert!(is_segment(text));
         let segments: Vec<&str> = path.split('/').collect();
         assert_eq!(segments.len(), 7, "{path}");

@@ -11,7 +11,7 @@ use stead::cloud::client::Client;
 use stead::cloud::error::Mutation;
 use stead::cloud::http::decode;
 use stead::cloud::http::message::{Answer, Cloud, ExchangeError, Request};
-use stead::cloud::http::url_path::{fill, is_segment};
+use stead::cloud::http::url_path::{fill_path, is_segment};
 use stead::kinds::REGISTRY;
 use stead::model::clock::{Clock, Random};
 use stead::model::schema::{Envelope, Kind};
@@ -30,18 +30,18 @@ const ENVELOPES: &[Envelope] = &[
 /// One body, read as everything that a body can be.
 pub fn answer(bytes: &[u8]) {
     let error = decode::error_text(bytes);
-    let Ok(json) = decode::json(bytes) else {
+    let Ok(json) = decode::parse_json(bytes) else {
         assert!(error.is_none(), "no words in what is no JSON");
         return;
     };
     let _ = decode::says_failure(&json);
     for kind in REGISTRY.kinds {
         record(kind, &json);
-        for payload in ENVELOPES.iter().filter_map(|envelope| decode::payload(&json, *envelope)) {
+        for payload in ENVELOPES.iter().filter_map(|envelope| decode::find_payload(&json, *envelope)) {
             record(kind, payload);
         }
     }
-    let Ok(page) = decode::page(json) else { return };
+    let Ok(page) = decode::parse_page(json) else { return };
     for row in &page.rows {
         REGISTRY.kinds.iter().for_each(|kind| record(kind, row));
     }
@@ -51,7 +51,7 @@ fn record(kind: &'static Kind, json: &Json) {
     let parent = kind.child_of().map(|_| "p-1".into());
     let secret = decode::shown_once(kind, json).and_then(|secret| secret.expose().map(str::to_owned));
     for detailed in [false, true] {
-        if let Ok(object) = decode::object(kind, json, parent.as_ref(), detailed) {
+        if let Ok(object) = decode::parse_object(kind, json, parent.as_ref(), detailed) {
             object_holds(kind, &object);
             let text = serde_json::to_string(&object).expect("an object can be written");
             // What the answer says twice, in a name too, is no secret of that name.
@@ -66,7 +66,7 @@ fn record(kind: &'static Kind, json: &Json) {
 fn object_holds(kind: &Kind, object: &Object) {
     assert!(kind.attributes.len() >= object.attributes.len());
     let Some(read) = kind.api.read else { return };
-    let filled = fill(read.path, Some(&object.id), object.parent.as_deref());
+    let filled = fill_path(read.path, Some(&object.id), object.parent.as_deref());
     if !is_segment(&object.id) {
         assert!(filled.is_err(), "{:?}", object.id);
         return;

@@ -9,7 +9,7 @@ use stead::config::load::load;
 use stead::config::request::Request;
 use stead::config::stack::model::Stack;
 use stead::config::stack::module_path::kind_at;
-use stead::config::syntax::decode::decode;
+use stead::config::syntax::decode::decode_utf8;
 use stead::kinds::REGISTRY;
 use stead::ledger::state::entry::{Entry, Identity, Owned};
 use stead::ledger::state::ledger::Ledger;
@@ -19,7 +19,7 @@ use stead::model::snapshot::Snapshot;
 use stead::model::source::{Source, SourceId, Sources};
 use stead::model::value::Attributes;
 use stead::plan::inputs::{Inputs, Options};
-use stead::plan::pipeline::make;
+use stead::plan::pipeline::make_plan;
 use stead::report::text::style::Style;
 use stead::report::{diagnostics, json, terminal};
 use uuid::Uuid;
@@ -72,7 +72,7 @@ impl Files for Place<'_> {
 
 fn config(path: &str, bytes: &[u8], files: &dyn Files) {
     let mut sources = Sources::default();
-    match decode(SourceId(0), bytes.to_vec()) {
+    match decode_utf8(SourceId(0), bytes.to_vec()) {
         Err(unreadable) => {
             sources.add(Source::new(path, unreadable.shown));
             show(&[unreadable.diagnostic], &sources);
@@ -114,9 +114,9 @@ fn show(problems: &[Diagnostic], sources: &Sources) {
             assert!(text.is_some(), "{span:?} is not in {:?}: {problem:?}", source.text);
         }
     }
-    assert_harmless(&diagnostics::page(problems, sources, Style::plain(80)));
-    assert_harmless(&diagnostics::lines(problems, sources, Style::plain(80)));
-    assert_json(&json::diagnostics(problems, sources), false);
+    assert_harmless(&diagnostics::diagnostics_page(problems, sources, Style::plain(80)));
+    assert_harmless(&diagnostics::diagnostic_lines(problems, sources, Style::plain(80)));
+    assert_json(&json::diagnostics_document(problems, sources), false);
 }
 
 /// What declarations leave behind was there once: they have something to do.
@@ -153,9 +153,9 @@ fn remember(ledger: &mut Ledger, stack: &Stack) {
 
 /// The first plan of a stack in an empty world: whole, and harmless to show.
 fn plan(stack: &Stack) {
-    let mut ledger = Ledger::new(Identity::unborn(&stack.name, &stack.environment.name));
+    let mut ledger = Ledger::new(Identity::new_placeholder(&stack.name, &stack.environment.name));
     remember(&mut ledger, stack);
-    let plan = make(&Inputs {
+    let plan = make_plan(&Inputs {
         registry: REGISTRY,
         stack,
         ledger: &ledger,
@@ -167,6 +167,6 @@ fn plan(stack: &Stack) {
         nonce: Uuid::nil(),
     });
     let facts = terminal::Facts::default();
-    assert_harmless(&terminal::plan(&plan, &facts, true, Style::plain(80)));
-    assert_json(&json::plan(&plan, REGISTRY, json::PlanOptions::default()), false);
+    assert_harmless(&terminal::plan_page(&plan, &facts, true, Style::plain(80)));
+    assert_json(&json::render_plan_document(&plan, REGISTRY, json::PlanOptions::default()), false);
 }

@@ -18,15 +18,15 @@ use super::output::{assert_harmless, assert_json, is_hostile};
 
 pub fn escape(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let safe = escape::line(&text);
+    let safe = escape::escape_line(&text);
     assert!(!safe.contains('\n'));
     assert!(!safe.chars().any(is_hostile), "{safe:?}");
-    assert_eq!(escape::line(&safe), safe, "what is safe stays as it is");
-    let source = escape::source(&text);
+    assert_eq!(escape::escape_line(&safe), safe, "what is safe stays as it is");
+    let source = escape::sanitize_source(&text);
     assert_eq!(source.len(), text.len(), "every span still fits");
     assert!(!source.chars().any(|c| !matches!(c, '\n' | '\t') && is_hostile(c)), "{source:?}");
-    assert_eq!(assert_json(&json::compact(&text), true), *text, "nothing is lost");
-    assert_eq!(assert_json(&json::pretty(&[&text]), false)[0], *text, "nothing is lost");
+    assert_eq!(assert_json(&json::to_compact(&text), true), *text, "nothing is lost");
+    assert_eq!(assert_json(&json::to_pretty(&[&text]), false)[0], *text, "nothing is lost");
     pages(&text);
     events(&text);
     problem(&text);
@@ -36,15 +36,15 @@ fn pages(text: &str) {
     for width in [0, 40, 80] {
         let style = Style::plain(width);
         let line = || {
-            let line = Line::indent(2).say(text).put(Role::Danger, text).to_column(30);
+            let line = Line::indent(2).push_text(text).push_styled(Role::Danger, text).to_column(30);
             line.ending_at(20, Role::Plain, text).at_end(Role::Faint, text)
         };
         let mut page = Page::new(style);
-        page.line(Line::indent(0).say(text));
-        page.line(line());
+        page.add_line(Line::indent(0).push_text(text));
+        page.add_line(line());
         assert_harmless(&page.finish());
-        assert_harmless(&line().unwrapped(style));
-        assert_harmless(&line().cut(style));
+        assert_harmless(&line().to_unwrapped(style));
+        assert_harmless(&line().cut_to_width(style));
     }
 }
 
@@ -70,7 +70,7 @@ fn events(text: &str) {
         Event::Failed { step: 1, address: web.clone(), error: error.clone() },
     ];
     for event in &told {
-        assert_json(&apply_events::event(Timestamp::UNIX_EPOCH, event), true);
+        assert_json(&apply_events::event_line(Timestamp::UNIX_EPOCH, event), true);
     }
     let ended = Outcome {
         failed: vec![(web, error)],
@@ -78,7 +78,7 @@ fn events(text: &str) {
         outputs: [(text.into(), text.into())].into(),
         ..Outcome::default()
     };
-    assert_json(&apply_events::outcome(Timestamp::UNIX_EPOCH, &ended, 6), true);
+    assert_json(&apply_events::outcome_line(Timestamp::UNIX_EPOCH, &ended, 6), true);
 }
 
 /// A problem about a hostile file whose name and words are hostile too.
@@ -87,10 +87,12 @@ fn problem(text: &str) {
     let id: SourceId = sources.add(Source::new(text, text));
     let end = u32::try_from(text.len()).unwrap_or(u32::MAX);
     let start = (0..=end / 2).rev().find(|at| text.is_char_boundary(*at as usize)).unwrap_or_default();
-    let problem =
-        Diagnostic::error("S0001", text).at(Span { source: id, start, end }, text).detail(text).help(text);
+    let problem = Diagnostic::error("S0001", text)
+        .with_label(Span { source: id, start, end }, text)
+        .detail(text)
+        .help(text);
     let problems = [problem];
-    assert_harmless(&diagnostics::page(&problems, &sources, Style::plain(80)));
-    assert_harmless(&diagnostics::lines(&problems, &sources, Style::plain(80)));
-    assert_json(&json::diagnostics(&problems, &sources), false);
+    assert_harmless(&diagnostics::diagnostics_page(&problems, &sources, Style::plain(80)));
+    assert_harmless(&diagnostics::diagnostic_lines(&problems, &sources, Style::plain(80)));
+    assert_json(&json::diagnostics_document(&problems, &sources), false);
 }

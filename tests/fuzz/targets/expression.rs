@@ -4,7 +4,7 @@ use stead::config::load::load;
 use stead::config::request::Request;
 use stead::kinds::REGISTRY;
 use stead::model::address::{Address, Name};
-use stead::model::cel::{Item, Object, Program, Scope, bind};
+use stead::model::cel::{Item, Object, Program, Scope, bind_path};
 use stead::model::expression::EvaluationError;
 use stead::model::secret::Secret;
 use stead::model::source::{Source, Sources};
@@ -23,7 +23,7 @@ pub fn expression(bytes: &[u8]) {
             return;
         }
     };
-    let _ = (program.as_path(), program.paths(), program.calls("file"));
+    let _ = (program.as_path(), program.paths(), program.calls_function("file"));
     let first = evaluate(&program);
     assert_eq!(shown(&first), shown(&evaluate(&program)), "the same expression has one value");
     if let Ok(value) = &first {
@@ -64,9 +64,9 @@ fn evaluate(program: &Program) -> Result<Value, EvaluationError> {
         _ => Err(format!("`{path}` cannot be read")),
     };
     let mut scope = Scope { read: Some(&read), ..Scope::default() };
-    scope.roots.insert("vars".into(), Item::of(&vars));
-    scope.roots.insert("env".into(), Item::of(&env));
-    bind(&mut scope.roots, ["vm", "web"].into_iter(), Item::of_object(&vm));
+    scope.roots.insert("vars".into(), Item::from_borrowed(&vars));
+    scope.roots.insert("env".into(), Item::from_borrowed(&env));
+    bind_path(&mut scope.roots, ["vm", "web"].into_iter(), Item::of_object(&vm));
     program.evaluate(&scope)
 }
 

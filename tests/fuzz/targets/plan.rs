@@ -35,7 +35,7 @@ pub fn plan(bytes: &[u8]) {
 /// Returns a ledger that the plan may have been made from.
 fn ledger_of(plan: &Plan) -> Ledger {
     let base = &plan.base;
-    let mut ledger = Ledger::new(Identity::unborn(&base.stack, &base.environment));
+    let mut ledger = Ledger::new(Identity::new_placeholder(&base.stack, &base.environment));
     ledger.identity.lineage = base.lineage;
     ledger.serial = base.serial;
     ledger
@@ -46,7 +46,10 @@ fn holds(saved: &SavedPlan) {
     let ledger = ledger_of(&saved.plan);
     let snapshot = Snapshot { account: Some(base.account.clone()), ..Snapshot::default() };
     let facts = Facts { registry: REGISTRY, reads: "", ledger: &ledger, snapshot: &snapshot };
-    assert!(base.objects.is_empty() || saved.check(&facts).is_err(), "an object that is gone is seen");
+    assert!(
+        base.objects.is_empty() || saved.check_unchanged(&facts).is_err(),
+        "an object that is gone is seen"
+    );
     let mut applied = ledger.clone();
     applied.applied_plans.insert(base.nonce);
     let origin = Origin {
@@ -58,6 +61,9 @@ fn holds(saved: &SavedPlan) {
     };
     assert!(saved.check_origin(&origin).is_err(), "a plan is applied once");
     let shown = terminal::Facts { saved: true, ..terminal::Facts::default() };
-    assert_harmless(&terminal::plan(&saved.plan, &shown, true, Style::plain(80)));
-    assert_json(&json::plan(&saved.plan, REGISTRY, json::PlanOptions { details: true, ran: None }), false);
+    assert_harmless(&terminal::plan_page(&saved.plan, &shown, true, Style::plain(80)));
+    assert_json(
+        &json::render_plan_document(&saved.plan, REGISTRY, json::PlanOptions { details: true, ran: None }),
+        false,
+    );
 }

@@ -123,7 +123,7 @@ impl Oracle {
                 self.broken
                     .push(format!("I6: process {process} writes under the lease of {:?}", self.writer));
             }
-            if let Err(illegal) = self.ledger.record(record) {
+            if let Err(illegal) = self.ledger.apply_record(record) {
                 self.broken.push(format!("replay: {illegal}: {record:?}"));
             }
         }

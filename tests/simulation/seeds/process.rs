@@ -11,7 +11,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use stead::apply::context::{Bounds, Context, PARALLEL};
 use stead::apply::event::{Event, Outcome};
-use stead::apply::run::{recover, run};
+use stead::apply::run::{resolve_open_intents, run};
 use stead::cloud::client::Client;
 use stead::cloud::error::ReadError;
 use stead::kinds::REGISTRY;
@@ -26,7 +26,7 @@ use stead::model::clock::{Clock, Random};
 use stead::plan::inputs::{Inputs, Options};
 use stead::plan::model::block::Block;
 use stead::plan::model::change::Plan;
-use stead::plan::pipeline::{make, wanted};
+use stead::plan::pipeline::{make_plan, refresh_request};
 
 use super::super::machine::{Machine, SimRandom, wall};
 use super::super::process::machines;
@@ -242,7 +242,7 @@ async fn work(universe: &Rc<Universe>, process: &Rc<Process>, job: &Job, journal
         parallel: PARALLEL,
         bounds: Bounds::default(),
     };
-    if let Err(error) = recover(&context).await {
+    if let Err(error) = resolve_open_intents(&context).await {
         return End::Failed(format!("recovery: {error}"));
     }
     let plan = match planned(universe, job, journal, &client).await {
@@ -282,9 +282,9 @@ async fn planned(
         delete_data: ledger.entries.keys().cloned().collect(),
         ..Options::default()
     };
-    let (wanted, _) = wanted(REGISTRY, stack, &ledger, &options);
+    let (wanted, _) = refresh_request(REGISTRY, stack, &ledger, &options);
     let snapshot = client.refresh(&wanted).await?;
-    Ok(make(&Inputs {
+    Ok(make_plan(&Inputs {
         registry: REGISTRY,
         stack,
         ledger: &ledger,

@@ -16,7 +16,7 @@ use stead::kinds::REGISTRY;
 use stead::ledger::journal::record::Record;
 use stead::model::catalog::Catalog;
 use stead::plan::inputs::Options;
-use stead::plan::pipeline::wanted;
+use stead::plan::pipeline::refresh_request;
 
 use super::super::cloud::{KEY, SimCloud};
 use super::super::disaster::Outside;
@@ -54,7 +54,7 @@ fn catalog() -> Rc<Catalog> {
     let stack = shop();
     let outside = Rc::new(Outside::new(Rc::clone(&machine), world, vec![Record::birth(&identity(&stack))]));
     let ledger = stead::ledger::state::ledger::Ledger::new(identity(&stack));
-    let (_, tables) = wanted(REGISTRY, &stack, &ledger, &Options::default());
+    let (_, tables) = refresh_request(REGISTRY, &stack, &ledger, &Options::default());
     let client = Client::new(SimCloud(outside), SimClock(Rc::clone(&machine)), SimRandom::new(1), REGISTRY);
     Rc::new(machine.run(client.catalog(&tables)).unwrap().unwrap())
 }

@@ -61,7 +61,7 @@ impl SimShelf {
 }
 
 impl Shelf for SimShelf {
-    fn place(&self) -> String {
+    fn display_location(&self) -> String {
         "simulation".to_owned()
     }
 

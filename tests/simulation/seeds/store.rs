@@ -85,10 +85,10 @@ impl Store for Kept {
         }
     }
 
-    async fn keep(&self) -> StoreError {
+    async fn keep_lease(&self) -> StoreError {
         match self {
             Self::Disk(_) => std::future::pending().await,
-            Self::Shelf(store) => store.keep().await,
+            Self::Shelf(store) => store.keep_lease().await,
         }
     }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use stead::cloud::http::message::{Answer, Request};
 use stead::config::stack::model::Stack;
-use stead::emulator::world::{self, Setup, Tier, World, handle};
+use stead::emulator::world::{self, Setup, Tier, World, handle_request};
 use stead::ledger::journal::record::Record;
 use stead::ledger::state::entry::Identity;
 use stead::ledger::stores::shared::memory_backend::MemoryShelf;
@@ -187,7 +187,7 @@ impl Universe {
             project: request.project.as_ref().map(ToString::to_string),
             body: request.body.as_ref().map(|body| body.to_string().into_bytes()).unwrap_or_default(),
         };
-        handle(&mut self.world.borrow_mut(), &request, wall(self.now()))
+        handle_request(&mut self.world.borrow_mut(), &request, wall(self.now()))
     }
 
     /// Sends a request past everything that can go wrong.

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::doing;
+use super::failure_and_remedy;
 use crate::cli::command_context::Session;
 use crate::cli::process::failure::Failure;
 use crate::cli::process::settings::Cloud;
@@ -25,18 +25,22 @@ const FAR_OFF: i64 = 15 * 60;
 const BROAD: &[&str] = &["owner", "admin"];
 
 /// Checks what only the service can tell.
-pub(super) async fn checks(session: &Session, link: Option<&Link>, key: Option<&Secret>) -> Vec<Check> {
+pub(super) async fn check_account(
+    session: &Session,
+    link: Option<&Link>,
+    key: Option<&Secret>,
+) -> Vec<Check> {
     let Some(link) = link else {
-        let skipped = |name| Check::skipped(name, "The service cannot be asked.");
+        let skipped = |name| Check::new_skipped(name, "The service cannot be asked.");
         return ["access", "key expiry", "powers", "clock"].map(skipped).to_vec();
     };
     let text = key.and_then(Secret::expose).unwrap_or_default();
-    let account = match link.client.account(text).await {
+    let account = match link.client.read_account(text).await {
         Ok(account) => account,
         Err(error) => {
-            let (detail, remedy) = doing(&Failure::from(error));
-            let skipped = |name| Check::skipped(name, "The service did not answer as it should.");
-            let mut checks = vec![Check::failed("access", detail).remedy(remedy)];
+            let (detail, remedy) = failure_and_remedy(&Failure::from(error));
+            let skipped = |name| Check::new_skipped(name, "The service did not answer as it should.");
+            let mut checks = vec![Check::new_failed("access", detail).with_remedy(remedy)];
             checks.extend(["key expiry", "powers", "clock"].map(skipped));
             return checks;
         }
@@ -46,25 +50,25 @@ pub(super) async fn checks(session: &Session, link: Option<&Link>, key: Option<&
     // An emulator's clock runs as fast as it is told.
     let here = local || matches!(&session.settings.cloud, Cloud::At(url) if url.starts_with("http://"));
     let clock = match link.client.skew().await {
-        _ if here => Check::skipped("clock", "A service on this machine has the time that it is told."),
-        Ok(skew) => clock(skew),
-        Err(error) => Check::skipped("clock", super::sentence(&error.to_string())),
+        _ if here => Check::new_skipped("clock", "A service on this machine has the time that it is told."),
+        Ok(skew) => check_clock(skew),
+        Err(error) => Check::new_skipped("clock", super::to_sentence(&error.to_string())),
     };
     let separate = session.settings.readonly_key.is_some();
     vec![
-        access(&account),
-        expiry(account.key.as_ref(), now, local),
-        powers(account.key.as_ref(), separate, local),
+        check_access(&account),
+        check_key_expiry(account.key.as_ref(), now, local),
+        check_permissions(account.key.as_ref(), separate, local),
         clock,
     ]
 }
 
 /// That the key is accepted, and whose it is.
-fn access(account: &Account) -> Check {
+fn check_access(account: &Account) -> Check {
     let record = account.key.clone().unwrap_or_default();
     if record.active == Some(false) {
-        return Check::failed("access", "The service accepts the key, and says that it is not active.")
-            .remedy("stead login");
+        return Check::new_failed("access", "The service accepts the key, and says that it is not active.")
+            .with_remedy("stead login");
     }
     let named = |what: &str, text: Option<String>| text.map(|text| format!("{what} {text}"));
     let facts = [
@@ -76,11 +80,11 @@ fn access(account: &Account) -> Check {
         Some(format!("{} requests a second", account.rate)),
     ];
     let facts: Vec<String> = facts.into_iter().flatten().collect();
-    Check::ok("access", format!("The service accepts the key: {}.", facts.join(", ")))
+    Check::new_ok("access", format!("The service accepts the key: {}.", facts.join(", ")))
 }
 
 /// When the key ends.
-fn expiry(key: Option<&KeyRecord>, now: Timestamp, local: bool) -> Check {
+fn check_key_expiry(key: Option<&KeyRecord>, now: Timestamp, local: bool) -> Check {
     const NAME: &str = "key expiry";
     let Some(key) = key else {
         let why = if local {
@@ -88,26 +92,29 @@ fn expiry(key: Option<&KeyRecord>, now: Timestamp, local: bool) -> Check {
         } else {
             "The service does not show the key's record."
         };
-        return Check::skipped(NAME, why);
+        return Check::new_skipped(NAME, why);
     };
-    let Some(text) = &key.expires_at else { return Check::ok(NAME, "The key does not end.") };
+    let Some(text) = &key.expires_at else { return Check::new_ok(NAME, "The key does not end.") };
     let renew = "Make a new key, then: stead login";
     let Ok(ends) = text.parse::<Timestamp>() else {
-        return Check::warning(NAME, format!("The key ends at {text}, which is no time that can be read."));
+        return Check::new_warning(
+            NAME,
+            format!("The key ends at {text}, which is no time that can be read."),
+        );
     };
     let left = ends.duration_since(now);
     let days = left.as_hours() / 24;
     if left <= SignedDuration::ZERO {
-        Check::failed(NAME, format!("The key ended at {text}.")).remedy(renew)
+        Check::new_failed(NAME, format!("The key ended at {text}.")).with_remedy(renew)
     } else if left < ENDS_SOON {
-        Check::warning(NAME, format!("The key ends in {days} days, at {text}.")).remedy(renew)
+        Check::new_warning(NAME, format!("The key ends in {days} days, at {text}.")).with_remedy(renew)
     } else {
-        Check::ok(NAME, format!("The key ends in {days} days, at {text}."))
+        Check::new_ok(NAME, format!("The key ends in {days} days, at {text}."))
     }
 }
 
 /// What the key may do: its account role, and the projects that it was let into.
-fn powers(key: Option<&KeyRecord>, separate: bool, local: bool) -> Check {
+fn check_permissions(key: Option<&KeyRecord>, separate: bool, local: bool) -> Check {
     const NAME: &str = "powers";
     let Some(key) = key else {
         let why = if local {
@@ -115,41 +122,41 @@ fn powers(key: Option<&KeyRecord>, separate: bool, local: bool) -> Check {
         } else {
             "The service does not show the key's record."
         };
-        return Check::skipped(NAME, why);
+        return Check::new_skipped(NAME, why);
     };
     let role = key.role.as_deref().or(key.role_slug.as_deref()).unwrap_or("none");
-    let projects: Vec<String> = key.projects.iter().map(project).collect();
+    let projects: Vec<String> = key.projects.iter().map(display_project_role).collect();
     let projects = if projects.is_empty() { "none".to_owned() } else { projects.join(", ") };
     let seen = format!("Account role: {role}. Projects it was let into: {projects}.");
     let broad = key.role_slug.as_deref().is_some_and(|slug| BROAD.contains(&slug));
     match (broad, separate) {
-        (true, false) => Check::warning(NAME, seen).remedy(
+        (true, false) => Check::new_warning(NAME, seen).with_remedy(
             "Plan with a key that can only read (STEAD_READONLY_API_KEY), and apply with one whose role is no more than the stack needs.",
         ),
-        (true, true) => Check::ok(NAME, format!("{seen} Untrusted plans use STEAD_READONLY_API_KEY.")),
-        (false, _) => Check::ok(NAME, seen),
+        (true, true) => Check::new_ok(NAME, format!("{seen} Untrusted plans use STEAD_READONLY_API_KEY.")),
+        (false, _) => Check::new_ok(NAME, seen),
     }
 }
 
-fn project((name, role): &(String, Option<String>)) -> String {
+fn display_project_role((name, role): &(String, Option<String>)) -> String {
     role.as_ref().map_or_else(|| name.clone(), |role| format!("{name} ({role})"))
 }
 
 /// How far this machine's clock is from the service's.
-fn clock(skew: Option<i64>) -> Check {
+fn check_clock(skew: Option<i64>) -> Check {
     const NAME: &str = "clock";
     let Some(skew) = skew else {
-        return Check::skipped(NAME, "The service does not say what time it is.");
+        return Check::new_skipped(NAME, "The service does not say what time it is.");
     };
     let off = skew.unsigned_abs();
     let side = if skew > 0 { "ahead of" } else { "behind" };
     let detail = format!("This machine is {off} s {side} the service.");
     let remedy = "Let the machine keep time (NTP); nothing is decided by its clock, but times in histories and signatures are.";
     match skew.abs() {
-        0..=2 => Check::ok(NAME, "This machine and the service have the same time."),
-        3..=TOLERATED => Check::ok(NAME, detail),
-        off if off <= FAR_OFF => Check::warning(NAME, detail).remedy(remedy),
-        _ => Check::failed(NAME, detail).remedy(remedy),
+        0..=2 => Check::new_ok(NAME, "This machine and the service have the same time."),
+        3..=TOLERATED => Check::new_ok(NAME, detail),
+        off if off <= FAR_OFF => Check::new_warning(NAME, detail).with_remedy(remedy),
+        _ => Check::new_failed(NAME, detail).with_remedy(remedy),
     }
 }
 
@@ -177,18 +184,18 @@ mod tests {
             (Some("2026-11-21T11:59:59Z"), Verdict::Failed),
             (Some("soon"), Verdict::Warning),
         ] {
-            assert_eq!(expiry(Some(&key(ends, "")), now, false).verdict, wanted, "{ends:?}");
+            assert_eq!(check_key_expiry(Some(&key(ends, "")), now, false).verdict, wanted, "{ends:?}");
         }
-        assert_eq!(expiry(None, now, false).verdict, Verdict::Skipped);
+        assert_eq!(check_key_expiry(None, now, false).verdict, Verdict::Skipped);
     }
 
     #[test]
     fn a_key_that_may_do_everything_is_worth_a_word() {
-        let verdict = |slug, separate| powers(Some(&key(None, slug)), separate, false).verdict;
+        let verdict = |slug, separate| check_permissions(Some(&key(None, slug)), separate, false).verdict;
         assert_eq!(verdict("owner", false), Verdict::Warning);
         assert_eq!(verdict("admin", true), Verdict::Ok);
         assert_eq!(verdict("viewer", false), Verdict::Ok);
-        let seen = powers(Some(&key(None, "viewer")), false, false).detail;
+        let seen = check_permissions(Some(&key(None, "viewer")), false, false).detail;
         assert!(seen.contains("shop (Developer), blog"), "{seen}");
     }
 
@@ -201,8 +208,8 @@ mod tests {
             (Some(61), Verdict::Warning),
             (Some(-901), Verdict::Failed),
         ] {
-            assert_eq!(clock(skew).verdict, wanted, "{skew:?}");
+            assert_eq!(check_clock(skew).verdict, wanted, "{skew:?}");
         }
-        assert!(clock(Some(-90)).detail.contains("90 s behind"));
+        assert!(check_clock(Some(-90)).detail.contains("90 s behind"));
     }
 }

@@ -7,7 +7,7 @@ use crate::cli::process::failure::Failure;
 use crate::cli::process::settings::Cloud;
 use crate::cli::service::connection::Link;
 use crate::cli::service::{api_key, capabilities};
-use crate::cloud::http::https_transport::origin;
+use crate::cloud::http::https_transport::parse_origin;
 use crate::cloud::probe::{Evidence, Finding, Learned, Verdict, findings};
 use crate::kinds::REGISTRY;
 use crate::model::clock::Clock;
@@ -22,32 +22,32 @@ use crate::report::views::conformance::{self, Report, Row, Shown};
 pub(super) async fn run(session: &Session) -> Result<Exit, Failure> {
     let settings = &session.settings;
     let key = match &settings.cloud {
-        Cloud::At(url) => Some(api_key::find(settings, url)?),
+        Cloud::At(url) => Some(api_key::find_api_key(settings, url)?),
         Cloud::Local | Cloud::Unset => None,
     };
-    let link = Link::looking(settings, &settings.dir, key)?;
+    let link = Link::open_read_only(settings, &settings.dir, key)?;
     // What was learned before is on trial, too.
     link.client.goes_by(&Learned::default());
     let evidence = link.client.probe().await?;
-    let report = report(session, &evidence, link.client.count().sent);
+    let report = contract_report(session, &evidence, link.client.request_count().sent);
     let ui = &session.ui;
-    ui.out(&if ui.json || ui.ndjson {
-        json::contract(&report)
+    ui.write_result(&if ui.json || ui.ndjson {
+        json::contract_document(&report)
     } else {
-        conformance::text(&report, ui.verbose, ui.style)
+        conformance::contract_page(&report, ui.verbose, ui.style)
     });
     if let Cloud::At(url) = &settings.cloud {
         let now = link.client.clock().now();
-        if let Some(path) = capabilities::write(settings, url, &evidence.learned, now)? {
-            ui.say(&format!("What was learned is kept in {}.", stack_files::shown(&path)));
+        if let Some(path) = capabilities::write_capabilities(settings, url, &evidence.learned, now)? {
+            ui.write_message(&format!("What was learned is kept in {}.", stack_files::display_path(&path)));
         }
     }
     Ok(if report.count(Shown::Different) > 0 { Exit::Failed } else { Exit::Done })
 }
 
-fn report(session: &Session, evidence: &Evidence, requests: u32) -> Report {
+fn contract_report(session: &Session, evidence: &Evidence, requests: u32) -> Report {
     let service = match &session.settings.cloud {
-        Cloud::At(url) => origin(url).unwrap_or_else(|_| url.clone()),
+        Cloud::At(url) => parse_origin(url).unwrap_or_else(|_| url.clone()),
         Cloud::Local | Cloud::Unset => "the built-in cloud".to_owned(),
     };
     Report {
@@ -56,11 +56,11 @@ fn report(session: &Session, evidence: &Evidence, requests: u32) -> Report {
         learned: capabilities::in_words(&evidence.learned),
         page_limit: evidence.learned.page_limit,
         rate: evidence.learned.rate,
-        rows: findings(evidence, REGISTRY).into_iter().map(row).collect(),
+        rows: findings(evidence, REGISTRY).into_iter().map(finding_row).collect(),
     }
 }
 
-fn row(finding: Finding) -> Row {
+fn finding_row(finding: Finding) -> Row {
     let (verdict, how) = match finding.verdict {
         Verdict::Confirmed => (Shown::Confirmed, None),
         Verdict::Different(how) => (Shown::Different, Some(how)),

@@ -1,6 +1,6 @@
 //! The stack: whether its files hold together, its project, its ledger and lock, its pinned names.
 
-use super::doing;
+use super::failure_and_remedy;
 use crate::cli::command_context::Session;
 use crate::cli::commands::{catalog, lock, repair};
 use crate::cli::files::stack_files;
@@ -15,7 +15,7 @@ use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::location::Place;
 use crate::ledger::stores::shared::lease::{Held, Standing};
 use crate::plan::pipeline;
-use crate::report::text::phrases::counted;
+use crate::report::text::phrases::count_noun;
 use crate::report::views::doctor::Check;
 
 /// What stands in the directory.
@@ -29,7 +29,7 @@ pub(super) enum Opened {
 }
 
 /// Reads the stack, if there is one.
-pub(super) fn open(session: &Session) -> Opened {
+pub(super) fn open_stack(session: &Session) -> Opened {
     let is_empty = |files: stack_files::StackFiles| files.sources.iter().next().is_none();
     if stack_files::read_stack(&session.settings.dir).is_ok_and(is_empty) {
         return Opened::Nothing;
@@ -41,13 +41,15 @@ pub(super) fn open(session: &Session) -> Opened {
 }
 
 /// That the stack's files hold together.
-pub(super) fn parsed(opened: &Opened) -> Check {
+pub(super) fn check_configuration(opened: &Opened) -> Check {
     const NAME: &str = "stack";
     match opened {
-        Opened::Nothing => Check::skipped(NAME, "There is none in this directory.").remedy("stead init"),
+        Opened::Nothing => {
+            Check::new_skipped(NAME, "There is none in this directory.").with_remedy("stead init")
+        }
         Opened::Broken(failure) => {
-            let (detail, _) = doing(failure);
-            Check::failed(NAME, detail).remedy("stead validate")
+            let (detail, _) = failure_and_remedy(failure);
+            Check::new_failed(NAME, detail).with_remedy("stead validate")
         }
         Opened::Stack(project) => {
             let stack = &project.stack;
@@ -55,85 +57,89 @@ pub(super) fn parsed(opened: &Opened) -> Check {
                 "{}/{}: {}, {}.",
                 stack.name,
                 stack.environment.name,
-                counted(stack.resources.len(), "resource"),
-                counted(project.warnings.len(), "warning")
+                count_noun(stack.resources.len(), "resource"),
+                count_noun(project.warnings.len(), "warning")
             );
             if project.warnings.is_empty() {
-                Check::ok(NAME, detail)
+                Check::new_ok(NAME, detail)
             } else {
-                Check::warning(NAME, detail).remedy("stead validate")
+                Check::new_warning(NAME, detail).with_remedy("stead validate")
             }
         }
     }
 }
 
 /// That the project is there which resources belong to.
-pub(super) async fn project(session: &Session, opened: &Opened, link: Option<&Link>) -> Check {
+pub(super) async fn check_project(session: &Session, opened: &Opened, link: Option<&Link>) -> Check {
     const NAME: &str = "project";
     if let Opened::Stack(project) = opened
         && let Some(address) = &project.stack.project
     {
-        return Check::ok(NAME, format!("The stack makes its own: {address}."));
+        return Check::new_ok(NAME, format!("The stack makes its own: {address}."));
     }
-    let Some(link) = link else { return Check::skipped(NAME, "The service cannot be asked.") };
+    let Some(link) = link else { return Check::new_skipped(NAME, "The service cannot be asked.") };
     let named = session.settings.project.as_ref();
-    match (link.client.project(named).await, named) {
-        (Ok(Some(id)), Some(name)) => Check::ok(NAME, format!("{name} is there: {id}.")),
-        (Ok(Some(id)), None) => Check::ok(NAME, format!("The account's default one: {id}.")),
-        (Ok(None), Some(name)) => Check::failed(NAME, format!("The key sees no project {name}."))
-            .remedy("Correct STEAD_PROJECT (or --project), or let the key into that project."),
-        (Ok(None), None) => Check::warning(NAME, "The key sees no default project.")
-            .remedy("Name one: STEAD_PROJECT, or a project block in the stack."),
+    match (link.client.resolve_named_project(named).await, named) {
+        (Ok(Some(id)), Some(name)) => Check::new_ok(NAME, format!("{name} is there: {id}.")),
+        (Ok(Some(id)), None) => Check::new_ok(NAME, format!("The account's default one: {id}.")),
+        (Ok(None), Some(name)) => Check::new_failed(NAME, format!("The key sees no project {name}."))
+            .with_remedy("Correct STEAD_PROJECT (or --project), or let the key into that project."),
+        (Ok(None), None) => Check::new_warning(NAME, "The key sees no default project.")
+            .with_remedy("Name one: STEAD_PROJECT, or a project block in the stack."),
         (Err(error), _) => {
-            let (detail, remedy) = doing(&Failure::from(error));
-            Check::failed(NAME, detail).remedy(remedy)
+            let (detail, remedy) = failure_and_remedy(&Failure::from(error));
+            Check::new_failed(NAME, detail).with_remedy(remedy)
         }
     }
 }
 
 /// The stack's ledger, its lock, and its pinned names.
-pub(super) async fn books(session: &Session, opened: &Opened, link: Option<&Link>) -> Vec<Check> {
+pub(super) async fn check_ledger_state(
+    session: &Session,
+    opened: &Opened,
+    link: Option<&Link>,
+) -> Vec<Check> {
     let Opened::Stack(project) = opened else {
-        let skipped = |name| Check::skipped(name, "There is no stack that holds together.");
+        let skipped = |name| Check::new_skipped(name, "There is no stack that holds together.");
         return ["ledger", "open requests", "lock", "pinned names"].map(skipped).to_vec();
     };
-    let place = match session.place(project) {
+    let place = match session.ledger_location(project) {
         Ok(place) => place,
         Err(failure) => {
-            let (detail, remedy) = doing(&failure);
-            let mut checks = vec![Check::failed("ledger", detail).remedy(remedy)];
-            let skipped = |name| Check::skipped(name, "The ledger's place is not known.");
+            let (detail, remedy) = failure_and_remedy(&failure);
+            let mut checks = vec![Check::new_failed("ledger", detail).with_remedy(remedy)];
+            let skipped = |name| Check::new_skipped(name, "The ledger's place is not known.");
             checks.extend(["open requests", "lock"].map(skipped));
-            checks.push(pinned(session, project, None, link).await);
+            checks.push(check_pinned_names(session, project, None, link).await);
             return checks;
         }
     };
-    let (check, found) = ledger(project, &place).await;
+    let (check, found) = check_ledger(project, &place).await;
     let open = match (&found, &check.verdict) {
-        (Some(ledger), _) => requests(ledger),
-        (None, _) => Check::skipped("open requests", "There is no ledger that can be read."),
+        (Some(ledger), _) => check_open_requests(ledger),
+        (None, _) => Check::new_skipped("open requests", "There is no ledger that can be read."),
     };
-    let lock = locked(session, project, &place).await;
-    let pins = pinned(session, project, found.as_ref(), link).await;
+    let lock = check_lock_status(session, project, &place).await;
+    let pins = check_pinned_names(session, project, found.as_ref(), link).await;
     vec![check, open, lock, pins]
 }
 
 /// That the ledger can be read, is whole, and is not older than this machine has seen.
-async fn ledger(project: &Project, place: &Place) -> (Check, Option<Ledger>) {
+async fn check_ledger(project: &Project, place: &Place) -> (Check, Option<Ledger>) {
     const NAME: &str = "ledger";
     let failed = |failure: &Failure| {
-        let (detail, remedy) = doing(failure);
-        Check::failed(NAME, detail).remedy(remedy)
+        let (detail, remedy) = failure_and_remedy(failure);
+        Check::new_failed(NAME, detail).with_remedy(remedy)
     };
-    let (found, unproven) = match ledger_io::look(project, place).await {
+    let (found, unproven) = match ledger_io::inspect_ledger(project, place).await {
         Ok(Looked { found: Some(ledger), unproven }) => (ledger, unproven),
         Ok(Looked { found: None, .. }) => {
             let detail = format!("There is none at {place} yet; the first apply begins one.");
-            return (Check::ok(NAME, detail), None);
+            return (Check::new_ok(NAME, detail), None);
         }
         Err(failure) => return (failed(&failure), None),
     };
-    let flaws = match repair::checked(project, place).await {
+    let flaws = match repair::read_checked(project, place).await {
         Ok(checked) => checked.found.flaws,
         Err(failure) => return (failed(&failure), Some(found)),
     };
@@ -141,128 +147,132 @@ async fn ledger(project: &Project, place: &Place) -> (Check, Option<Ledger>) {
         let detail =
             format!("It is damaged in {} places, first at {}: {}.", flaws.len(), first.place, first.reason);
         return (
-            Check::failed(NAME, detail).remedy("stead state verify, then stead state repair"),
+            Check::new_failed(NAME, detail).with_remedy("stead state verify, then stead state repair"),
             Some(found),
         );
     }
-    let check = match ledger_io::objection(project, place).await {
+    let check = match ledger_io::detect_rollback(project, place).await {
         Ok(None) if unproven => {
-            let detail = format!("{} {}", whole(&found, place), super::sentence(ledger_io::UNPROVEN));
-            Check::warning(NAME, detail).remedy("Set STEAD_LEDGER_KEY to the file of its key.")
+            let detail = format!(
+                "{} {}",
+                describe_intact_ledger(&found, place),
+                super::to_sentence(ledger_io::UNPROVEN)
+            );
+            Check::new_warning(NAME, detail).with_remedy("Set STEAD_LEDGER_KEY to the file of its key.")
         }
-        Ok(None) => Check::ok(NAME, whole(&found, place)),
+        Ok(None) => Check::new_ok(NAME, describe_intact_ledger(&found, place)),
         Ok(Some(objection)) => {
             let text = format!("{}: {}", objection.what, objection.means);
-            Check::failed(NAME, super::sentence(&text)).remedy(objection.remedy)
+            Check::new_failed(NAME, super::to_sentence(&text)).with_remedy(objection.remedy)
         }
-        Err(failure) => Check::warning(NAME, super::sentence(&failure.message)),
+        Err(failure) => Check::new_warning(NAME, super::to_sentence(&failure.message)),
     };
     (check, Some(found))
 }
 
-fn whole(ledger: &Ledger, place: &Place) -> String {
+fn describe_intact_ledger(ledger: &Ledger, place: &Place) -> String {
     let probed = match place {
         Place::Directory(_) => "its lock is this machine's",
         // A probe writes: an apply makes it, and refuses a place that does not keep its word.
         _ => "whether the place keeps its word, each apply tries before it sends anything",
     };
-    let (serial, entries) = (ledger.serial, counted(ledger.entries.len(), "resource"));
+    let (serial, entries) = (ledger.serial, count_noun(ledger.entries.len(), "resource"));
     let sealed = if ledger.sealed.is_some() { " and MACs" } else { "" };
     format!("At {place}, whole up to record {serial}, with {entries}{sealed}; {probed}.")
 }
 
 /// Requests whose outcome is open.
-fn requests(ledger: &Ledger) -> Check {
+fn check_open_requests(ledger: &Ledger) -> Check {
     const NAME: &str = "open requests";
     let (questions, intents, watched) =
         (ledger.questions.len(), ledger.intents.len(), ledger.watched.len());
     if questions > 0 {
-        return Check::warning(NAME, format!("{questions} wait for an answer that only a human has."))
-            .remedy("stead resolve");
+        return Check::new_warning(NAME, format!("{questions} wait for an answer that only a human has."))
+            .with_remedy("stead resolve");
     }
     if intents > 0 {
-        return Check::warning(NAME, format!("{intents} have an outcome that is not known yet."))
-            .remedy("stead apply finds out before it does anything else.");
+        return Check::new_warning(NAME, format!("{intents} have an outcome that is not known yet."))
+            .with_remedy("stead apply finds out before it does anything else.");
     }
     match watched {
-        0 => Check::ok(NAME, "There are none."),
-        watched => Check::ok(NAME, format!("None; {watched} are watched for late effects.")),
+        0 => Check::new_ok(NAME, "There are none."),
+        watched => Check::new_ok(NAME, format!("None; {watched} are watched for late effects.")),
     }
 }
 
 /// Who has the lock.
-async fn locked(session: &Session, project: &Project, place: &Place) -> Check {
+async fn check_lock_status(session: &Session, project: &Project, place: &Place) -> Check {
     const NAME: &str = "lock";
     if matches!(place, Place::Http(_)) {
         // A state server tells only whoever tries to take it.
-        return Check::skipped(NAME, "A state server tells of its lock only whoever tries to take it.")
-            .remedy("stead lock status");
+        return Check::new_skipped(NAME, "A state server tells of its lock only whoever tries to take it.")
+            .with_remedy("stead lock status");
     }
-    match lock::look(session, project, place).await {
-        Ok(None) => Check::ok(NAME, "Nobody has it."),
-        Ok(Some(held)) => holder(&held),
+    match lock::read_lock(session, project, place).await {
+        Ok(None) => Check::new_ok(NAME, "Nobody has it."),
+        Ok(Some(held)) => check_lock_holder(&held),
         Err(failure) => {
-            let (detail, remedy) = doing(&failure);
-            Check::failed(NAME, detail).remedy(remedy)
+            let (detail, remedy) = failure_and_remedy(&failure);
+            Check::new_failed(NAME, detail).with_remedy(remedy)
         }
     }
 }
 
-fn holder(held: &Held) -> Check {
+fn check_lock_holder(held: &Held) -> Check {
     const NAME: &str = "lock";
     let who = held.holder.in_words();
     match held.standing {
-        Standing::Held(_) => Check::warning(NAME, format!("{who} has it."))
-            .remedy("Wait for it to end. If it is gone for good: stead lock break --reason TEXT"),
-        Standing::Free => Check::ok(NAME, "Nobody has it."),
+        Standing::Held(_) => Check::new_warning(NAME, format!("{who} has it."))
+            .with_remedy("Wait for it to end. If it is gone for good: stead lock break --reason TEXT"),
+        Standing::Free => Check::new_ok(NAME, "Nobody has it."),
         Standing::Dead => {
-            Check::ok(NAME, format!("{who} had it and is dead: the next apply takes it over."))
+            Check::new_ok(NAME, format!("{who} had it and is dead: the next apply takes it over."))
         }
         Standing::RunOut => {
-            Check::ok(NAME, format!("{who} had it until it ran out: the next apply takes it over."))
+            Check::new_ok(NAME, format!("{who} had it until it ran out: the next apply takes it over."))
         }
     }
 }
 
 /// That the pinned names mean today what they meant when they were pinned.
-async fn pinned(
+async fn check_pinned_names(
     session: &Session,
     project: &Project,
     ledger: Option<&Ledger>,
     link: Option<&Link>,
 ) -> Check {
     const NAME: &str = "pinned names";
-    let Some(link) = link else { return Check::skipped(NAME, "The service cannot be asked.") };
+    let Some(link) = link else { return Check::new_skipped(NAME, "The service cannot be asked.") };
     let failed = |failure: &Failure| {
-        let (detail, remedy) = doing(failure);
-        Check::failed(NAME, detail).remedy(remedy)
+        let (detail, remedy) = failure_and_remedy(failure);
+        Check::new_failed(NAME, detail).with_remedy(remedy)
     };
-    let old = match refresh::pinned(&link.lock_file) {
+    let old = match refresh::read_pinned_names(&link.lock_file) {
         Ok(Some(old)) => old,
-        Ok(None) => return Check::ok(NAME, "None yet; the first apply pins them in stead.lock."),
+        Ok(None) => return Check::new_ok(NAME, "None yet; the first apply pins them in stead.lock."),
         Err(failure) => return failed(&failure),
     };
     let stack = &project.stack;
-    let unborn = || Ledger::new(Identity::unborn(&stack.name, &stack.environment.name));
+    let unborn = || Ledger::new(Identity::new_placeholder(&stack.name, &stack.environment.name));
     let ledger = ledger.cloned().map_or_else(unborn, Ledger::for_plans);
-    let (_, tables) = pipeline::wanted(REGISTRY, stack, &ledger, &session.looking());
+    let (_, tables) = pipeline::refresh_request(REGISTRY, stack, &ledger, &session.read_only_options());
     let live = match link.client.catalog(&tables).await {
         Ok(live) => live,
         Err(error) => return failed(&Failure::from(error)),
     };
-    let renewal = catalog::renewal(stack, &old, &live);
-    let file = stack_files::shown(&link.lock_file);
+    let renewal = catalog::compare_pins(stack, &old, &live);
+    let file = stack_files::display_path(&link.lock_file);
     if let Some(lost) = renewal.lost.first() {
         let count = renewal.lost.len();
-        return Check::warning(
+        return Check::new_warning(
             NAME,
             format!("{count} of {file} are not in the catalog any more, first {lost}."),
         )
-        .remedy("Write another name for what is new; what lives keeps its pin.");
+        .with_remedy("Write another name for what is new; what lives keeps its pin.");
     }
     match renewal.lines.len() {
-        0 => Check::ok(NAME, format!("Those of {file} mean what they meant.")),
-        count => Check::warning(NAME, format!("{count} of {file} differ from today's catalog."))
-            .remedy("stead catalog update --check, then stead catalog update"),
+        0 => Check::new_ok(NAME, format!("Those of {file} mean what they meant.")),
+        count => Check::new_warning(NAME, format!("{count} of {file} differ from today's catalog."))
+            .with_remedy("stead catalog update --check, then stead catalog update"),
     }
 }

@@ -5,7 +5,7 @@ use crate::cli::files::stack_files;
 use crate::cli::process::settings::{Cloud, Settings, Variables};
 use crate::cli::service::api_key::Origin;
 use crate::cli::service::{capabilities, credentials};
-use crate::cloud::http::https_transport::{authorities, origin};
+use crate::cloud::http::https_transport::{default_authorities, parse_origin};
 use crate::model::redact::redact_address;
 use crate::model::roots::{Authorities, NAMED_BY};
 use crate::report::views::doctor::Check;
@@ -17,60 +17,62 @@ const PRIVATE: u32 = 0o077;
 const ONLY_MINE_TO_WRITE: u32 = 0o022;
 
 /// Which program this is.
-pub(super) fn program() -> Check {
+pub(super) fn check_program() -> Check {
     let version = env!("CARGO_PKG_VERSION");
-    Check::ok("program", format!("stead {version}: language 1, plan format 1, ledger format 1."))
+    Check::new_ok("program", format!("stead {version}: language 1, plan format 1, ledger format 1."))
 }
 
 /// The user's settings file.
-pub(super) fn settings(session: &Session) -> Check {
+pub(super) fn check_settings_file(session: &Session) -> Check {
     const NAME: &str = "settings";
     let settings = &session.settings;
     if let Some(slip) = &session.slip {
-        return Check::failed(NAME, super::sentence(slip))
-            .remedy("Correct the file; until then every command ends with 64.");
+        return Check::new_failed(NAME, super::to_sentence(slip))
+            .with_remedy("Correct the file; until then every command ends with 64.");
     }
     let Some(directory) = &settings.config_dir else {
-        return Check::warning(NAME, "There is no directory for the user's settings.")
-            .remedy("Set HOME, XDG_CONFIG_HOME or STEAD_CONFIG_DIR to a full path.");
+        return Check::new_warning(NAME, "There is no directory for the user's settings.")
+            .with_remedy("Set HOME, XDG_CONFIG_HOME or STEAD_CONFIG_DIR to a full path.");
     };
     let path = directory.join("settings.toml");
-    let shown = stack_files::shown(&path);
+    let shown = stack_files::display_path(&path);
     match &settings.profile {
-        Some(name) => Check::ok(NAME, format!("Profile {name} of {shown}.")),
-        None if stack_files::exists(&path) => {
-            Check::ok(NAME, format!("{shown} holds together; no profile of it is used."))
+        Some(name) => Check::new_ok(NAME, format!("Profile {name} of {shown}.")),
+        None if stack_files::path_exists(&path) => {
+            Check::new_ok(NAME, format!("{shown} holds together; no profile of it is used."))
         }
-        None => Check::ok(NAME, format!("There is no {shown}; flags and variables decide.")),
+        None => Check::new_ok(NAME, format!("There is no {shown}; flags and variables decide.")),
     }
 }
 
 /// Takes the right to write the user's settings away from others; tells whether that changed anything.
 pub(in crate::cli) fn mend_settings(variables: &Variables) -> bool {
-    let Some(path) = credentials::directory(variables).map(|folder| folder.join("settings.toml")) else {
+    let Some(path) = credentials::user_config_dir(variables).map(|folder| folder.join("settings.toml"))
+    else {
         return false;
     };
     let is_loose = stack_files::loose_bits(&path, ONLY_MINE_TO_WRITE).is_some_and(|bits| bits != 0);
-    is_loose && stack_files::tighten(&path, ONLY_MINE_TO_WRITE).is_ok()
+    is_loose && stack_files::restrict_permissions(&path, ONLY_MINE_TO_WRITE).is_ok()
 }
 
 /// Which service, and how it is reached.
-pub(super) fn service(settings: &Settings) -> Check {
+pub(super) fn check_service(settings: &Settings) -> Check {
     const NAME: &str = "service";
     let url = match &settings.cloud {
-        Cloud::Local => return Check::ok(NAME, "The cloud that is built in."),
+        Cloud::Local => return Check::new_ok(NAME, "The cloud that is built in."),
         Cloud::Unset => {
-            return Check::failed(NAME, "No service is named.")
-                .remedy("Set STEAD_API_URL (or --api-url), or say --cloud local.");
+            return Check::new_failed(NAME, "No service is named.")
+                .with_remedy("Set STEAD_API_URL (or --api-url), or say --cloud local.");
         }
         Cloud::At(url) => url,
     };
-    if let Err(error) = origin(url) {
-        return Check::failed(NAME, super::sentence(&error.to_string())).remedy("Correct STEAD_API_URL.");
+    if let Err(error) = parse_origin(url) {
+        return Check::new_failed(NAME, super::to_sentence(&error.to_string()))
+            .with_remedy("Correct STEAD_API_URL.");
     }
     let trust = match (&settings.ca_file, url.starts_with("https://")) {
         (_, false) => "plain HTTP, within this machine".to_owned(),
-        (None, true) => match authorities() {
+        (None, true) => match default_authorities() {
             Authorities::Platform => "TLS, trusting the system's roots".to_owned(),
             Authorities::Named => format!("TLS, trusting what {} names", NAMED_BY.join(" or ")),
             Authorities::BuiltIn => {
@@ -78,30 +80,30 @@ pub(super) fn service(settings: &Settings) -> Check {
             }
         },
         (Some(file), true) => match stack_files::read_bytes(file) {
-            Ok(_) => format!("TLS, trusting the system's roots and {}", stack_files::shown(file)),
+            Ok(_) => format!("TLS, trusting the system's roots and {}", stack_files::display_path(file)),
             Err(error) => {
-                return Check::failed(NAME, super::sentence(&error.to_string()))
-                    .remedy("Correct STEAD_CA_FILE (or --ca-file).");
+                return Check::new_failed(NAME, super::to_sentence(&error.to_string()))
+                    .with_remedy("Correct STEAD_CA_FILE (or --ca-file).");
             }
         },
     };
-    Check::ok(NAME, format!("{url}: {trust}."))
+    Check::new_ok(NAME, format!("{url}: {trust}."))
 }
 
 /// What the variables of proxies do.
-pub(super) fn proxy(settings: &Settings) -> Check {
+pub(super) fn check_proxy(settings: &Settings) -> Check {
     const NAME: &str = "proxy";
     if settings.proxies.is_empty() {
-        return Check::ok(NAME, "No variable names one.");
+        return Check::new_ok(NAME, "No variable names one.");
     }
     let named: Vec<String> =
         settings.proxies.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let named = named.join(", ");
     match &settings.cloud {
         Cloud::At(url) if url.starts_with("https://") => {
-            Check::ok(NAME, format!("Requests follow {named}."))
+            Check::new_ok(NAME, format!("Requests follow {named}."))
         }
-        _ => Check::ok(NAME, format!("{named}: not used on the way to this machine itself.")),
+        _ => Check::new_ok(NAME, format!("{named}: not used on the way to this machine itself.")),
     }
 }
 
@@ -109,71 +111,71 @@ pub(super) fn proxy(settings: &Settings) -> Check {
 pub(super) fn key_file(settings: &Settings, fix: bool) -> Check {
     const NAME: &str = "key file";
     const LEAKED: &str = "Others may have read the keys: make new ones, and log in with them";
-    let Some(path) = settings.config_dir.as_deref().map(credentials::path) else {
-        return Check::skipped(NAME, "There is no directory for the user's settings.");
+    let Some(path) = settings.config_dir.as_deref().map(credentials::key_file_path) else {
+        return Check::new_skipped(NAME, "There is no directory for the user's settings.");
     };
-    let shown = stack_files::shown(&path);
+    let shown = stack_files::display_path(&path);
     match stack_files::loose_bits(&path, PRIVATE) {
-        None if stack_files::exists(&path) => {
-            Check::failed(NAME, format!("{shown} is no file of its own."))
-                .remedy(format!("Remove it, then: stead login (rm {shown})"))
+        None if stack_files::path_exists(&path) => {
+            Check::new_failed(NAME, format!("{shown} is no file of its own."))
+                .with_remedy(format!("Remove it, then: stead login (rm {shown})"))
         }
-        None => Check::skipped(NAME, "No key is stored."),
-        Some(0) => Check::ok(NAME, format!("{shown} is readable by you only.")),
-        Some(_) if fix => match stack_files::tighten(&path, PRIVATE) {
-            Ok(mode) => {
-                Check::warning(NAME, format!("{shown} had mode {mode:04o}; others cannot use it any more."))
-                    .remedy(format!("{LEAKED}."))
-            }
-            Err(error) => Check::failed(NAME, super::sentence(&error.to_string()))
-                .remedy(format!("chmod 600 {shown}")),
+        None => Check::new_skipped(NAME, "No key is stored."),
+        Some(0) => Check::new_ok(NAME, format!("{shown} is readable by you only.")),
+        Some(_) if fix => match stack_files::restrict_permissions(&path, PRIVATE) {
+            Ok(mode) => Check::new_warning(
+                NAME,
+                format!("{shown} had mode {mode:04o}; others cannot use it any more."),
+            )
+            .with_remedy(format!("{LEAKED}.")),
+            Err(error) => Check::new_failed(NAME, super::to_sentence(&error.to_string()))
+                .with_remedy(format!("chmod 600 {shown}")),
         },
-        Some(_) => Check::failed(NAME, format!("{shown} can be used by others."))
-            .remedy(format!("{LEAKED}. Then: stead doctor --fix, or chmod 600 {shown}")),
+        Some(_) => Check::new_failed(NAME, format!("{shown} can be used by others."))
+            .with_remedy(format!("{LEAKED}. Then: stead doctor --fix, or chmod 600 {shown}")),
     }
 }
 
 /// The key: where it comes from, and where it may go.
-pub(super) fn key(settings: &Settings, url: &str, from: Origin) -> Check {
+pub(super) fn check_key_source(settings: &Settings, url: &str, from: Origin) -> Check {
     const NAME: &str = "key";
-    let origin = redact_address(&origin(url).unwrap_or_else(|_| url.to_owned()));
+    let origin = redact_address(&parse_origin(url).unwrap_or_else(|_| url.to_owned()));
     let stored = settings.config_dir.as_deref();
     let stored =
-        stored.and_then(|directory| credentials::origins(directory, settings.profile.as_ref()).ok());
+        stored.and_then(|directory| credentials::stored_origins(directory, settings.profile.as_ref()).ok());
     let elsewhere = stored.unwrap_or_default().into_iter().filter(|known| *known != origin).count();
     match from {
-        Origin::Stored if elsewhere > 0 => Check::ok(
+        Origin::Stored if elsewhere > 0 => Check::new_ok(
             NAME,
             format!("A stored one that goes to {origin} only; {elsewhere} more are for other services."),
         ),
-        Origin::Stored => Check::ok(NAME, format!("A stored one that goes to {origin} only.")),
+        Origin::Stored => Check::new_ok(NAME, format!("A stored one that goes to {origin} only.")),
         Origin::Keychain => {
-            Check::ok(NAME, format!("One in the system's keychain that goes to {origin} only."))
+            Check::new_ok(NAME, format!("One in the system's keychain that goes to {origin} only."))
         }
-        Origin::Program => Check::ok(NAME, "The one that key_command of the profile prints."),
-        Origin::Variable | Origin::ReadOnly => Check::ok(
+        Origin::Program => Check::new_ok(NAME, "The one that key_command of the profile prints."),
+        Origin::Variable | Origin::ReadOnly => Check::new_ok(
             NAME,
-            format!("The one of {}; it goes to whichever service is named: {origin}.", from.words()),
+            format!("The one of {}; it goes to whichever service is named: {origin}.", from.origin_text()),
         ),
     }
 }
 
 /// What an earlier `doctor --api` learned of the service.
-pub(super) fn learned(settings: &Settings, fix: bool) -> Check {
+pub(super) fn check_capabilities(settings: &Settings, fix: bool) -> Check {
     const NAME: &str = "learned";
     let Cloud::At(url) = &settings.cloud else {
-        return Check::skipped(NAME, "Only a service at an address is learned of.");
+        return Check::new_skipped(NAME, "Only a service at an address is learned of.");
     };
-    match capabilities::read(settings, url) {
-        Ok(Some(note)) => Check::ok(NAME, note.in_words()),
-        Ok(None) => Check::skipped(NAME, "What this service differs in was never asked.")
-            .remedy("stead doctor --api"),
-        Err(_) if fix && capabilities::forget(settings, url) => {
-            Check::warning(NAME, "What was learned of the service was damaged, and is removed.")
-                .remedy("stead doctor --api")
+    match capabilities::read_capabilities(settings, url) {
+        Ok(Some(note)) => Check::new_ok(NAME, note.in_words()),
+        Ok(None) => Check::new_skipped(NAME, "What this service differs in was never asked.")
+            .with_remedy("stead doctor --api"),
+        Err(_) if fix && capabilities::forget_capabilities(settings, url) => {
+            Check::new_warning(NAME, "What was learned of the service was damaged, and is removed.")
+                .with_remedy("stead doctor --api")
         }
-        Err(error) => {
-            Check::warning(NAME, super::sentence(&error.to_string())).remedy("stead doctor --fix")
-        }
+        Err(error) => Check::new_warning(NAME, super::to_sentence(&error.to_string()))
+            .with_remedy("stead doctor --fix"),
     }
 }

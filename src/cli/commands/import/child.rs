@@ -1,7 +1,7 @@
 //! A child that is taken over: its place in the block of its parent, which is declared and managed.
 
-use super::entry;
-use crate::cli::commands::mv::listed;
+use super::entry_literal;
+use crate::cli::commands::mv::list_entry_attribute;
 use crate::cli::planning::inventory;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
@@ -29,7 +29,7 @@ pub(super) struct Parent<'b> {
 ///
 /// # Errors
 /// When it is not declared in a file of this stack, or is one of several instances.
-pub(super) fn parent<'b>(
+pub(super) fn find_parent<'b>(
     begun: &'b Begun,
     address: &Address,
     kind: &'static Kind,
@@ -55,7 +55,8 @@ pub(super) fn parent<'b>(
     }
     let siblings = stack.resources.values().filter(|one| one.parent.as_ref() == Some(&resource.address));
     let mut siblings = siblings.filter(|one| one.kind.name == kind.name);
-    let says = siblings.find_map(|one| listed(stack, &one.address)).map(|(_, attribute)| attribute);
+    let says =
+        siblings.find_map(|one| list_entry_attribute(stack, &one.address)).map(|(_, attribute)| attribute);
     Some(Ok(Parent { resource, collection, says }))
 }
 
@@ -64,7 +65,7 @@ impl Parent<'_> {
     ///
     /// # Errors
     /// When it is not managed yet.
-    pub(super) fn owned<'l>(&self, ledger: &'l Ledger) -> Result<&'l Name, Failure> {
+    pub(super) fn owned_id<'l>(&self, ledger: &'l Ledger) -> Result<&'l Name, Failure> {
         let address = &self.resource.address;
         let current = ledger.entries.get(address).and_then(|entry| entry.current.as_ref());
         current.map(|owned| &owned.id).ok_or_else(|| {
@@ -77,27 +78,28 @@ impl Parent<'_> {
     ///
     /// # Errors
     /// When the file cannot be edited.
-    pub(super) fn written<'b>(
+    pub(super) fn insert_entries<'b>(
         &self,
         begun: &'b Begun,
         address: &Address,
         entries: &[Entry],
     ) -> Result<Edits<'b>, Failure> {
-        let body = entries.iter().map(entry).collect::<Vec<_>>();
+        let body = entries.iter().map(entry_literal).collect::<Vec<_>>();
         let edit = match (self.says, body.as_slice()) {
-            (Some(says), [(key, value)]) if key == says => {
-                Edit::Append(Path::of(self.resource.address.as_str()).key(self.collection), value.clone())
-            }
+            (Some(says), [(key, value)]) if key == says => Edit::Append(
+                Path::from_text(self.resource.address.as_str()).with_key(self.collection),
+                value.clone(),
+            ),
             (Some(_), _) => {
                 let collection = format!("{}.{}", self.resource.address, self.collection);
                 let text =
                     format!("{collection} is a list of plain values, and {address} says more than one");
                 return Err(Failure::new(Exit::Usage, text).help("Give its entries names, and try again."));
             }
-            (None, _) => Edit::Set(Path::of(address.as_str()), Literal::Map(body)),
+            (None, _) => Edit::Set(Path::from_text(address.as_str()), Literal::Map(body)),
         };
         let mut edits = Edits::new(begun);
-        edits.make(self.resource.span.source, &[edit])?;
+        edits.edit_file(self.resource.span.source, &[edit])?;
         Ok(edits)
     }
 }
@@ -106,7 +108,7 @@ impl Parent<'_> {
 ///
 /// # Errors
 /// When its parent has none.
-pub(super) fn object(
+pub(super) fn find_child(
     snapshot: &Snapshot,
     kind: &Kind,
     named: &Name,
@@ -121,12 +123,12 @@ pub(super) fn object(
     };
     match own.of_kind(kind.name).find(says) {
         Some(object) => Ok(object.key()),
-        None => inventory::object(&own, kind, named),
+        None => inventory::find_object(&own, kind, named),
     }
 }
 
 /// Returns why a draft is not written.
-pub(super) fn refused(failure: Failure) -> Refused {
+pub(super) fn draft_refusal(failure: Failure) -> Refused {
     match failure.rejected {
         Some(rejected) => Refused::Rejected(rejected),
         None => Refused::Blocked(failure.message),

@@ -24,14 +24,13 @@ impl Secrets {
     ///
     /// # Errors
     /// When the file that they are to be written into is there already.
-    pub(super) fn of(args: &Import, variables: &[SecretVariable]) -> Result<Self, Failure> {
+    pub(super) fn from_args(args: &Import, variables: &[SecretVariable]) -> Result<Self, Failure> {
         let Some(path) = args.secrets_to.as_ref().filter(|_| !variables.is_empty()) else {
             return Ok(if variables.is_empty() { Self::None } else { Self::Elsewhere });
         };
-        if stack_files::exists(path) {
-            return Err(
-                Failure::occupied(&stack_files::shown(path)).help("Name another file for --secrets-to.")
-            );
+        if stack_files::path_exists(path) {
+            return Err(Failure::existing_file(&stack_files::display_path(path))
+                .help("Name another file for --secrets-to."));
         }
         let known =
             variables.iter().filter_map(|secret| Some((secret.name.as_str(), secret.value.expose()?)));
@@ -48,8 +47,10 @@ impl Secrets {
     pub(super) fn write(&self, session: &Session) -> Result<(), Failure> {
         if let Self::Kept(path, text) = self {
             stack_files::write_private(path, text.as_bytes())?;
-            let shown = stack_files::shown(path);
-            session.ui.say(&format!("The secrets are in {shown}: keep it out of the repository."));
+            let shown = stack_files::display_path(path);
+            session
+                .ui
+                .write_message(&format!("The secrets are in {shown}: keep it out of the repository."));
         }
         Ok(())
     }
@@ -61,7 +62,7 @@ impl Secrets {
             Self::None => session.next("plan", nothing),
             Self::Elsewhere => session.next("plan", &format!("{nothing}, once the secrets are given")),
             Self::Kept(path, _) => {
-                session.next(&format!("--var-file {} plan", stack_files::shown(path)), nothing);
+                session.next(&format!("--var-file {} plan", stack_files::display_path(path)), nothing);
             }
         }
     }

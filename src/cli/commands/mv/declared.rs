@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{place, spoken};
+use super::{address_prefix, help_in_syntax};
 use crate::cli::files::stack_files::{self, Shared};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
@@ -42,13 +42,13 @@ impl<'b> Declared<'b> {
         by_hand: impl Fn(&str) -> String,
     ) -> Result<Self, Failure> {
         match module_of(&REGISTRY, address.as_str()) {
-            (_, "") => Self::module(begun, address, by_hand),
-            _ => Self::resource(begun, address, by_hand),
+            (_, "") => Self::find_module(begun, address, by_hand),
+            _ => Self::find_resource(begun, address, by_hand),
         }
     }
 
     /// Finds a block of `use`.
-    fn module(
+    fn find_module(
         begun: &'b Begun,
         address: &Address,
         by_hand: impl Fn(&str) -> String,
@@ -62,44 +62,48 @@ impl<'b> Declared<'b> {
         let Some((_, call)) = found else {
             let known = stack.modules.keys().map(Name::as_str);
             let known = known.chain(stack.resources.keys().map(Address::as_str));
-            return Err(unknown_addresses::unknown(address.as_str(), known));
+            return Err(unknown_addresses::unknown_address(address.as_str(), known));
         };
-        let outer = place(address).unwrap_or_default();
+        let outer = address_prefix(address).unwrap_or_default();
         if !outer.is_empty() && !stack.modules.contains_key(outer) {
             let text = format!("{address} is one instance of the module {outer}");
             let help = by_hand(address.as_str());
-            return Err(Failure::new(Exit::Usage, text).help(spoken(begun, call.source, &help)));
+            return Err(Failure::new(Exit::Usage, text).help(help_in_syntax(begun, call.source, &help)));
         }
         let within = |name: &Name| {
             let block = if keyed { name.rsplit_once('.')?.0 } else { name.as_str() };
             Some(Name::new(block.rsplit_once('.').map_or("", |(outer, _)| outer)))
         };
         let prefixes = stack.modules.iter().filter(|(_, other)| *other == call);
-        let from = last(address);
+        let from = local_address(address);
         Ok(Self {
             begun,
             file: call.source,
             prefixes: prefixes.filter_map(|(name, _)| within(name)).collect(),
-            path: Path::of("use").key(from.as_str()),
+            path: Path::from_text("use").with_key(from.as_str()),
             from,
             keyed,
         })
     }
 
     /// Finds the block of a resource that a module declares.
-    fn resource(
+    fn find_resource(
         begun: &'b Begun,
         address: &Address,
         by_hand: impl Fn(&str) -> String,
     ) -> Result<Self, Failure> {
         let stack = &begun.project.stack;
-        let known =
-            || unknown_addresses::unknown(address.as_str(), stack.resources.keys().map(Address::as_str));
+        let known = || {
+            unknown_addresses::unknown_address(
+                address.as_str(),
+                stack.resources.keys().map(Address::as_str),
+            )
+        };
         let one = stack.resources.get(address).or_else(|| {
             let mut all = stack.resources.values();
             all.find(|one| {
                 one.key.as_ref().is_some_and(|key| key == one.address.last())
-                    && place(&one.address) == Some(address.as_str())
+                    && address_prefix(&one.address) == Some(address.as_str())
             })
         });
         let Some(one) = one else { return Err(known()) };
@@ -107,14 +111,18 @@ impl<'b> Declared<'b> {
         if one.address == *address && one.key.as_ref().is_some_and(|key| key == address.last()) {
             let text = format!("{address} is one instance of a block in the module {module}");
             let help = by_hand(rest);
-            return Err(Failure::new(Exit::Usage, text).help(spoken(begun, one.span.source, &help)));
+            return Err(Failure::new(Exit::Usage, text).help(help_in_syntax(
+                begun,
+                one.span.source,
+                &help,
+            )));
         }
         let same = stack.resources.values().filter(|other| other.span == one.span);
         Ok(Self {
             begun,
             file: one.span.source,
             prefixes: same.map(|one| Name::new(module_of(&REGISTRY, one.address.as_str()).0)).collect(),
-            path: Path::of(rest),
+            path: Path::from_text(rest),
             from: Address::parse(rest).map_err(|_| known())?,
             keyed: one.address != *address,
         })
@@ -126,8 +134,8 @@ impl<'b> Declared<'b> {
     }
 
     /// Returns its whole address in one instance of the module that declares it.
-    pub(in crate::cli::commands) fn within(&self, prefix: &str) -> Address {
-        self.from.clone().within(prefix)
+    pub(in crate::cli::commands) fn address_in(&self, prefix: &str) -> Address {
+        self.from.clone().in_module(prefix)
     }
 
     /// Returns the files in which its name means something, those beside the one that declares it, and lets them
@@ -135,33 +143,36 @@ impl<'b> Declared<'b> {
     ///
     /// # Errors
     /// When it is declared outside of the stack and its modules.
-    pub(in crate::cli::commands) fn files(&self, edits: &mut Edits<'_>) -> Result<Vec<SourceId>, Failure> {
+    pub(in crate::cli::commands) fn referring_files(
+        &self,
+        edits: &mut Edits<'_>,
+    ) -> Result<Vec<SourceId>, Failure> {
         let begun = self.begun;
         if begun.files.get(self.file).is_some() {
             return Ok(begun.files.iter().map(|(id, _)| id).collect());
         }
         let stack = &begun.project.stack;
-        let here = stack.sources.get(self.file).map(directory).unwrap_or_default();
-        let root = Shared::of(&begun.project.directory, false).root;
+        let here = stack.sources.get(self.file).map(source_directory).unwrap_or_default();
+        let root = Shared::find_root(&begun.project.directory, false).root;
         let mut found = Vec::new();
         for (id, source) in stack.sources.iter() {
-            if begun.files.get(id).is_some() || directory(source) != here {
+            if begun.files.get(id).is_some() || source_directory(source) != here {
                 continue;
             }
             let Some(path) = stack_files::path_from(&root, source.path.as_ref()) else {
-                return Err(self.outside(&source.path));
+                return Err(self.outside_failure(&source.path));
             };
             edits.add(id, path);
             found.push(id);
         }
         if self.prefixes.iter().any(Name::is_empty) || found.is_empty() {
-            return Err(self.outside(here));
+            return Err(self.outside_failure(here));
         }
         Ok(found)
     }
 
-    fn outside(&self, path: &str) -> Failure {
-        let from = self.prefixes.first().map(|prefix| self.from.clone().within(prefix));
+    fn outside_failure(&self, path: &str) -> Failure {
+        let from = self.prefixes.first().map(|prefix| self.from.clone().in_module(prefix));
         let from = from.unwrap_or_else(|| self.from.clone());
         let text = format!("{from} is declared in {path}, which is no file of this stack or its modules");
         Failure::new(Exit::Usage, text)
@@ -170,11 +181,11 @@ impl<'b> Declared<'b> {
 }
 
 /// Returns a file's directory, as it is shown.
-fn directory(source: &Source) -> &str {
+fn source_directory(source: &Source) -> &str {
     source.path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
 /// Returns the last part of an address as the place that it is in its file.
-pub(super) fn last(address: &Address) -> Address {
-    Address::place(address.last()).unwrap_or_else(|_| address.clone())
+pub(super) fn local_address(address: &Address) -> Address {
+    Address::parse_path(address.last()).unwrap_or_else(|_| address.clone())
 }

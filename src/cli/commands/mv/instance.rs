@@ -1,6 +1,9 @@
 //! One instance of a block with `for_each`: another key for it, or a block of its own.
 
-use super::{NAME, elsewhere, free, in_a_file, made, place, redirect, spoken};
+use super::{
+    NAME, address_prefix, help_in_syntax, in_a_file, redirect_edit, reject_taken_address, write_rename,
+    wrong_prefix_failure,
+};
 use crate::cli::args::Mv;
 use crate::cli::command_context::Session;
 use crate::cli::process::exit_code::Exit;
@@ -26,12 +29,12 @@ pub(in crate::cli::commands) struct Found<'b> {
 ///
 /// # Errors
 /// When it is declared outside of the stack's own files.
-pub(in crate::cli::commands) fn of<'b>(
+pub(in crate::cli::commands) fn find_instance<'b>(
     begun: &'b Begun,
     address: &Address,
 ) -> Result<Option<Found<'b>>, Failure> {
     let Some(resource) = begun.project.stack.resources.get(address) else { return Ok(None) };
-    let (Some(key), Some(block)) = (&resource.key, place(address)) else { return Ok(None) };
+    let (Some(key), Some(block)) = (&resource.key, address_prefix(address)) else { return Ok(None) };
     // A child of an instance has that one's key, and its own name.
     if address.last() != key.as_str() {
         return Ok(None);
@@ -41,7 +44,7 @@ pub(in crate::cli::commands) fn of<'b>(
     let written = begun
         .files
         .get(file)
-        .and_then(|source| edit::instance(&File { source, registry: &REGISTRY }, block, key));
+        .and_then(|source| edit::find_instance(&File { source, registry: &REGISTRY }, block, key));
     let block = Address::parse(block).ok();
     Ok(written.zip(block).map(|(written, block)| Found { file, block, resource, written }))
 }
@@ -53,10 +56,10 @@ impl Found<'_> {
     /// When it is computed: `help` says what to do then.
     pub(in crate::cli::commands) fn key(&self, begun: &Begun, help: &str) -> Result<&Key, Failure> {
         self.written.key.as_ref().map_err(|span| {
-            let (text, place) = self.shown(begun, *span);
+            let (text, place) = self.text_and_location(begun, *span);
             let address = &self.resource.address;
             Failure::new(Exit::Usage, format!("the key of {address} comes from `{text}` at {place}"))
-                .help(spoken(begun, self.file, help))
+                .help(help_in_syntax(begun, self.file, help))
         })
     }
 
@@ -64,7 +67,11 @@ impl Found<'_> {
     ///
     /// # Errors
     /// When its key is computed, or it is the only one.
-    pub(in crate::cli::commands) fn without(&self, begun: &Begun, action: &str) -> Result<Edit, Failure> {
+    pub(in crate::cli::commands) fn removal_edit(
+        &self,
+        begun: &Begun,
+        action: &str,
+    ) -> Result<Edit, Failure> {
         let (address, block) = (&self.resource.address, &self.block);
         let help = format!(
             "Take the key out there, and write `removed: [{{ from: {address}, action: {action} }}]`."
@@ -79,11 +86,11 @@ impl Found<'_> {
         Ok(Edit::Remove(key.path().clone()))
     }
 
-    fn shown(&self, begun: &Begun, span: Span) -> (String, String) {
+    fn text_and_location(&self, begun: &Begun, span: Span) -> (String, String) {
         let span = Span { source: self.file, ..span };
         let text = begun.files.get(self.file).map(|source| &*source.text).unwrap_or_default();
         let text = text.get(span.start as usize..span.end as usize).unwrap_or_default();
-        let place = begun.project.stack.sources.place(span);
+        let place = begun.project.stack.sources.location_of(span);
         let place = place.map(|place| format!("{}:{}:{}", place.file, place.line, place.column));
         (text.trim_matches('"').to_owned(), place.unwrap_or_default())
     }
@@ -91,7 +98,7 @@ impl Found<'_> {
     /// Returns its block as one of its own.
     fn body(&self, begun: &Begun) -> Result<Literal, Failure> {
         let mut body = self.written.body.clone().map_err(|span| {
-            let (text, place) = self.shown(begun, span);
+            let (text, place) = self.text_and_location(begun, span);
             let text = format!("`{text}` at {place} cannot be written out for one instance");
             Failure::new(Exit::Usage, text).help(
                 "Write the block by hand, take the key out of `for_each`, and write the `moved` entry.",
@@ -111,30 +118,34 @@ impl Found<'_> {
 ///
 /// # Errors
 /// When neither is meant, the key is computed, or something else would change.
-pub(super) async fn moved(
+pub(super) async fn move_instance(
     session: &Session,
     begun: &Begun,
     one: &Found<'_>,
     args: &Mv,
 ) -> Result<Exit, Failure> {
     let (from, to) = (&args.from, &args.to);
-    let is_key = place(to) == Some(one.block.as_str());
-    if !is_key && place(to) != place(&one.block) {
-        return Err(elsewhere(begun, from, to, one.file));
+    let is_key = address_prefix(to) == Some(one.block.as_str());
+    if !is_key && address_prefix(to) != address_prefix(&one.block) {
+        return Err(wrong_prefix_failure(begun, from, to, one.file));
     }
-    free(begun, to)?;
+    reject_taken_address(begun, to)?;
     let what =
         if is_key { "Change the key there" } else { "Write the new block by hand, take the key out there" };
     let key = one.key(begun, &format!("{what}, and write `moved: [{{ from: {from}, to: {to} }}]`."))?;
-    let mut edits = vec![redirect(from, to)];
+    let mut edits = vec![redirect_edit(from, to)];
     match key {
         Key::Item(path) if is_key => edits.push(Edit::Set(path.clone(), Literal::text(to.last()))),
         Key::Entry(path) if is_key => edits.push(Edit::Rename(path.clone(), to.last().into())),
         key => {
-            edits.push(Edit::Set(Path::of(to.as_str()), one.body(begun)?));
+            edits.push(Edit::Set(Path::from_text(to.as_str()), one.body(begun)?));
             let whole = one.written.is_only;
-            edits.push(Edit::Remove(if whole { Path::of(one.block.as_str()) } else { key.path().clone() }));
+            edits.push(Edit::Remove(if whole {
+                Path::from_text(one.block.as_str())
+            } else {
+                key.path().clone()
+            }));
         }
     }
-    made(session, begun, (one.file, edits), args).await
+    write_rename(session, begun, (one.file, edits), args).await
 }

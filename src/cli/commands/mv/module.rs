@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use super::declared::{Declared, last};
+use super::declared::{Declared, local_address};
 use super::{
-    NAME, Pairs, carried, carried_to, elsewhere, free, listed, lost, moved, place, redirect, spoken,
+    NAME, Pairs, address_prefix, carried_to, help_in_syntax, implied_moves, list_entry_attribute,
+    lost_resources_failure, moved_edit, redirect_edit, reject_taken_address, wrong_prefix_failure,
 };
 use crate::cli::args::Mv;
 use crate::cli::command_context::Session;
@@ -36,10 +37,10 @@ struct Change<'b> {
 /// When there is none, the new name is taken, or something else would change.
 pub(super) async fn run(session: &Session, begun: &Begun, args: &Mv) -> Result<Exit, Failure> {
     let (from, to) = (&args.from, &args.to);
-    let change = change(begun, from, to)?;
+    let change = find_change(begun, from, to)?;
     let stack = &begun.project.stack;
     let declared = &change.declared;
-    let within = |prefix: &Name| (declared.within(prefix), change.to.clone().within(prefix));
+    let within = |prefix: &Name| (declared.address_in(prefix), change.to.clone().in_module(prefix));
     let pairs: Vec<(Address, Address)> = declared.prefixes.iter().map(within).collect();
     // What other environments have there may be named by it as well.
     let named = change.takes_name();
@@ -49,12 +50,14 @@ pub(super) async fn run(session: &Session, begun: &Begun, args: &Mv) -> Result<E
         edits = change.edits(&pairs, !named)?;
         after = edits.read()?;
         if !keeps_names(stack, &after, &pairs) {
-            return Err(renames(from));
+            return Err(object_rename_failure(from));
         }
     }
-    let Some(also) = carried(stack, &after, &pairs) else { return Err(lost(stack, &after, from, &pairs)) };
-    edits.make(declared.file, &change.also(&also))?;
-    if !edits.settle(session, args.yes).await? {
+    let Some(also) = implied_moves(stack, &after, &pairs) else {
+        return Err(lost_resources_failure(stack, &after, from, &pairs));
+    };
+    edits.edit_file(declared.file, &change.moved_edits(&also))?;
+    if !edits.confirm_and_write(session, args.yes).await? {
         return Ok(Exit::Failed);
     }
     session.next("plan", "shows the move");
@@ -62,7 +65,7 @@ pub(super) async fn run(session: &Session, begun: &Begun, args: &Mv) -> Result<E
 }
 
 /// Finds what is to be called otherwise, and holds the new name against what there is.
-fn change<'b>(begun: &'b Begun, from: &Address, to: &Address) -> Result<Change<'b>, Failure> {
+fn find_change<'b>(begun: &'b Begun, from: &Address, to: &Address) -> Result<Change<'b>, Failure> {
     let stack = &begun.project.stack;
     let declared = Declared::find(begun, from, |rest| match module_of(&REGISTRY, from.as_str()) {
         (_, "") => format!(
@@ -70,7 +73,7 @@ fn change<'b>(begun: &'b Begun, from: &Address, to: &Address) -> Result<Change<'
              the key gets another name with it."
         ),
         (module, _) => {
-            let new = to.below(module).unwrap_or(to.as_str());
+            let new = to.strip_module(module).unwrap_or(to.as_str());
             format!("Change the key there, and write `moved: [{{ from: {rest}, to: {new} }}]` beside it.")
         }
     })?;
@@ -78,38 +81,35 @@ fn change<'b>(begun: &'b Begun, from: &Address, to: &Address) -> Result<Change<'
         let text = format!("`{}` means something else at the beginning of an address", to.last());
         return Err(Failure::new(Exit::Usage, text).help("Choose another name."));
     }
-    if let Some((collection, attribute)) = listed(stack, from) {
+    if let Some((collection, attribute)) = list_entry_attribute(stack, from) {
         let help =
             format!("To name it otherwise, write it as `{collection}: {{ NAME: {{ {attribute}: … }} }}`.");
-        return Err(Failure::new(Exit::Usage, format!("{from} is named by what it says")).help(spoken(
-            begun,
-            declared.file,
-            &help,
-        )));
+        return Err(Failure::new(Exit::Usage, format!("{from} is named by what it says"))
+            .help(help_in_syntax(begun, declared.file, &help)));
     }
-    fits(begun, from, to, declared.file)?;
+    check_new_name(begun, from, to, declared.file)?;
     let key = if declared.keyed { "-${each.key}" } else { "" };
     let module = if declared.is_module() { "" } else { "${module}-" };
     let name = Literal::text(format!("{module}{}{key}", from.last()));
     let new = match module_of(&REGISTRY, to.as_str()) {
-        _ if declared.is_module() => Some(last(to)),
+        _ if declared.is_module() => Some(local_address(to)),
         (_, new) => Address::parse(new).ok(),
     };
-    let Some(to) = new else { return Err(elsewhere(begun, from, to, declared.file)) };
+    let Some(to) = new else { return Err(wrong_prefix_failure(begun, from, to, declared.file)) };
     Ok(Change { declared, to, name })
 }
 
 /// Refuses another place than the one that it has, and one that is taken.
-fn fits(begun: &Begun, from: &Address, to: &Address, file: SourceId) -> Result<(), Failure> {
-    if place(from) != place(to) {
-        return Err(elsewhere(begun, from, to, file));
+fn check_new_name(begun: &Begun, from: &Address, to: &Address, file: SourceId) -> Result<(), Failure> {
+    if address_prefix(from) != address_prefix(to) {
+        return Err(wrong_prefix_failure(begun, from, to, file));
     }
     let modules = &begun.project.stack.modules;
-    let taken = modules.keys().find(|name| Address::place(name).is_ok_and(|name| name.is_within(to)));
+    let taken = modules.keys().find(|name| Address::parse_path(name).is_ok_and(|name| name.is_within(to)));
     match taken {
         Some(name) => Err(Failure::new(Exit::Usage, format!("{name} is declared already"))
             .help("Choose another name, or remove that block first.")),
-        None => free(begun, to),
+        None => reject_taken_address(begun, to),
     }
 }
 
@@ -117,8 +117,8 @@ impl Change<'_> {
     /// Makes the edits; `named` also those that keep the names of objects.
     fn edits(&self, pairs: &Pairs, named: bool) -> Result<Edits<'_>, Failure> {
         let mut edits = Edits::new(self.declared.begun);
-        let refers = self.refers();
-        let files = self.declared.files(&mut edits)?;
+        let refers = self.reference_edit();
+        let files = self.declared.referring_files(&mut edits)?;
         for file in files {
             let mut wanted = Vec::new();
             if file == self.declared.file {
@@ -126,15 +126,19 @@ impl Change<'_> {
             }
             wanted.push(refers.clone());
             if file == self.declared.file {
-                let block = self.declared.path.first(self.declared.path.0.len() - 1).key(self.to.last());
-                wanted.extend(named.then(|| Edit::Set(block.key(NAME), self.name.clone())));
-                wanted.push(moved(&self.declared.from, &self.to));
+                let block =
+                    self.declared.path.first_steps(self.declared.path.0.len() - 1).with_key(self.to.last());
+                wanted.extend(named.then(|| Edit::Set(block.with_key(NAME), self.name.clone())));
+                wanted.push(moved_edit(&self.declared.from, &self.to));
             }
-            edits.make(file, &wanted)?;
+            edits.edit_file(file, &wanted)?;
         }
         for (file, source) in self.declared.begun.files.iter() {
             let source = File { source, registry: &REGISTRY };
-            edits.make(file, &edit::settings(&source, &|key| self.replaced(key, pairs)))?;
+            edits.edit_file(
+                file,
+                &edit::override_path_edits(&source, &|key| self.renamed_path(key, pairs)),
+            )?;
         }
         Ok(edits)
     }
@@ -148,15 +152,19 @@ impl Change<'_> {
             .files
             .get(self.declared.file)
             .or_else(|| stack.sources.get(self.declared.file));
-        let name = self.declared.path.clone().key(NAME);
-        if source.is_none_or(|source| edit::says(&File { source, registry: &REGISTRY }, &name)) {
+        let name = self.declared.path.clone().with_key(NAME);
+        if source.is_none_or(|source| edit::has_path(&File { source, registry: &REGISTRY }, &name)) {
             return false;
         }
         if kind_at(&REGISTRY, &self.declared.from).is_some() {
             return may_have_name(&self.declared.from);
         }
-        let places: Vec<Address> =
-            self.declared.prefixes.iter().map(|prefix| self.declared.from.clone().within(prefix)).collect();
+        let places: Vec<Address> = self
+            .declared
+            .prefixes
+            .iter()
+            .map(|prefix| self.declared.from.clone().in_module(prefix))
+            .collect();
         let is_in = |address: &Address| places.iter().any(|place| address.is_within(place));
         let mut known = stack.resources.keys().chain(stack.left_out.keys());
         known.any(|address| is_in(address) && may_have_name(address))
@@ -164,7 +172,7 @@ impl Change<'_> {
 
     /// Returns the new text of a path that an environment replaces: `use.shop.vm.web.plan`, or as the address
     /// has it.
-    fn replaced(&self, key: &str, pairs: &Pairs) -> Option<String> {
+    fn renamed_path(&self, key: &str, pairs: &Pairs) -> Option<String> {
         let (front, address) = key.strip_prefix("use.").map_or(("", key), |rest| ("use.", rest));
         // In the stack's own files such a path goes with the references.
         if !front.is_empty() && self.declared.begun.files.get(self.declared.file).is_some() {
@@ -176,20 +184,20 @@ impl Change<'_> {
     }
 
     /// Returns the edit by which references lead to the new name.
-    fn refers(&self) -> Edit {
+    fn reference_edit(&self) -> Edit {
         match self.declared.path.0.first() {
             Some(Step::Key(word)) if word == "use" => Edit::Redirect(vec![(
                 format!("use.{}", self.declared.from).into(),
                 format!("use.{}", self.to).into(),
             )]),
-            _ => redirect(&self.declared.from, &self.to),
+            _ => redirect_edit(&self.declared.from, &self.to),
         }
     }
 
     /// Returns the entries of what else gets another address, as the files have it.
-    fn also(&self, also: &Pairs) -> Vec<Edit> {
+    fn moved_edits(&self, also: &Pairs) -> Vec<Edit> {
         let below = |address: &Address, prefix: &str| {
-            address.below(prefix).and_then(|rest| Address::parse(rest).ok())
+            address.strip_module(prefix).and_then(|rest| Address::parse(rest).ok())
         };
         let relative = also.iter().filter_map(|(from, to)| {
             self.declared
@@ -198,7 +206,7 @@ impl Change<'_> {
                 .rev()
                 .find_map(|prefix| below(from, prefix).zip(below(to, prefix)))
         });
-        relative.collect::<BTreeSet<_>>().iter().map(|(from, to)| moved(from, to)).collect()
+        relative.collect::<BTreeSet<_>>().iter().map(|(from, to)| moved_edit(from, to)).collect()
     }
 }
 
@@ -217,7 +225,7 @@ fn may_have_name(address: &Address) -> bool {
     kind_at(&REGISTRY, address).is_none_or(writable)
 }
 
-fn renames(from: &Address) -> Failure {
+fn object_rename_failure(from: &Address) -> Failure {
     Failure::new(Exit::Failed, format!("the names of objects of {from} would change")).help(
         "Nothing was written. Give its resources a `name` first, or do it by hand with a `moved` entry.",
     )

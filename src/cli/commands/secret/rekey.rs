@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::open;
+use super::open_existing_ledger;
 use crate::cli::args::SecretRekey;
 use crate::cli::command_context::Session;
 use crate::cli::ledger::ledger_io::{self, Book};
@@ -36,13 +36,13 @@ struct Opened {
 /// When the stack names none, the identity is not one that is pinned, or the ledger cannot be written.
 pub(super) async fn run(session: &Session, args: &SecretRekey) -> Result<Exit, Failure> {
     let project = session.open()?;
-    let place = session.place(&project)?;
+    let place = session.ledger_location(&project)?;
     let Some(declared) = &project.stack.recipients else {
         return Err(Failure::new(Exit::Failed, "the stack names no recipients")
             .help("Write them first: secrets: { recipients: [age1…] }"));
     };
     kept_secrets::check_allowed(&session.settings, declared.names.iter())?;
-    let journal = open(session, &project, &place).await?;
+    let journal = open_existing_ledger(session, &project, &place).await?;
     let done = under_lock(session, args, &journal, &declared.names).await;
     ledger_io::close_after(journal, done).await
 }
@@ -62,22 +62,22 @@ async fn under_lock(
         )
         .help("The next apply pins those of the stack."));
     }
-    if pinned == declared && ledger.secrets.outdated().next().is_none() {
-        session.ui.done("Every kept secret is encrypted to the stack's recipients already.");
+    if pinned == declared && ledger.secrets.outdated_addresses().next().is_none() {
+        session.ui.report_done("Every kept secret is encrypted to the stack's recipients already.");
         return Ok(Exit::Done);
     }
     kept_secrets::warn_unauthenticated(&session.settings, &ledger);
-    let identities = identity::required(&session.settings)?;
+    let identities = identity::require_identities(&session.settings)?;
     let opened = open_all(&ledger, &identities, declared)?;
     let removed: Vec<&Name> = pinned.difference(declared).collect();
     let added: Vec<&Name> = declared.difference(pinned).collect();
     for (what, names) in [("adds", &added), ("removes", &removed)] {
         for name in names {
-            session.ui.say(&format!("{what} {name}"));
+            session.ui.write_message(&format!("{what} {name}"));
         }
     }
     let question = format!("Encrypt {} kept secrets to these {} recipients?", opened.len(), declared.len());
-    if !ledger_io::while_kept(journal, session.sure(args.yes, &question)).await? {
+    if !ledger_io::while_kept(journal, session.confirm_action(args.yes, &question)).await? {
         return Ok(Exit::Failed);
     }
     if pinned != declared {
@@ -86,11 +86,11 @@ async fn under_lock(
     for batch in opened.chunks(BATCH) {
         let records: Vec<Record> = {
             let ledger = journal.ledger();
-            batch.iter().map(|one| encrypted(&ledger, one)).collect::<Result<_, _>>()?
+            batch.iter().map(|one| encrypt_record(&ledger, one)).collect::<Result<_, _>>()?
         };
         journal.commit(&records).await?;
     }
-    tell(session, &journal.ledger(), opened.len());
+    report_rekeyed(session, &journal.ledger(), opened.len());
     Ok(Exit::Done)
 }
 
@@ -122,27 +122,29 @@ fn open_all(
             }
             let secret = ledger
                 .decrypt_secret(identities, address, version)
-                .map_err(|error| kept_secrets::unusable(address, &error))?;
+                .map_err(|error| kept_secrets::unusable_secret(address, &error))?;
             opened.push(Opened { address: address.clone(), version: version.version, pending, secret });
         }
     }
     Ok(opened)
 }
 
-fn encrypted(ledger: &Ledger, one: &Opened) -> Result<Record, Failure> {
+fn encrypt_record(ledger: &Ledger, one: &Opened) -> Result<Record, Failure> {
     let value = ledger
         .encrypt_secret(&one.address, one.version, None, &one.secret)
-        .map_err(|error| kept_secrets::unusable(&one.address, &error))?;
+        .map_err(|error| kept_secrets::unusable_secret(&one.address, &error))?;
     Ok(Record::SecretKept { address: one.address.clone(), value: Box::new(value), pending: one.pending })
 }
 
 /// Says what was done, and whose values somebody without a key still has in older copies.
-fn tell(session: &Session, ledger: &Ledger, count: usize) {
+fn report_rekeyed(session: &Session, ledger: &Ledger, count: usize) {
     let kept = &ledger.secrets;
     let exposed: Vec<(&Name, Vec<&Name>)> = kept
         .values
         .iter()
-        .map(|(address, one)| (address, kept.former(one.wanted()).collect::<Vec<_>>()))
+        .map(|(address, one)| {
+            (address, kept.former_recipients(one.effective_version()).collect::<Vec<_>>())
+        })
         .filter(|(_, former)| !former.is_empty())
         .collect();
     if session.ui.json {
@@ -156,16 +158,19 @@ fn tell(session: &Session, ledger: &Ledger, count: usize) {
             "encrypted": count,
             "exposed": former,
         });
-        session.ui.out(&json::pretty(&document));
+        session.ui.write_result(&json::to_pretty(&document));
         return;
     }
-    session.ui.say(&format!("{count} kept secrets are encrypted to {} recipients.", kept.recipients.len()));
+    session.ui.write_message(&format!(
+        "{count} kept secrets are encrypted to {} recipients.",
+        kept.recipients.len()
+    ));
     if !exposed.is_empty() {
-        session
-            .ui
-            .say("Removed recipients may have older copies of the ledger. Rotate what they could read:");
+        session.ui.write_message(
+            "Removed recipients may have older copies of the ledger. Rotate what they could read:",
+        );
         for (address, _) in exposed {
-            session.ui.say(&format!("  stead secret rotate {address}"));
+            session.ui.write_message(&format!("  stead secret rotate {address}"));
         }
     }
 }

@@ -4,7 +4,7 @@
 //! the apply is complete. Whatever kills it, the next apply or `rotate` goes on. If nothing was applied, the record
 //! is taken back.
 
-use super::{no_such_secret, open};
+use super::{no_such_secret, open_existing_ledger};
 use crate::cli::args::{Scope, SecretRotate};
 use crate::cli::command_context::Session;
 use crate::cli::commands::apply::{self, Order};
@@ -31,7 +31,7 @@ pub(super) async fn run(session: &Session, args: &SecretRotate) -> Result<Exit, 
     if !can_rotate(&project, &args.address) {
         return Err(no_such_secret(&args.address));
     }
-    record(session, &project, &args.address, RotationStep::Begin, |kept| {
+    record_step(session, &project, &args.address, RotationStep::Begin, |kept| {
         let pending = kept.values.get(&args.address).is_some_and(|one| one.pending.is_some());
         !pending && !kept.rotating.contains(&args.address)
     })
@@ -46,14 +46,14 @@ pub(super) async fn run(session: &Session, args: &SecretRotate) -> Result<Exit, 
         stack: None,
         with_leftovers: false,
     };
-    let done = Box::pin(apply::planned(session, &order)).await;
+    let done = Box::pin(apply::plan_and_apply(session, &order)).await;
     let untouched = match &done {
         Ok(exit) => matches!(exit, Exit::Failed | Exit::Blocked),
         Err(failure) => !matches!(failure.exit, Exit::Interrupted | Exit::Partly | Exit::Locked),
     };
     if untouched {
         // A value that is stored already may be in a sink: then the rotation goes on.
-        record(session, &project, &args.address, RotationStep::Drop, |kept| {
+        record_step(session, &project, &args.address, RotationStep::Drop, |kept| {
             let pending = kept.values.get(&args.address).is_some_and(|one| one.pending.is_some());
             kept.rotating.contains(&args.address) && !pending
         })
@@ -72,15 +72,15 @@ fn can_rotate(project: &Project, address: &Name) -> bool {
 }
 
 /// Records a step of the rotation, where it is due.
-async fn record(
+async fn record_step(
     session: &Session,
     project: &Project,
     address: &Name,
     step: RotationStep,
     is_due: impl Fn(&KeptSecrets) -> bool,
 ) -> Result<(), Failure> {
-    let place = session.place(project)?;
-    let journal = open(session, project, &place).await?;
+    let place = session.ledger_location(project)?;
+    let journal = open_existing_ledger(session, project, &place).await?;
     let due = is_due(&journal.ledger().secrets);
     let done = if due {
         journal

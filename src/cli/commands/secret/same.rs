@@ -5,7 +5,7 @@
 //! `${vars.s == 'guess' ? 'y' : 'n'}` would tell whether the guess is right. So an edit that changes nothing is a
 //! change of the plan, and this command, which needs the secrets themselves, takes it away.
 
-use super::open;
+use super::open_existing_ledger;
 use crate::cli::args::{Scope, SecretSame};
 use crate::cli::command_context::Session;
 use crate::cli::ledger::ledger_io::{self, Book};
@@ -17,8 +17,8 @@ use crate::cli::stack::unknown_addresses;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::Entry;
 use crate::model::address::{Address, Name};
-use crate::model::diagnostic::nearest;
-use crate::plan::restate::{NotSame, restate};
+use crate::model::diagnostic::nearest_name;
+use crate::plan::restate::{NotSame, restate_value};
 
 /// Compares the value and records the expression.
 ///
@@ -27,13 +27,13 @@ use crate::plan::restate::{NotSame, restate};
 pub(super) async fn run(session: &Session, args: &SecretSame) -> Result<Exit, Failure> {
     let project = session.open()?;
     check_written(&project, args)?;
-    let place = session.place(&project)?;
-    let journal = open(session, &project, &place).await?;
-    let done = record(session, &project, &journal, args).await;
+    let place = session.ledger_location(&project)?;
+    let journal = open_existing_ledger(session, &project, &place).await?;
+    let done = record_expression(session, &project, &journal, args).await;
     ledger_io::close_after(journal, done).await
 }
 
-async fn record(
+async fn record_expression(
     session: &Session,
     project: &Project,
     journal: &Book,
@@ -41,23 +41,23 @@ async fn record(
 ) -> Result<Exit, Failure> {
     let (address, attribute) = &args.attribute;
     let connection = session.connect(project)?;
-    let pinned = refresh::pinned(&connection.lock_file)?;
+    let pinned = refresh::read_pinned_names(&connection.lock_file)?;
     let ledger = journal.ledger().clone();
     let options = session.options(&Scope::default(), false);
     let reading =
         refresh::with_inputs(&connection, project, &ledger, (&options, pinned.as_ref()), |inputs| {
-            restate(inputs, address, attribute)
+            restate_value(inputs, address, attribute)
         });
     let (restated, _) = ledger_io::while_kept(journal, reading).await?;
-    let value = restated.map_err(|why| refusal(session, args, why))?;
+    let value = restated.map_err(|why| not_same_failure(session, args, why))?;
     let Some(entry) = ledger.entries.get(address) else {
-        return Err(refusal(session, args, NotSame::NotApplied));
+        return Err(not_same_failure(session, args, NotSame::NotApplied));
     };
     let mut applied = entry.applied.clone();
     applied.insert(attribute.clone(), value);
     let entry = Box::new(Entry { applied, ..entry.clone() });
     journal.commit(&[Record::Applied { address: address.clone(), entry }]).await?;
-    session.ui.done(&format!(
+    session.ui.report_done(&format!(
         "Recorded the expression of {address}.{attribute}: its value is the one that was applied."
     ));
     Ok(Exit::Done)
@@ -67,7 +67,7 @@ async fn record(
 fn check_written(project: &Project, args: &SecretSame) -> Result<(), Failure> {
     let (address, attribute) = &args.attribute;
     let Some(resource) = project.stack.resources.get(address) else {
-        return Err(unknown_addresses::unknown(
+        return Err(unknown_addresses::unknown_address(
             address.as_str(),
             project.stack.resources.keys().map(Address::as_str),
         ));
@@ -77,18 +77,18 @@ fn check_written(project: &Project, args: &SecretSame) -> Result<(), Failure> {
     }
     let written = || resource.attributes.keys().map(Name::as_str);
     let failure = Failure::new(Exit::Usage, format!("{address} does not set `{attribute}`"));
-    Err(match nearest(attribute, written()) {
+    Err(match nearest_name(attribute, written()) {
         Some(near) => failure.help(format!("Did you mean `{near}`?")),
         None => failure.help(format!("It sets {}.", written().collect::<Vec<_>>().join(", "))),
     })
 }
 
-fn refusal(session: &Session, args: &SecretSame, why: NotSame) -> Failure {
+fn not_same_failure(session: &Session, args: &SecretSame, why: NotSame) -> Failure {
     let (address, attribute) = &args.attribute;
     let failure = Failure::new(Exit::Failed, format!("{address}.{attribute} was not recorded: {why}"));
     match why {
         NotSame::Differs | NotSame::Unknown | NotSame::NotApplied => failure
-            .help(format!("{} shows the change; an apply makes it.", session.line("plan"))),
+            .help(format!("{} shows the change; an apply makes it.", session.command_line("plan"))),
         NotSame::Withheld => failure.help(
             "Give its variables, and for a secret that only the ledger keeps set STEAD_AGE_IDENTITY to the identity's file.",
         ),

@@ -8,7 +8,7 @@ use crate::ledger::state::run_history::{End, Origin, Tally};
 use crate::ledger::stores::file::store::{FileStore, Opening};
 
 fn ledger(serial: u64, runs: &[(u128, i64)]) -> Ledger {
-    let mut ledger = Ledger::new(Identity::unborn("shop", "prod"));
+    let mut ledger = Ledger::new(Identity::new_placeholder("shop", "prod"));
     ledger.serial = serial;
     for (run, second) in runs {
         ledger.history.push_back(Run {
@@ -26,7 +26,7 @@ fn ledger(serial: u64, runs: &[(u128, i64)]) -> Ledger {
 #[test]
 fn an_older_ledger_or_a_fork_is_objected_to() {
     let trail = Trail::default();
-    let line = Waterline::of(&ledger(9, &[(1, 10), (2, 20)]), &trail);
+    let line = Waterline::from_ledger(&ledger(9, &[(1, 10), (2, 20)]), &trail);
     for (serial, runs, fits) in [
         (9, vec![(1, 10), (2, 20)], true),
         (12, vec![(1, 10), (2, 20), (3, 30)], true),
@@ -36,9 +36,16 @@ fn an_older_ledger_or_a_fork_is_objected_to() {
         // The run is too long ago to be remembered.
         (900, vec![(8, 80), (9, 90)], true),
     ] {
-        assert_eq!(line.objection(&ledger(serial, &runs), &trail).is_none(), fits, "{serial} {runs:?}");
+        assert_eq!(
+            line.detect_ledger_rollback(&ledger(serial, &runs), &trail).is_none(),
+            fits,
+            "{serial} {runs:?}"
+        );
     }
-    assert_eq!(Waterline::of(&ledger(0, &[]), &trail).objection(&ledger(0, &[]), &trail), None);
+    assert_eq!(
+        Waterline::from_ledger(&ledger(0, &[]), &trail).detect_ledger_rollback(&ledger(0, &[]), &trail),
+        None
+    );
 }
 
 #[test]
@@ -49,7 +56,8 @@ fn seals_that_are_gone_or_begun_anew_are_objected_to() {
     };
     let objects = |line: Option<u64>, found: Option<u64>| {
         let trail = Trail::default();
-        Waterline::of(&sealed(line), &trail).objection(&sealed(found), &trail) == Some(Objection::UNSEALED)
+        Waterline::from_ledger(&sealed(line), &trail).detect_ledger_rollback(&sealed(found), &trail)
+            == Some(Objection::UNSEALED)
     };
     assert!(objects(Some(3), None) && objects(Some(3), Some(8)));
     assert!(!objects(Some(3), Some(3)) && !objects(None, Some(8)) && !objects(None, None));
@@ -84,11 +92,11 @@ fn a_mark_is_filed_by_place_stack_and_environment() {
     let (home, owner, trail) = ("postgres://me:a@db/x", ("shop", "prod"), Trail::default());
     let seen = sealed(9, 5, &key(1));
     assert!(!marks(home, owner).can_notice(&seen).unwrap());
-    marks(home, owner).remember(&seen, &trail).unwrap();
+    marks(home, owner).advance_marks(&seen, &trail).unwrap();
     let (older, other) = (sealed(8, 5, &key(1)), sealed(9, 6, &key(1)));
     let what = |text: &str, owner, found: Option<&Ledger>| {
         let found = found.map(|ledger| (ledger, &trail));
-        marks(text, owner).objection(found).unwrap().map(|objection| objection.what)
+        marks(text, owner).detect_rollback(found).unwrap().map(|objection| objection.what)
     };
     for same in [home, "postgresql://you:b@DB:5432/x?connect_timeout=3"] {
         assert_eq!(what(same, owner, Some(&seen)), None, "{same}");
@@ -118,10 +126,10 @@ fn a_mark_that_was_changed_without_the_key_is_no_mark() {
         Marks::new(&settings, Some(key.clone()), &place(text), ("shop", "prod"))
     };
     let (one, trail, seen) = (key(1), Trail::default(), sealed(9, 5, &key(1)));
-    marks(&one, "s3://b/p").remember(&seen, &trail).unwrap();
+    marks(&one, "s3://b/p").advance_marks(&seen, &trail).unwrap();
     let path = of_place(state.path(), marks(&one, "s3://b/p").whose.as_ref().unwrap());
     let text = stack_files::read_optional(&path).unwrap().unwrap();
-    let found = || marks(&one, "s3://b/p").objection(Some((&seen, &trail)));
+    let found = || marks(&one, "s3://b/p").detect_rollback(Some((&seen, &trail)));
     assert_eq!(found().unwrap(), None);
     let mac = text.split(",\"mac\"").next().unwrap().to_owned() + "}";
     for changed in [text.replace("\"serial\":9", "\"serial\":1"), mac] {
@@ -131,9 +139,12 @@ fn a_mark_that_was_changed_without_the_key_is_no_mark() {
     // Another place's mark is none of this one's.
     stack_files::write_private(&path, text.as_bytes()).unwrap();
     let elsewhere = marks(&one, "s3://b/q");
-    write(&of_place(state.path(), elsewhere.whose.as_ref().unwrap()), &read(&path).unwrap().unwrap())
-        .unwrap();
-    assert!(elsewhere.objection(Some((&seen, &trail))).is_err());
+    write_mark(
+        &of_place(state.path(), elsewhere.whose.as_ref().unwrap()),
+        &read_mark(&path).unwrap().unwrap(),
+    )
+    .unwrap();
+    assert!(elsewhere.detect_rollback(Some((&seen, &trail))).is_err());
 }
 
 #[test]
@@ -142,14 +153,18 @@ fn a_fork_is_told_by_the_end_of_the_last_apply() {
     let at = Timestamp::from_second(20).unwrap();
     let end = End { at, complete: true, tally: Tally::default() };
     let cut_off = Ledger { serial: 12, ..seen.clone() };
-    let open = Waterline::of(&seen, &trail);
+    let open = Waterline::from_ledger(&seen, &trail);
     seen.history.back_mut().unwrap().end = Some(end);
-    assert_eq!(open.objection(&Ledger { serial: 12, ..seen.clone() }, &trail), None, "it ended since");
-    let mark = Waterline::of(&seen, &trail);
-    assert_eq!(mark.objection(&Ledger { serial: 12, ..seen }, &trail), None);
-    assert!(mark.objection(&cut_off, &trail).is_some());
     assert_eq!(
-        Waterline { sealed: None, ..mark }.objection(&cut_off, &trail),
+        open.detect_ledger_rollback(&Ledger { serial: 12, ..seen.clone() }, &trail),
+        None,
+        "it ended since"
+    );
+    let mark = Waterline::from_ledger(&seen, &trail);
+    assert_eq!(mark.detect_ledger_rollback(&Ledger { serial: 12, ..seen }, &trail), None);
+    assert!(mark.detect_ledger_rollback(&cut_off, &trail).is_some());
+    assert_eq!(
+        Waterline { sealed: None, ..mark }.detect_ledger_rollback(&cut_off, &trail),
         None,
         "as ever without MACs"
     );
@@ -159,14 +174,18 @@ fn a_fork_is_told_by_the_end_of_the_last_apply() {
 fn a_fork_is_told_by_its_digests() {
     let (seen, own) = (sealed(9, 5, &key(1)), key(1));
     let fork = Ledger { serial: 11, ..seen.clone() };
-    let mark = Waterline { head: Some("aa".to_owned()), ..Waterline::of(&seen, &Trail::default()) };
+    let mark =
+        Waterline { head: Some("aa".to_owned()), ..Waterline::from_ledger(&seen, &Trail::default()) };
     let state = tempfile::tempdir().unwrap();
     let directory = state.path().join("ledgers");
     let trail = trail_of(&directory, &own);
-    assert!(mark.objection(&fork, &trail).is_some(), "it covers the mark and has another digest");
-    assert_eq!(mark.objection(&fork, &Trail::default()), None, "it is not known");
+    assert!(
+        mark.detect_ledger_rollback(&fork, &trail).is_some(),
+        "it covers the mark and has another digest"
+    );
+    assert_eq!(mark.detect_ledger_rollback(&fork, &Trail::default()), None, "it is not known");
     let unsealed = Waterline { sealed: None, ..mark };
-    assert_eq!(unsealed.objection(&fork, &trail), None, "as ever without MACs");
+    assert_eq!(unsealed.detect_ledger_rollback(&fork, &trail), None, "as ever without MACs");
 }
 
 /// The trail of a ledger of more than nine records.
@@ -175,7 +194,7 @@ fn trail_of(directory: &Path, key: &SealKey) -> Trail {
     use crate::ledger::journal::store::Store;
     use futures_util::FutureExt;
 
-    let identity = Identity::unborn("shop", "prod");
+    let identity = Identity::new_placeholder("shop", "prod");
     let now = Timestamp::UNIX_EPOCH;
     let opening = Opening { directory, identity: &identity, who: "ada@host", now, seal: Some(key) };
     let store = FileStore::open(&opening).unwrap();
@@ -192,13 +211,13 @@ fn a_key_that_took_over_is_told_from_macs_that_were_begun_again() {
     let settings = settings(state.path());
     let marks = |key: SealKey| Marks::new(&settings, Some(key), &place("s3://b/p"), ("shop", "prod"));
     let (trail, seen) = (Trail::default(), sealed(9, 5, &key(1)));
-    marks(key(1)).remember(&seen, &trail).unwrap();
+    marks(key(1)).advance_marks(&seen, &trail).unwrap();
     let mut changed = Ledger { serial: 11, ..seen.clone() };
     changed.seal_with(key(2).id());
-    assert_eq!(marks(key(2)).objection(Some((&changed, &trail))).unwrap(), None);
+    assert_eq!(marks(key(2)).detect_rollback(Some((&changed, &trail))).unwrap(), None);
     let mut begun = Ledger { serial: 11, sealed: None, ..seen };
     begun.seal_with(key(2).id());
-    assert_eq!(marks(key(2)).objection(Some((&begun, &trail))).unwrap(), Some(Objection::UNSEALED));
+    assert_eq!(marks(key(2)).detect_rollback(Some((&begun, &trail))).unwrap(), Some(Objection::UNSEALED));
 }
 
 #[test]

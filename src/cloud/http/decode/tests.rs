@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json as j;
 
 use super::*;
-use crate::cloud::http::url_path::{fill, is_segment};
+use crate::cloud::http::url_path::{fill_path, is_segment};
 use crate::kinds::REGISTRY;
 
 fn kind(name: &str) -> &'static Kind {
@@ -12,7 +12,7 @@ fn kind(name: &str) -> &'static Kind {
 }
 
 fn attribute(kind_name: &str, record: &Json, name: &str) -> Option<Value> {
-    object(kind(kind_name), record, None, false).unwrap().attributes.get(name).cloned()
+    parse_object(kind(kind_name), record, None, false).unwrap().attributes.get(name).cloned()
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn speaks_the_languages_names() {
         "console_require_mfa": null, "user_data": "canary", "project_id": "p1",
         "created_at": "2026-01-01T00:00:00Z", "surprise": {"deep": [1]},
     });
-    let vm = object(kind("vm"), &record, None, true).unwrap();
+    let vm = parse_object(kind("vm"), &record, None, true).unwrap();
     let at = |name: &str| vm.attributes.get(name);
     assert_eq!(at("plan"), Some(&Value::Integer(7)));
     assert_eq!(at("template"), Some(&Value::text("t-uuid")));
@@ -31,7 +31,7 @@ fn speaks_the_languages_names() {
     assert_eq!(at("status"), Some(&Value::text("active")));
     assert_eq!(at("cpu"), Some(&Value::Integer(2)));
     assert_eq!(at("storage"), Some(&Value::Integer(40)));
-    assert_eq!(at("price_per_hour").and_then(Value::as_decimal), decimal("0.036"));
+    assert_eq!(at("price_per_hour").and_then(Value::as_decimal), parse_decimal("0.036"));
     assert_eq!(at("vpc"), Some(&Value::Null), "an empty reference is none");
     assert_eq!(at("console_require_mfa"), None, "null is absent");
     assert_eq!(at("user_data"), None, "what is written only is never read");
@@ -78,17 +78,17 @@ fn networks_are_named_by_their_first_address() {
 fn odd_ids_are_errors() {
     for id in [j!("../api-keys"), j!(""), j!(null), j!({}), j!("a b"), j!("x".repeat(65)), j!(-1), j!(true)]
     {
-        assert!(object(kind("vm"), &j!({"id": id, "name": "x"}), None, false).is_err(), "{id}");
+        assert!(parse_object(kind("vm"), &j!({"id": id, "name": "x"}), None, false).is_err(), "{id}");
     }
-    assert!(object(kind("vm"), &j!([]), None, false).is_err());
-    assert_eq!(object(kind("vm"), &j!({"id": 42}), None, false).unwrap().id, "42");
-    let user =
-        object(kind("database_user"), &j!({"name": "read_only"}), Some(&"db1".into()), false).unwrap();
+    assert!(parse_object(kind("vm"), &j!([]), None, false).is_err());
+    assert_eq!(parse_object(kind("vm"), &j!({"id": 42}), None, false).unwrap().id, "42");
+    let user = parse_object(kind("database_user"), &j!({"name": "read_only"}), Some(&"db1".into()), false)
+        .unwrap();
     assert_eq!((user.id.as_str(), user.parent.as_deref()), ("read_only", Some("db1")));
     // A name that no path can hold is listed all the same, and no request is made of it.
-    let odd = object(kind("saved_query"), &j!({"name": "../x"}), Some(&"db1".into()), false).unwrap();
-    assert!(fill("/x/{id}", Some(&odd.id), None).is_err());
-    assert!(object(kind("database_user"), &j!({"name": "a\nb"}), None, false).is_err());
+    let odd = parse_object(kind("saved_query"), &j!({"name": "../x"}), Some(&"db1".into()), false).unwrap();
+    assert!(fill_path("/x/{id}", Some(&odd.id), None).is_err());
+    assert!(parse_object(kind("database_user"), &j!({"name": "a\nb"}), None, false).is_err());
 }
 
 #[test]
@@ -99,10 +99,10 @@ fn finds_the_payload() {
         (j!({"success": true, "database": {"id": "a"}, "extra": 1}), Envelope::Database),
         (j!({"success": true, "whatever": {"id": "a"}}), Envelope::Data),
     ] {
-        assert_eq!(payload(&body, envelope), Some(&record));
+        assert_eq!(find_payload(&body, envelope), Some(&record));
     }
     let bare = j!({"id": "a", "name": "web", "database": null});
-    assert_eq!(payload(&bare, Envelope::Data), Some(&bare));
+    assert_eq!(find_payload(&bare, Envelope::Data), Some(&bare));
     for body in [
         j!({"error": "x", "message": "y", "id": "a"}),
         j!({"success": true, "a": {}, "b": {}}),
@@ -110,7 +110,7 @@ fn finds_the_payload() {
         j!({"data": null}),
         j!(null),
     ] {
-        assert_eq!(payload(&body, Envelope::Data), None, "{body}");
+        assert_eq!(find_payload(&body, Envelope::Data), None, "{body}");
     }
 }
 
@@ -123,23 +123,23 @@ fn finds_the_list() {
         (j!({"data": [{"id": "a"}], "total": -3}), None),
         (j!([{"id": "a"}]), None),
     ] {
-        assert_eq!(page(body).unwrap(), Page { rows: rows.clone(), total });
+        assert_eq!(parse_page(body).unwrap(), Page { rows: rows.clone(), total });
     }
-    assert_eq!(page(j!({"data": null, "total": 0})).unwrap().rows, Vec::<Json>::new());
+    assert_eq!(parse_page(j!({"data": null, "total": 0})).unwrap().rows, Vec::<Json>::new());
     for body in [j!({"data": {}}), j!({"a": [], "b": []}), j!("x"), j!({})] {
-        assert!(page(body.clone()).is_err(), "{body}");
+        assert!(parse_page(body.clone()).is_err(), "{body}");
     }
 }
 
 #[test]
 fn bounds_are_kept() {
     let nest = |n: usize| [vec![b'['; n], vec![b']'; n]].concat();
-    assert!(json(&nest(64)).is_ok());
-    assert!(json(&nest(65)).unwrap_err().contains("deeper"));
-    assert!(json(&nest(1_000_000)).unwrap_err().contains("deeper"));
-    assert!(json(br#""[[[[\"[[""#).is_ok(), "brackets in texts do not nest");
-    assert!(json(&vec![b' '; LARGEST_BODY + 1]).unwrap_err().contains("larger"));
-    assert_eq!(json(br#"{"a": [1"#).unwrap_err(), "the answer breaks off");
+    assert!(parse_json(&nest(64)).is_ok());
+    assert!(parse_json(&nest(65)).unwrap_err().contains("deeper"));
+    assert!(parse_json(&nest(1_000_000)).unwrap_err().contains("deeper"));
+    assert!(parse_json(br#""[[[[\"[[""#).is_ok(), "brackets in texts do not nest");
+    assert!(parse_json(&vec![b' '; LARGEST_BODY + 1]).unwrap_err().contains("larger"));
+    assert_eq!(parse_json(br#"{"a": [1"#).unwrap_err(), "the answer breaks off");
 }
 
 #[test]
@@ -194,8 +194,8 @@ proptest! {
 
     #[test]
     fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..512)) {
-        if let Ok(json) = json(&bytes) {
-            let _ = page(json);
+        if let Ok(json) = parse_json(&bytes) {
+            let _ = parse_page(json);
         }
         let _ = error_text(&bytes);
     }
@@ -203,20 +203,20 @@ proptest! {
     #[test]
     fn any_json_is_decoded_or_refused(body in any_json()) {
         for kind in REGISTRY.kinds {
-            for part in payload(&body, kind.api.create.envelope).into_iter().chain([&body]) {
-                if let Ok(object) = object(kind, part, None, true) {
+            for part in find_payload(&body, kind.api.create.envelope).into_iter().chain([&body]) {
+                if let Ok(object) = parse_object(kind, part, None, true) {
                     prop_assert!(is_name(&object.id));
-                    let filled = fill("/x/{id}", Some(&object.id), None);
+                    let filled = fill_path("/x/{id}", Some(&object.id), None);
                     prop_assert!(filled.is_err() || is_segment(&object.id));
                 }
             }
         }
-        let _ = page(body);
+        let _ = parse_page(body);
     }
 
     #[test]
     fn any_fields_do_no_harm((kind, record) in any_record()) {
-        let object = object(kind, &record, None, true).unwrap();
+        let object = parse_object(kind, &record, None, true).unwrap();
         // It can be kept, and sets are canonical.
         let text = serde_json::to_string(&object).unwrap();
         prop_assert!(!text.is_empty());
@@ -235,7 +235,7 @@ proptest! {
         let exact = rust_decimal::Decimal::new(units, scale);
         for body in [format!("{exact}"), format!("\"{exact}\"")] {
             let json: Json = serde_json::from_str(&body).unwrap();
-            prop_assert_eq!(value(&Type::Decimal, &json), Some(Value::Decimal(exact)));
+            prop_assert_eq!(parse_value(&Type::Decimal, &json), Some(Value::Decimal(exact)));
         }
     }
 }

@@ -270,7 +270,7 @@ fn only_safe_addresses() {
         "http://[::1]:8080",
         "http://localhost:1",
     ] {
-        assert!(base_url(good).is_ok(), "{good}");
+        assert!(parse_base_url(good).is_ok(), "{good}");
     }
     for (bad, reason) in [
         ("http://api.example.test", "http is for this machine only; use https"),
@@ -280,7 +280,7 @@ fn only_safe_addresses() {
         ("ftp://api.example.test", "it must begin with https://"),
         ("api.example.test", "it is no URL"),
     ] {
-        let error = base_url(bad).unwrap_err();
+        let error = parse_base_url(bad).unwrap_err();
         assert!(error.to_string().ends_with(reason), "{error}");
         assert!(!error.to_string().contains("hunter2"), "{error}");
     }

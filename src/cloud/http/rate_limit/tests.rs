@@ -123,11 +123,11 @@ fn it_learns_its_tier() {
         date: None,
         body: Vec::new(),
     };
-    limiter.learn(&answer(200, Some(100), None), Duration::ZERO, 0.0);
+    limiter.observe_answer(&answer(200, Some(100), None), Duration::ZERO, 0.0);
     let left = run(&mut limiter, Duration::ZERO, 2_000);
     assert!(2_000.0 / left.last().unwrap().as_secs_f64() > 90.0);
-    limiter.learn(&answer(200, Some(0), None), Duration::ZERO, 0.0);
-    limiter.learn(&answer(200, Some(u32::MAX), None), Duration::ZERO, 0.0);
+    limiter.observe_answer(&answer(200, Some(0), None), Duration::ZERO, 0.0);
+    limiter.observe_answer(&answer(200, Some(u32::MAX), None), Duration::ZERO, 0.0);
     assert_eq!(limiter.rate, 100, "nonsense is not learned");
 }
 
@@ -145,20 +145,20 @@ fn refusals_back_everyone_off_and_grow() {
     let mut now = Duration::from_secs(100);
     let mut waits = Vec::new();
     for _ in 0..8 {
-        limiter.learn(&refusal, now, 0.0);
+        limiter.observe_answer(&refusal, now, 0.0);
         // Another answer of the same moment counts once.
-        limiter.learn(&refusal, now, 0.0);
-        waits.push(limiter.held(now).as_secs());
+        limiter.observe_answer(&refusal, now, 0.0);
+        waits.push(limiter.blocked_for(now).as_secs());
         assert!(limiter.admit(now).is_err());
-        now += limiter.held(now);
+        now += limiter.blocked_for(now);
         assert!(limiter.admit(now).is_ok());
     }
     assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60]);
     let long = Answer { retry_after: Some(90), ..refusal };
-    limiter.learn(&long, now, 0.9);
-    assert_eq!(limiter.held(now).as_secs(), 90, "what the service asks for is honoured");
+    limiter.observe_answer(&long, now, 0.9);
+    assert_eq!(limiter.blocked_for(now).as_secs(), 90, "what the service asks for is honoured");
     let fine = Answer { status: 200, ..long.clone() };
-    limiter.learn(&fine, now + Duration::from_secs(91), 0.0);
-    limiter.learn(&long, now + Duration::from_secs(92), 0.0);
+    limiter.observe_answer(&fine, now + Duration::from_secs(91), 0.0);
+    limiter.observe_answer(&long, now + Duration::from_secs(92), 0.0);
     assert_eq!(limiter.refusals, 1, "success starts the count again");
 }

@@ -46,7 +46,7 @@ fn wait_for(script: &[(u64, Option<&'static str>)]) -> (Result<Object, Unsettled
     now.replace(clock.clone());
     let told = RefCell::new(Vec::new());
     let hear = |status: &str| told.borrow_mut().push(status.to_owned());
-    let result = run(&clock, client.settled(kind("vm"), &key("a"), None, MINUTES, &hear));
+    let result = run(&clock, client.wait_until_ready(kind("vm"), &key("a"), None, MINUTES, &hear));
     drop(client);
     (result, told.into_inner(), clock.elapsed())
 }
@@ -116,7 +116,7 @@ fn many_waits_share_their_looks() {
     });
     now.replace(clock.clone());
     let keys: Vec<_> = ids.iter().map(|id| key(id)).collect();
-    let waits = keys.iter().map(|key| client.settled(kind("vm"), key, None, MINUTES, &|_| {}));
+    let waits = keys.iter().map(|key| client.wait_until_ready(kind("vm"), key, None, MINUTES, &|_| {}));
     for result in run(&clock, join_all(waits)) {
         assert_eq!(result.unwrap().status("status"), Some("active"));
     }
@@ -142,7 +142,7 @@ fn while_the_list_never_holds_still_each_is_looked_at_by_itself() {
         answer(200, &json!({"data": rows, "total": 500 + next.get()}))
     });
     let keys: Vec<_> = ids.iter().map(|id| key(id)).collect();
-    let looks = keys.iter().map(|key| client.sighted(kind("vm"), key, None, MINUTES));
+    let looks = keys.iter().map(|key| client.wait_until_visible(kind("vm"), key, None, MINUTES));
     for seen in run(&clock, join_all(looks)) {
         assert_eq!(seen.unwrap().unwrap().status("status"), Some("active"));
     }
@@ -162,7 +162,7 @@ fn a_wait_does_not_use_an_older_look() {
     let vm = kind("vm");
     let first = async {
         let (a, c, d) = (key("a"), key("c"), key("d"));
-        let wait = |key| client.settled(vm, key, None, MINUTES, &|_| {});
+        let wait = |key| client.wait_until_ready(vm, key, None, MINUTES, &|_| {});
         futures_util::future::join3(wait(&a), wait(&c), wait(&d)).await
     };
     let second = async {
@@ -170,7 +170,7 @@ fn a_wait_does_not_use_an_older_look() {
         // `b` starts anew now; an older look has it as failed.
         state.borrow_mut().insert("b", "resizing");
         let b = key("b");
-        let wait = client.settled(vm, &b, None, MINUTES, &|_| {});
+        let wait = client.wait_until_ready(vm, &b, None, MINUTES, &|_| {});
         let change = async {
             clock.sleep(Duration::from_secs(10)).await;
             *state.borrow_mut() =
@@ -196,11 +196,11 @@ fn gone_is_what_neither_look_shows() {
         serve(request, &ids, |_| (!by_id && looks.get() < 9).then_some("deleting"))
     });
     let hear = |status: &str| told.borrow_mut().push(status.to_owned());
-    run(&clock, client.gone(kind("vm"), &key("a"), None, MINUTES, &hear)).unwrap();
+    run(&clock, client.wait_until_gone(kind("vm"), &key("a"), None, MINUTES, &hear)).unwrap();
     assert!(log.borrow().len() >= 9);
     assert_eq!(*told.borrow(), ["deleting"]);
     let (client, clock, _) = fake::client(|request| serve(request, &ids, |_| Some("active")));
-    let result = run(&clock, client.gone(kind("vm"), &key("a"), None, MINUTES, &|_| {}));
+    let result = run(&clock, client.wait_until_gone(kind("vm"), &key("a"), None, MINUTES, &|_| {}));
     assert!(matches!(result, Err(Unsettled::TimedOut { .. })), "{result:?}");
 }
 
@@ -226,7 +226,8 @@ fn an_absence_counts_only_while_the_project_is_seen() {
             _ => serve(request, &[], |_| None),
         });
         let project = Name::new("p1");
-        let result = run(&clock, client.gone(kind("vm"), &key("a"), Some(&project), MINUTES, &|_| {}));
+        let result =
+            run(&clock, client.wait_until_gone(kind("vm"), &key("a"), Some(&project), MINUTES, &|_| {}));
         match (proven, &result) {
             (true, Ok(())) | (false, Err(Unsettled::Unproven { .. })) => {}
             _ => panic!("{told}: {result:?}"),
@@ -253,7 +254,7 @@ fn an_absence_counts_only_while_the_project_is_seen_before_and_after_it() {
                 serve(request, &[], |_| None)
             }
         });
-        let result = run(&clock, client.gone(kind("vm"), &key("a"), None, MINUTES, &|_| {}));
+        let result = run(&clock, client.wait_until_gone(kind("vm"), &key("a"), None, MINUTES, &|_| {}));
         let wanted = if comes_back { Ok(()) } else { Err(Unsettled::Unproven { within: MINUTES }) };
         assert_eq!(result, wanted);
         // The first look behind a hidden project was not believed.
@@ -264,6 +265,6 @@ fn an_absence_counts_only_while_the_project_is_seen_before_and_after_it() {
 #[test]
 fn a_refusal_ends_a_wait() {
     let (client, clock, _) = client(|_| error(401));
-    let result = run(&clock, client.settled(kind("vm"), &key("a"), None, MINUTES, &|_| {}));
+    let result = run(&clock, client.wait_until_ready(kind("vm"), &key("a"), None, MINUTES, &|_| {}));
     assert!(matches!(result, Err(Unsettled::Read(ReadError::Refused { .. }))), "{result:?}");
 }

@@ -16,7 +16,7 @@ const APP_SPEC: &str = "name: shop\nregion: fra\nservices:\n  - name: web\n    g
 /// Converts, and reads the result as a stack.
 fn converted(text: &str, origin: Origin, to: Syntax) -> Converted {
     let source = Source::new("x.yaml", text);
-    let made = convert(&source, origin, "shop", to, &REGISTRY).unwrap();
+    let made = convert_foreign_file(&source, origin, "shop", to, &REGISTRY).unwrap();
     let path = if to == Syntax::Yaml { "stead.yaml" } else { "stead.kdl" };
     let mut sources = Sources::default();
     sources.add(Source::new(path, made.text.as_str()));
@@ -290,7 +290,7 @@ fn a_file_of_what_nothing_runs_here_says_so() {
         ("services: [{ type: web, name: s, runtime: static }]\n", Origin::Render),
     ] {
         let source = Source::new("x.yaml", text);
-        let problem = convert(&source, origin, "s", Syntax::Yaml, &REGISTRY).unwrap_err();
+        let problem = convert_foreign_file(&source, origin, "s", Syntax::Yaml, &REGISTRY).unwrap_err();
         assert_eq!(problem.summary, "nothing of this file can be carried over");
         assert_eq!(problem.labels.len(), 1);
     }
@@ -317,7 +317,9 @@ fn a_text_that_looks_like_an_expression_stays_one() {
 #[test]
 fn what_is_no_such_file_is_said() {
     let refused = |text, origin| {
-        convert(&Source::new("x.yaml", text), origin, "s", Syntax::Yaml, &REGISTRY).unwrap_err().code
+        convert_foreign_file(&Source::new("x.yaml", text), origin, "s", Syntax::Yaml, &REGISTRY)
+            .unwrap_err()
+            .code
     };
     assert_eq!(refused("a: 1\n", Origin::Compose), "S0370");
     assert_eq!(refused(COMPOSE, Origin::AppSpec), "S0370");

@@ -19,9 +19,9 @@ pub(in crate::config) struct Slip {
 const NO_EXPRESSION: &str = "for the text `${` itself, write `$${`";
 
 /// Says what an error of the parser means.
-pub(in crate::config) fn slip(error: &SyntaxError, source: &str) -> Slip {
+pub(in crate::config) fn explain_syntax_error(error: &SyntaxError, source: &str) -> Slip {
     let offset = source.floor_char_boundary(error.offset.unwrap_or_default().min(source.len()));
-    let found = token(&source[offset..]);
+    let found = first_token(&source[offset..]);
     let place = offset..offset + found.len();
     let slip = |detail: String, help: &str| Slip {
         detail,
@@ -44,13 +44,13 @@ pub(in crate::config) fn slip(error: &SyntaxError, source: &str) -> Slip {
     }
     match other_form(found, &source[..offset]) {
         Some((detail, help)) => slip(detail, help),
-        None => general(&error.message, source, found, &slip),
+        None => explain_general_error(&error.message, source, found, &slip),
     }
 }
 
 /// Returns what stands here for a sign or word of other languages.
 fn other_sign(found: &str) -> Option<(String, &'static str)> {
-    if let Some(right) = other_tools::root(found) {
+    if let Some(right) = other_tools::root_hint(found) {
         return Some((format!("`{found}` is a reserved word of expressions."), right));
     }
     let right = match found {
@@ -86,7 +86,12 @@ fn other_form(found: &str, before: &str) -> Option<(String, &'static str)> {
     })
 }
 
-fn general(message: &str, source: &str, found: &str, slip: &dyn Fn(String, &str) -> Slip) -> Slip {
+fn explain_general_error(
+    message: &str,
+    source: &str,
+    found: &str,
+    slip: &dyn Fn(String, &str) -> Slip,
+) -> Slip {
     let what =
         if found.is_empty() { "the expression ends".to_owned() } else { format!("`{found}` stands") };
     let capital = |text: String| {
@@ -135,7 +140,7 @@ fn general(message: &str, source: &str, found: &str, slip: &dyn Fn(String, &str)
 }
 
 /// Returns what stands at the beginning: a word, a number, or one character.
-fn token(text: &str) -> &str {
+fn first_token(text: &str) -> &str {
     let word = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
     let one = text.chars().next().map_or(0, char::len_utf8);
     &text[..word.max(one)]
@@ -143,14 +148,14 @@ fn token(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::slip;
+    use super::explain_syntax_error;
     use crate::model::cel::Program;
 
     #[test]
     fn every_slip_is_told_in_plain_words() {
         let told = |source: &str| {
             let error = Program::parse(source).expect_err(source);
-            let slip = slip(&error, source);
+            let slip = explain_syntax_error(&error, source);
             let fix = slip.fix.map(|fix| format!(" | fix: {fix}")).unwrap_or_default();
             format!("{source} @{} {} | {}{fix}", slip.place.start, slip.detail, slip.help)
         };

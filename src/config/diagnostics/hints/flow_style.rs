@@ -15,12 +15,12 @@ pub(in crate::config) enum Flow<'t> {
 const MOST_DEEP: usize = 8;
 
 /// Reads `key: value`, and nothing else.
-pub(in crate::config) fn entry(text: &str) -> Option<(&str, Flow<'_>)> {
-    let (entry, rest) = pair(text, 0)?;
+pub(in crate::config) fn parse_entry(text: &str) -> Option<(&str, Flow<'_>)> {
+    let (entry, rest) = parse_pair(text, 0)?;
     rest.trim().is_empty().then_some(entry)
 }
 
-fn pair(text: &str, depth: usize) -> Option<((&str, Flow<'_>), &str)> {
+fn parse_pair(text: &str, depth: usize) -> Option<((&str, Flow<'_>), &str)> {
     let is_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '…');
     let text = text.trim_start();
     let end = text.find(|c| !is_key(c)).unwrap_or(text.len());
@@ -30,7 +30,7 @@ fn pair(text: &str, depth: usize) -> Option<((&str, Flow<'_>), &str)> {
     }
     match rest.strip_prefix(':').filter(|rest| rest.starts_with(' ')) {
         Some(rest) => {
-            let (value, rest) = value(rest, depth)?;
+            let (value, rest) = parse_flow_value(rest, depth)?;
             Some(((key, value), rest))
         }
         // A placeholder stands for any entries.
@@ -38,17 +38,17 @@ fn pair(text: &str, depth: usize) -> Option<((&str, Flow<'_>), &str)> {
     }
 }
 
-fn value(text: &str, depth: usize) -> Option<(Flow<'_>, &str)> {
+fn parse_flow_value(text: &str, depth: usize) -> Option<(Flow<'_>, &str)> {
     let text = text.trim_start();
     if depth > MOST_DEEP {
         return None;
     }
     if let Some(rest) = text.strip_prefix('{') {
-        let (entries, rest) = several(rest, '}', |text| pair(text, depth + 1))?;
+        let (entries, rest) = parse_until(rest, '}', |text| parse_pair(text, depth + 1))?;
         return Some((Flow::Map(entries), rest));
     }
     if let Some(rest) = text.strip_prefix('[') {
-        let (items, rest) = several(rest, ']', |text| value(text, depth + 1))?;
+        let (items, rest) = parse_until(rest, ']', |text| parse_flow_value(text, depth + 1))?;
         return Some((Flow::List(items), rest));
     }
     let end = match text.chars().next()? {
@@ -60,7 +60,7 @@ fn value(text: &str, depth: usize) -> Option<(Flow<'_>, &str)> {
     Some((Flow::Scalar(scalar.trim()), rest))
 }
 
-fn several<'t, T>(
+fn parse_until<'t, T>(
     mut text: &'t str,
     end: char,
     read: impl Fn(&'t str) -> Option<(T, &'t str)>,
@@ -84,11 +84,11 @@ mod tests {
 
     #[test]
     fn corrections_are_read_and_nothing_else_is() {
-        assert_eq!(entry("a: b c"), Some(("a", Flow::Scalar("b c"))));
+        assert_eq!(parse_entry("a: b c"), Some(("a", Flow::Scalar("b c"))));
         let map = Flow::Map(vec![("x", Flow::Scalar("\"${y}\"")), ("…", Flow::Map(Vec::new()))]);
-        assert_eq!(entry("a: { x: \"${y}\", … }"), Some(("a", map)));
+        assert_eq!(parse_entry("a: { x: \"${y}\", … }"), Some(("a", map)));
         for other in ["a", "a:b", "$vpc.main", "a: { b", "a: [b", "a: { b: c } d", "", "…"] {
-            assert_eq!(entry(other), None, "{other}");
+            assert_eq!(parse_entry(other), None, "{other}");
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::config::syntax::quoting;
 use crate::model::address::is_legal_segment;
 
 /// Returns what stands for another tool's block.
-pub(in crate::config) fn block(name: &str) -> Option<&'static str> {
+pub(in crate::config) fn block_hint(name: &str) -> Option<&'static str> {
     Some(match name {
         "version" => "the language's version is said by `stead: 1` (KDL: `stead 1`); remove this line",
         "resource" | "resources" | "services" => {
@@ -35,7 +35,7 @@ pub(in crate::config) fn block(name: &str) -> Option<&'static str> {
 }
 
 /// Returns the block that another tool calls so, and that is written alike.
-pub(in crate::config) fn renamed(name: &str) -> Option<&'static str> {
+pub(in crate::config) fn renamed_block(name: &str) -> Option<&'static str> {
     Some(match name {
         "variable" | "variables" | "inputs" => "vars",
         "output" => "outputs",
@@ -45,7 +45,7 @@ pub(in crate::config) fn renamed(name: &str) -> Option<&'static str> {
 }
 
 /// Returns what stands for another tool's key of a resource.
-pub(in crate::config) fn key(name: &str, known: &[&str]) -> Option<&'static str> {
+pub(in crate::config) fn key_hint(name: &str, known: &[&str]) -> Option<&'static str> {
     Some(match name {
         "count" | "replicas" | "scale" => {
             "several of a kind are written by `for_each: [a, b]`; zero or one by `when: \"${…}\"`"
@@ -63,7 +63,7 @@ pub(in crate::config) fn key(name: &str, known: &[&str]) -> Option<&'static str>
 }
 
 /// Returns the attribute that another tool's key stands for, where the block has it.
-pub(in crate::config) fn attribute<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+pub(in crate::config) fn equivalent_attribute<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let ours: &[&str] = match name {
         "instance_type" | "machine_type" | "server_type" | "flavor" | "flavour" | "sku" | "size"
         | "tier" | "instance_class" | "node_type" => &["plan"],
@@ -81,7 +81,7 @@ pub(in crate::config) fn attribute<'k>(name: &str, known: &[&'k str]) -> Option<
 }
 
 /// Returns what stands in `lifecycle` for a word of our own or of another tool.
-pub(in crate::config) fn lifecycle(name: &str) -> Option<&'static str> {
+pub(in crate::config) fn lifecycle_hint(name: &str) -> Option<&'static str> {
     Some(match name.to_lowercase().replace(['_', '-'], "").as_str() {
         "protect" | "protected" | "preventdestroy" | "deletionprotection" | "terminationprotection" => {
             "protect: true"
@@ -115,13 +115,13 @@ pub(in crate::config) fn beside_lifecycle(name: &str) -> Option<&'static str> {
 }
 
 /// Returns what stands for the first name of an expression that does not parse.
-pub(in crate::config) fn root(name: &str) -> Option<&'static str> {
+pub(in crate::config) fn root_hint(name: &str) -> Option<&'static str> {
     // A reserved word of expressions, and Terraform's name of them.
     (name == "var").then_some("vars")
 }
 
 /// Returns what stands for another tool's root of a reference.
-pub(in crate::config) fn reference(root: &str) -> Option<&'static str> {
+pub(in crate::config) fn reference_hint(root: &str) -> Option<&'static str> {
     Some(match root {
         "module" => "what a module gives is `$use.NAME.OUTPUT`",
         "local" => "a local is `$locals.NAME`",
@@ -150,7 +150,7 @@ pub(in crate::config) fn variable_type(name: &str) -> Option<&'static str> {
 }
 
 /// Returns the duration that a text of another form means.
-pub(in crate::config) fn duration(text: &str) -> Option<String> {
+pub(in crate::config) fn suggest_duration(text: &str) -> Option<String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
     let unit = match unit.trim().to_ascii_lowercase().as_str() {
@@ -163,7 +163,7 @@ pub(in crate::config) fn duration(text: &str) -> Option<String> {
 }
 
 /// Returns how a list of `NAME=value`, or of `name` and `value`, is written as a map.
-pub(in crate::config) fn pairs(items: &[Node]) -> Option<String> {
+pub(in crate::config) fn suggest_map_entries(items: &[Node]) -> Option<String> {
     let first = items.first()?;
     let part = |key: &str| named_entries(first)?.iter().find(|entry| entry.key == key)?.value.scalar();
     let (name, value) = if let Some(text) = first.scalar() {
@@ -174,7 +174,7 @@ pub(in crate::config) fn pairs(items: &[Node]) -> Option<String> {
     };
     let name = name.trim();
     (!name.is_empty()).then(|| {
-        let (yaml, kdl) = (quoting::yaml(value.trim(), true), quoting::kdl(value.trim()));
+        let (yaml, kdl) = (quoting::quote_yaml(value.trim(), true), quoting::quote_kdl(value.trim()));
         format!("write each entry as a key with its value: `{name}: {yaml}` (KDL: `{name}={kdl}`)")
     })
 }
@@ -184,7 +184,7 @@ fn is_name(node: &Node) -> bool {
 }
 
 /// Returns how names alone are written where blocks have names.
-pub(in crate::config) fn names(block: &str, node: &Node) -> Option<String> {
+pub(in crate::config) fn suggest_named_blocks(block: &str, node: &Node) -> Option<String> {
     let inner = named_only(block);
     match &node.value {
         NodeValue::Scalar(scalar) if is_name(node) => {
@@ -206,19 +206,19 @@ fn named_only(block: &str) -> &'static str {
 }
 
 /// Returns what is meant by a value where a map is needed, and the text that mends it.
-pub(in crate::config) fn map(name: &str, node: &Node) -> Option<(String, Option<String>)> {
+pub(in crate::config) fn suggest_map_value(name: &str, node: &Node) -> Option<(String, Option<String>)> {
     match &node.value {
         NodeValue::Scalar(scalar) if !scalar.text.contains('=') => {
             let (key, value) = scalar.text.split_once([' ', ':'])?;
             let one = is_legal_segment(key) && !value.trim().is_empty() && !value.trim().contains(' ');
-            let right = format!("{key}: {}", quoting::yaml(value.trim(), false));
+            let right = format!("{key}: {}", quoting::quote_yaml(value.trim(), false));
             one.then(|| (format!("write `{right}`: a colon and a space between the two"), None))
         }
         NodeValue::Scalar(scalar) => {
             let (key, value) = scalar.text.split_once('=')?;
             let (key, value) = (key.trim(), value.trim());
             let one = is_legal_segment(key) && !value.is_empty() && !value.contains(['=', '\n']);
-            let right = format!("{key}: {}", quoting::yaml(value.trim_matches('"'), false));
+            let right = format!("{key}: {}", quoting::quote_yaml(value.trim_matches('"'), false));
             one.then(|| (format!("write `{right}`: a colon and a space, not `=`"), Some(right)))
         }
         NodeValue::Sequence(items) => {
@@ -243,18 +243,21 @@ mod tests {
 
     #[test]
     fn tags_are_labels_where_there_are_some() {
-        assert!(key("tags", &["name"]).is_some_and(|help| help.contains("keeps none of it")));
-        assert_eq!((key("tags", &["labels"]), attribute("tags", &["labels"])), (None, Some("labels")));
-        assert_eq!(attribute("tags", &["name"]), None);
+        assert!(key_hint("tags", &["name"]).is_some_and(|help| help.contains("keeps none of it")));
+        assert_eq!(
+            (key_hint("tags", &["labels"]), equivalent_attribute("tags", &["labels"])),
+            (None, Some("labels"))
+        );
+        assert_eq!(equivalent_attribute("tags", &["name"]), None);
     }
 
     #[test]
     fn durations_of_other_forms_are_understood() {
         for (text, meant) in [("30 min", Some("30m")), ("1hour", Some("1h")), ("5 Seconds", Some("5s"))] {
-            assert_eq!(duration(text).as_deref(), meant, "{text}");
+            assert_eq!(suggest_duration(text).as_deref(), meant, "{text}");
         }
         for text in ["30", "min", "1d", "", "1.5h"] {
-            assert_eq!(duration(text), None, "{text}");
+            assert_eq!(suggest_duration(text), None, "{text}");
         }
     }
 }

@@ -20,24 +20,24 @@ const SURE: usize = 4;
 const SURER: usize = 9;
 
 /// Gives the corrections of problems their last form.
-pub(in crate::config) fn finished(
+pub(in crate::config) fn apply_suggestions(
     registry: &Registry,
     sources: &Sources,
     problems: Vec<Diagnostic>,
 ) -> Vec<Diagnostic> {
-    problems.into_iter().map(|problem| finish(registry, sources, problem)).collect()
+    problems.into_iter().map(|problem| translate_suggestion(registry, sources, problem)).collect()
 }
 
 /// Returns a help with what is to be written as the syntax of a file has it.
 #[must_use]
-pub fn spoken(registry: &Registry, file: &str, help: &str) -> String {
+pub fn hint_in_syntax(registry: &Registry, file: &str, help: &str) -> String {
     match syntax_of(file) {
         Some(Syntax::Kdl) => in_kdl(registry, &one_form(help, Syntax::Kdl)),
         _ => one_form(help, Syntax::Yaml),
     }
 }
 
-fn finish(registry: &Registry, sources: &Sources, mut problem: Diagnostic) -> Diagnostic {
+fn translate_suggestion(registry: &Registry, sources: &Sources, mut problem: Diagnostic) -> Diagnostic {
     let guessed = problem.help.as_deref().is_some_and(|help| help.starts_with(GUESS));
     let written = |fix: &Fix| {
         let text = &sources.get(fix.span.source)?.text;
@@ -45,7 +45,8 @@ fn finish(registry: &Registry, sources: &Sources, mut problem: Diagnostic) -> Di
     };
     let sure = |fix: &Fix| {
         let old = written(fix).unwrap_or_default();
-        !is_word(registry, unquoted(&old)) && is_sure(unquoted(&old), unquoted(&fix.replacement))
+        !is_word(registry, strip_quotes(&old))
+            && is_sure(strip_quotes(&old), strip_quotes(&fix.replacement))
     };
     problem.fix = problem.fix.map(|fix| Fix { sure: fix.sure && (!guessed || sure(&fix)), ..fix });
     let source = problem.span().and_then(|span| sources.get(span.source));
@@ -65,7 +66,7 @@ fn finish(registry: &Registry, sources: &Sources, mut problem: Diagnostic) -> Di
 fn is_word(registry: &Registry, written: &str) -> bool {
     let tables =
         [keywords::TOP, keywords::BODY, keywords::LIFECYCLE, keywords::VARIABLE, keywords::ENVIRONMENT];
-    tables.iter().any(|words| keywords::find(words, written).is_some())
+    tables.iter().any(|words| keywords::find_word(words, written).is_some())
         || registry.kinds.iter().any(|kind| kind.name == written || kind.attribute(written).is_some())
 }
 
@@ -92,7 +93,7 @@ fn is_sure(written: &str, meant: &str) -> bool {
     digits(written) == digits(meant) && strsim::damerau_levenshtein(written, meant) <= most
 }
 
-fn unquoted(text: &str) -> &str {
+fn strip_quotes(text: &str) -> &str {
     let text = text.trim_matches('#');
     for quote in ['"', '\''] {
         if let Some(inner) = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {
@@ -122,9 +123,9 @@ fn in_kdl(registry: &Registry, help: &str) -> String {
             text.push('`');
         }
         let is_quoted = n % 2 == 1;
-        match flow_style::entry(part).filter(|_| is_quoted) {
-            Some((key, value)) => text.push_str(&node(registry, key, &value)),
-            None if is_quoted && part.starts_with("\"${") => text.push_str(&scalar(part)),
+        match flow_style::parse_entry(part).filter(|_| is_quoted) {
+            Some((key, value)) => text.push_str(&yaml_entry_to_kdl(registry, key, &value)),
+            None if is_quoted && part.starts_with("\"${") => text.push_str(&yaml_scalar_to_kdl(part)),
             None => text.push_str(part),
         }
     }
@@ -132,47 +133,48 @@ fn in_kdl(registry: &Registry, help: &str) -> String {
 }
 
 /// Writes an entry as KDL does.
-fn node(registry: &Registry, key: &str, value: &Flow<'_>) -> String {
+fn yaml_entry_to_kdl(registry: &Registry, key: &str, value: &Flow<'_>) -> String {
     let names_blocks =
         |key: &str| matches!(key, "use" | "KIND") || registry.top_level().any(|kind| kind.name == key);
     match value {
         Flow::Map(entries) => match entries.as_slice() {
             [(name, inner @ Flow::Map(_))] if names_blocks(key) => {
-                format!("{key} {}", node(registry, name, inner))
+                format!("{key} {}", yaml_entry_to_kdl(registry, name, inner))
             }
             entries if entries.iter().all(|(_, value)| matches!(value, Flow::Scalar(_))) => {
                 let properties = entries.iter().filter_map(|(key, value)| match value {
-                    Flow::Scalar(text) => Some(format!(" {key}={}", scalar(text))),
+                    Flow::Scalar(text) => Some(format!(" {key}={}", yaml_scalar_to_kdl(text))),
                     _ => None,
                 });
                 format!("{key}{}", properties.collect::<String>())
             }
             entries => {
-                let inner: Vec<_> = entries.iter().map(|(key, value)| node(registry, key, value)).collect();
+                let inner: Vec<_> =
+                    entries.iter().map(|(key, value)| yaml_entry_to_kdl(registry, key, value)).collect();
                 format!("{key} {{ {} }}", inner.join("; "))
             }
         },
         Flow::List(items) => match items.as_slice() {
-            [map @ Flow::Map(_)] => node(registry, key, map),
+            [map @ Flow::Map(_)] => yaml_entry_to_kdl(registry, key, map),
             items => {
                 let items = items.iter().filter_map(|item| match item {
-                    Flow::Scalar(text) => Some(format!(" {}", scalar(text))),
+                    Flow::Scalar(text) => Some(format!(" {}", yaml_scalar_to_kdl(text))),
                     _ => None,
                 });
                 format!("{key}{}", items.collect::<String>())
             }
         },
-        Flow::Scalar(text) => format!("{key} {}", scalar(text)),
+        Flow::Scalar(text) => format!("{key} {}", yaml_scalar_to_kdl(text)),
     }
 }
 
 /// Writes a value of YAML as KDL does.
-fn scalar(text: &str) -> String {
+fn yaml_scalar_to_kdl(text: &str) -> String {
     match text {
         "true" | "false" | "null" => format!("#{text}"),
         "…" => text.to_owned(),
         _ if quoting::is_number(text) => text.to_owned(),
-        _ => quoting::kdl(&unquoted(text).replace("\\\"", "\"")),
+        _ => quoting::quote_kdl(&strip_quotes(text).replace("\\\"", "\"")),
     }
 }
 
@@ -180,7 +182,7 @@ fn scalar(text: &str) -> String {
 fn kdl_value(old: &str, new: &str) -> String {
     let is_value = old.starts_with(['"', '#']) && old != "#";
     if is_value || new.starts_with(['"', '\'']) || matches!(new, "true" | "false" | "null") {
-        scalar(new)
+        yaml_scalar_to_kdl(new)
     } else {
         new.to_owned()
     }

@@ -6,12 +6,12 @@ use crate::kinds::REGISTRY;
 
 fn run(path: &str, text: &str, edits: &[Edit]) -> Result<String, String> {
     let source = Source::new(path, text);
-    edit(&File { source: &source, registry: &REGISTRY }, edits)
+    apply_edits(&File { source: &source, registry: &REGISTRY }, edits)
         .map_err(|refusal| format!("{} {}", refusal.0.code, refusal.0.help.unwrap_or_default()))
 }
 
 fn set(path: &str, literal: Literal) -> Edit {
-    Edit::Set(Path::of(path), literal)
+    Edit::Set(Path::from_text(path), literal)
 }
 
 fn number(text: &str) -> Literal {
@@ -19,7 +19,7 @@ fn number(text: &str) -> Literal {
 }
 
 fn remove(path: &str) -> Edit {
-    Edit::Remove(Path::of(path))
+    Edit::Remove(Path::from_text(path))
 }
 
 #[track_caller]
@@ -135,13 +135,17 @@ fn what_is_removed_takes_its_comments_along() {
     yaml("vm:\n  a: 1\nvpc:\n  b: 2\n", &[remove("vm.a")], "vpc:\n  b: 2\n");
     yaml("a:\n  b:\n    c: 1 # x\n  d: 2\n", &[remove("a.b.c")], "a:\n  b: {}\n  d: 2\n");
     yaml("a: { b: 1, c: 2, d: 3 }\n", &[remove("a.b"), remove("a.d")], "a: { c: 2 }\n");
-    yaml("a:\n  - b: 1\n    c: 2\n", &[Edit::Remove(Path::of("a").item(0).key("b"))], "a:\n  - c: 2\n");
+    yaml(
+        "a:\n  - b: 1\n    c: 2\n",
+        &[Edit::Remove(Path::from_text("a").with_item(0).with_key("b"))],
+        "a:\n  - c: 2\n",
+    );
     yaml(
         "moved:\n  - from: a\n  - from: b\n",
-        &[Edit::Remove(Path::of("moved").item(0))],
+        &[Edit::Remove(Path::from_text("moved").with_item(0))],
         "moved:\n  - from: b\n",
     );
-    yaml("a: 1\nmoved: [{ from: a }]\n", &[Edit::Remove(Path::of("moved").item(0))], "a: 1\n");
+    yaml("a: 1\nmoved: [{ from: a }]\n", &[Edit::Remove(Path::from_text("moved").with_item(0))], "a: 1\n");
     kdl(
         "// head\nvm a // x\n// about b\nvm b {\n  c 1\n}\nvm d\n",
         &[remove("vm.b")],
@@ -152,10 +156,14 @@ fn what_is_removed_takes_its_comments_along() {
         &[remove("vm.a.x"), remove("vm.a.z.q")],
         "vm a y=2 {\n  z { p; r }\n}\n",
     );
-    kdl("vm a {\n  b 1 2\n}\n", &[Edit::Remove(Path::of("vm.a.b").item(0))], "vm a {\n  b { - 2 }\n}\n");
+    kdl(
+        "vm a {\n  b 1 2\n}\n",
+        &[Edit::Remove(Path::from_text("vm.a.b").with_item(0))],
+        "vm a {\n  b { - 2 }\n}\n",
+    );
     kdl(
         "moved from=a to=b\nmoved from=c to=d\nstead 1\n",
-        &[Edit::Remove(Path::of("moved").item(1))],
+        &[Edit::Remove(Path::from_text("moved").with_item(1))],
         "moved from=a to=b\nstead 1\n",
     );
     kdl("vars { a; b }\nstead 1\n", &[remove("vars.a"), remove("vars.b")], "stead 1\n");
@@ -191,7 +199,7 @@ fn the_mark_that_a_file_begins_with_stays() {
 #[test]
 fn names_and_references_move_together() {
     let edits = [
-        Edit::Rename(Path::of("vm.web"), "front".into()),
+        Edit::Rename(Path::from_text("vm.web"), "front".into()),
         Edit::Redirect(vec![("vm.web".into(), "vm.front".into())]),
     ];
     yaml(
@@ -209,7 +217,7 @@ fn names_and_references_move_together() {
 #[test]
 fn items_are_appended() {
     let moved = Edit::Append(
-        Path::of("moved"),
+        Path::from_text("moved"),
         Literal::map([("from", Literal::text("vm.a")), ("to", Literal::text("vm.b"))]),
     );
     yaml("stead: 1\n", std::slice::from_ref(&moved), "stead: 1\nmoved:\n  - from: vm.a\n    to: vm.b\n");
@@ -231,7 +239,7 @@ fn items_are_appended() {
     );
     kdl(
         "vars { n { default a } }\n",
-        &[Edit::Append(Path::of("vars.n.default"), Literal::text("b"))],
+        &[Edit::Append(Path::from_text("vars.n.default"), Literal::text("b"))],
         "vars { n { default a b } }\n",
     );
 }
@@ -255,7 +263,8 @@ fn what_cannot_be_done_safely_is_refused() {
             .starts_with("S0373 change the local `p.q`")
     );
     assert!(
-        refused("a.kdl", "vm a\nvm b", Edit::Rename(Path::of("vm.a"), "b".into())).starts_with("S0372")
+        refused("a.kdl", "vm a\nvm b", Edit::Rename(Path::from_text("vm.a"), "b".into()))
+            .starts_with("S0372")
     );
     assert!(refused("a.yaml", "a: 1", remove("b")).starts_with("S0371"));
     assert!(refused("a.yaml", "a: [", remove("a")).starts_with("S01"));
@@ -267,10 +276,10 @@ fn what_cannot_be_done_safely_is_refused() {
 fn move_web() -> Vec<Edit> {
     let entry = [("from", Literal::text("vm.web")), ("to", Literal::text("vm.front"))];
     vec![
-        Edit::Rename(Path::of("vm.web"), "front".into()),
+        Edit::Rename(Path::from_text("vm.web"), "front".into()),
         Edit::Redirect(vec![("vm.web".into(), "vm.front".into())]),
         set("vm.front.name", Literal::text("web")),
-        Edit::Append(Path::of("moved"), Literal::map(entry)),
+        Edit::Append(Path::from_text("moved"), Literal::map(entry)),
     ]
 }
 
@@ -290,7 +299,7 @@ fn a_move_is_made_at_once_and_as_it_would_be_step_by_step() {
     ] {
         let source = Source::new(path, text);
         let file = File { source: &source, registry: &REGISTRY };
-        let at_once = together(&file, &move_web(), &mut meaning(&file, &source).unwrap());
+        let at_once = apply_at_once(&file, &move_web(), &mut read_content(&file, &source).unwrap());
         let mut stepwise = text.to_owned();
         for step in move_web() {
             stepwise = run(path, &stepwise, &[step]).unwrap();
@@ -302,7 +311,7 @@ fn a_move_is_made_at_once_and_as_it_would_be_step_by_step() {
 #[test]
 fn edits_that_meet_are_made_one_after_the_other() {
     let text = "a:\n  - x\n  - y\n  - z\nv: 1\n";
-    let item = |n| Edit::Remove(Path::of("a").item(n));
+    let item = |n| Edit::Remove(Path::from_text("a").with_item(n));
     for (edits, wanted) in [
         (vec![item(0), item(0)], "a:\n  - z\nv: 1\n"),
         (vec![item(0), item(1)], "a:\n  - y\nv: 1\n"),

@@ -1,55 +1,55 @@
 //! Blocks as KDL, version 2.
 
 use super::tree::{Block, Entry, Mark, Page, Printed};
-use crate::config::resolve::template::literal;
+use crate::config::resolve::template::escape_literal;
 use crate::config::syntax::quoting;
 
 /// Writes blocks.
-pub(super) fn blocks(blocks: &[Block]) -> Page {
+pub(super) fn print_kdl_blocks(blocks: &[Block]) -> Page {
     let mut page = Page::default();
     for block in blocks {
-        let head = format!("{} {}", word(&block.word), word(&block.name));
-        entries(&mut page, 0, &head, &block.entries, block.mark);
+        let head = format!("{} {}", quote_node_name(&block.word), quote_node_name(&block.name));
+        print_kdl_entries(&mut page, 0, &head, &block.entries, block.mark);
     }
     page
 }
 
-fn entries(page: &mut Page, depth: usize, head: &str, all: &[Entry], mark: Mark) {
+fn print_kdl_entries(page: &mut Page, depth: usize, head: &str, all: &[Entry], mark: Mark) {
     // A child `-` is an item of a list: a key of that name is a property.
     let (dashed, all): (Vec<&Entry>, Vec<&Entry>) =
         all.iter().partition(|entry| entry.key == "-" && is_scalar(&entry.value));
-    let dashed = dashed.iter().map(|entry| format!(" \"-\"={}", scalar(&entry.value)));
+    let dashed = dashed.iter().map(|entry| format!(" \"-\"={}", print_kdl_scalar(&entry.value)));
     let head = std::iter::once(head.to_owned()).chain(dashed).collect::<String>();
     if all.is_empty() {
-        page.line(depth, &head, mark);
+        page.push_line(depth, &head, mark);
         return;
     }
-    page.line(depth, &format!("{head} {{"), mark);
+    page.push_line(depth, &format!("{head} {{"), mark);
     for entry in all {
-        self::entry(page, depth + 1, entry);
+        print_kdl_entry(page, depth + 1, entry);
     }
-    page.line(depth, "}", mark);
+    page.push_line(depth, "}", mark);
 }
 
-fn entry(page: &mut Page, depth: usize, entry: &Entry) {
-    let name = word(&entry.key);
+fn print_kdl_entry(page: &mut Page, depth: usize, entry: &Entry) {
+    let name = quote_node_name(&entry.key);
     match &entry.value {
-        Printed::Map(all) => entries(page, depth, &name, all, entry.mark),
+        Printed::Map(all) => print_kdl_entries(page, depth, &name, all, entry.mark),
         Printed::List(items)
             if items.iter().any(|item| matches!(item, Printed::Map(_) | Printed::List(_))) =>
         {
-            page.line(depth, &format!("{name} {{"), entry.mark);
+            page.push_line(depth, &format!("{name} {{"), entry.mark);
             for item in items {
                 let item = Entry { key: "-".to_owned(), value: item.clone(), mark: entry.mark };
-                self::entry(page, depth + 1, &item);
+                print_kdl_entry(page, depth + 1, &item);
             }
-            page.line(depth, "}", entry.mark);
+            page.push_line(depth, "}", entry.mark);
         }
         Printed::List(items) => {
-            let items = items.iter().map(|item| format!(" {}", scalar(item)));
-            page.line(depth, &format!("{name}{}", items.collect::<String>()), entry.mark);
+            let items = items.iter().map(|item| format!(" {}", print_kdl_scalar(item)));
+            page.push_line(depth, &format!("{name}{}", items.collect::<String>()), entry.mark);
         }
-        value => page.line(depth, &format!("{name} {}", scalar(value)), entry.mark),
+        value => page.push_line(depth, &format!("{name} {}", print_kdl_scalar(value)), entry.mark),
     }
 }
 
@@ -57,10 +57,10 @@ fn is_scalar(value: &Printed) -> bool {
     !matches!(value, Printed::List(_) | Printed::Map(_))
 }
 
-fn scalar(value: &Printed) -> String {
+fn print_kdl_scalar(value: &Printed) -> String {
     match value {
-        Printed::Text(text) => quoting::kdl(&literal(text)),
-        Printed::Reference(path) => quoting::kdl(path),
+        Printed::Text(text) => quoting::quote_kdl(&escape_literal(text)),
+        Printed::Reference(path) => quoting::quote_kdl(path),
         Printed::Number(number) => number.clone(),
         Printed::Bool(yes) => format!("#{yes}"),
         // Neither stands among arguments.
@@ -68,6 +68,6 @@ fn scalar(value: &Printed) -> String {
     }
 }
 
-fn word(text: &str) -> String {
-    if text == "-" { text.to_owned() } else { quoting::kdl(text) }
+fn quote_node_name(text: &str) -> String {
+    if text == "-" { text.to_owned() } else { quoting::quote_kdl(text) }
 }

@@ -6,7 +6,7 @@ mod write;
 mod yaml;
 
 pub use tree::{Block, Entry, Mark, Page, Printed};
-pub use write::blocks;
+pub use write::print_blocks;
 
 #[cfg(test)]
 mod tests;

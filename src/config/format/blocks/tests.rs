@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Block, Entry, Page, Printed, blocks};
+use super::{Block, Entry, Page, Printed, print_blocks};
 use crate::config::resolve::template;
 use crate::config::syntax::document::{Document, NodeValue, Syntax};
 use crate::config::syntax::{kdl, yaml};
@@ -37,7 +37,7 @@ fn sample() -> Vec<Block> {
 
 #[test]
 fn both_syntaxes_read_as_a_person_writes_them() {
-    let yaml = blocks(Syntax::Yaml, &sample()).text;
+    let yaml = print_blocks(Syntax::Yaml, &sample()).text;
     let head = "vm:\n  web:\n    name: \"Web: $$1 #2\"\n    vpc: $vpc.main\n    version: \"1.31\"\n";
     assert!(yaml.starts_with(head), "{yaml}");
     for part in [
@@ -47,7 +47,7 @@ fn both_syntaxes_read_as_a_person_writes_them() {
     ] {
         assert!(yaml.contains(part), "{yaml}");
     }
-    let kdl = blocks(Syntax::Kdl, &sample()).text;
+    let kdl = print_blocks(Syntax::Kdl, &sample()).text;
     let head = "vm web {\n  name \"Web: $$1 #2\"\n  vpc $vpc.main\n  version \"1.31\"\n  painted #true\n  power off\n";
     assert!(kdl.starts_with(head), "{kdl}");
     for part in [
@@ -56,10 +56,13 @@ fn both_syntaxes_read_as_a_person_writes_them() {
     ] {
         assert!(kdl.contains(part), "{kdl}");
     }
-    let page = blocks(Syntax::Yaml, &sample());
+    let page = print_blocks(Syntax::Yaml, &sample());
     assert_eq!(page.marks.len(), page.text.lines().count());
     assert_eq!(page.marks[..3], [7, 7, 0]);
-    assert_eq!(Page::after(page, "a\nb\n").marks.len(), blocks(Syntax::Yaml, &sample()).marks.len() + 2);
+    assert_eq!(
+        Page::prepend_header(page, "a\nb\n").marks.len(),
+        print_blocks(Syntax::Yaml, &sample()).marks.len() + 2
+    );
 }
 
 fn read(syntax: Syntax, text: &str) -> Document {
@@ -91,12 +94,12 @@ proptest! {
             entry("map", Printed::Map(vec![entry(&all[0], text("v"))])),
         ];
         let block = Block { word: "vm".into(), name: "web".into(), entries, mark: 0 };
-        let doubled = |text: &String| template::literal(text);
+        let doubled = |text: &String| template::escape_literal(text);
         let mut wanted = vec!["vm".to_owned(), "web".into(), "one".into(), doubled(&all[0]), "many".into()];
         wanted.extend(all.iter().map(doubled));
         wanted.extend(["map".to_owned(), all[0].clone(), "v".into()]);
         for syntax in [Syntax::Yaml, Syntax::Kdl] {
-            let page = blocks(syntax, std::slice::from_ref(&block));
+            let page = print_blocks(syntax, std::slice::from_ref(&block));
             let document = read(syntax, &page.text);
             let mut found = Vec::new();
             words(&NodeValue::Mapping(document.root), &mut found);

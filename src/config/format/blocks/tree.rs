@@ -57,7 +57,7 @@ pub struct Page {
 
 impl Page {
     /// Adds a line.
-    pub(super) fn line(&mut self, depth: usize, text: &str, mark: Mark) {
+    pub(super) fn push_line(&mut self, depth: usize, text: &str, mark: Mark) {
         for _ in 0..depth {
             self.text.push_str("  ");
         }
@@ -68,7 +68,7 @@ impl Page {
 
     /// Puts a line of its own before everything.
     #[must_use]
-    pub fn after(mut self, head: &str) -> Self {
+    pub fn prepend_header(mut self, head: &str) -> Self {
         let lines = head.lines().count();
         self.text.insert_str(0, head);
         self.marks.splice(0..0, std::iter::repeat_n(Mark::MAX, lines));

@@ -6,9 +6,9 @@ use crate::config::syntax::document::Syntax;
 
 /// Writes blocks, grouped by kind, as the text of one file.
 #[must_use]
-pub fn blocks(syntax: Syntax, blocks: &[Block]) -> Page {
+pub fn print_blocks(syntax: Syntax, blocks: &[Block]) -> Page {
     match syntax {
-        Syntax::Yaml => yaml::blocks(blocks),
-        Syntax::Kdl => kdl::blocks(blocks),
+        Syntax::Yaml => yaml::print_yaml_blocks(blocks),
+        Syntax::Kdl => kdl::print_kdl_blocks(blocks),
     }
 }

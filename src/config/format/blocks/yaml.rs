@@ -1,75 +1,77 @@
 //! Blocks as YAML.
 
 use super::tree::{Block, Entry, Mark, Page, Printed};
-use crate::config::resolve::template::literal;
+use crate::config::resolve::template::escape_literal;
 use crate::config::syntax::quoting;
 
 /// Columns beyond which a list is broken into lines.
 const WIDEST: usize = 90;
 
 /// Writes blocks; those of one word stand together.
-pub(super) fn blocks(blocks: &[Block]) -> Page {
+pub(super) fn print_yaml_blocks(blocks: &[Block]) -> Page {
     let mut page = Page::default();
     let mut word = None;
     for block in blocks {
         if word != Some(&block.word) {
-            page.line(0, &format!("{}:", key(&block.word)), block.mark);
+            page.push_line(0, &format!("{}:", quote_key(&block.word)), block.mark);
             word = Some(&block.word);
         }
-        entries(&mut page, 1, &block.name, &block.entries, block.mark);
+        print_yaml_entries(&mut page, 1, &block.name, &block.entries, block.mark);
     }
     page
 }
 
-fn entries(page: &mut Page, depth: usize, name: &str, all: &[Entry], mark: Mark) {
+fn print_yaml_entries(page: &mut Page, depth: usize, name: &str, all: &[Entry], mark: Mark) {
     if all.is_empty() {
-        page.line(depth, &format!("{}: {{}}", key(name)), mark);
+        page.push_line(depth, &format!("{}: {{}}", quote_key(name)), mark);
         return;
     }
-    page.line(depth, &format!("{}:", key(name)), mark);
+    page.push_line(depth, &format!("{}:", quote_key(name)), mark);
     for entry in all {
-        self::entry(page, depth + 1, entry);
+        print_yaml_entry(page, depth + 1, entry);
     }
 }
 
-fn entry(page: &mut Page, depth: usize, entry: &Entry) {
-    let name = key(&entry.key);
+fn print_yaml_entry(page: &mut Page, depth: usize, entry: &Entry) {
+    let name = quote_key(&entry.key);
     match &entry.value {
-        Printed::Map(all) => entries(page, depth, &entry.key, all, entry.mark),
+        Printed::Map(all) => print_yaml_entries(page, depth, &entry.key, all, entry.mark),
         Printed::List(items) => {
-            let flow: Vec<String> = items.iter().map(|item| scalar(item, true)).collect();
+            let flow: Vec<String> = items.iter().map(|item| print_yaml_scalar(item, true)).collect();
             let line = format!("{name}: [{}]", flow.join(", "));
             if depth * 2 + line.chars().count() <= WIDEST || items.is_empty() {
-                page.line(depth, &line, entry.mark);
+                page.push_line(depth, &line, entry.mark);
                 return;
             }
-            page.line(depth, &format!("{name}:"), entry.mark);
+            page.push_line(depth, &format!("{name}:"), entry.mark);
             for item in items {
-                page.line(depth + 1, &format!("- {}", scalar(item, false)), entry.mark);
+                page.push_line(depth + 1, &format!("- {}", print_yaml_scalar(item, false)), entry.mark);
             }
         }
-        value => page.line(depth, &format!("{name}: {}", scalar(value, false)), entry.mark),
+        value => page.push_line(depth, &format!("{name}: {}", print_yaml_scalar(value, false)), entry.mark),
     }
 }
 
-fn scalar(value: &Printed, flow: bool) -> String {
+fn print_yaml_scalar(value: &Printed, flow: bool) -> String {
     match value {
-        Printed::Text(written) => quoting::yaml(&literal(written), flow),
-        Printed::Reference(path) => quoting::yaml(path, flow),
+        Printed::Text(written) => quoting::quote_yaml(&escape_literal(written), flow),
+        Printed::Reference(path) => quoting::quote_yaml(path, flow),
         Printed::Number(number) => number.clone(),
         Printed::Bool(yes) => yes.to_string(),
         Printed::Null => "null".to_owned(),
         Printed::List(items) => {
-            let items: Vec<String> = items.iter().map(|item| scalar(item, true)).collect();
+            let items: Vec<String> = items.iter().map(|item| print_yaml_scalar(item, true)).collect();
             format!("[{}]", items.join(", "))
         }
         Printed::Map(all) => {
-            let entry = |entry: &Entry| format!("{}: {}", key(&entry.key), scalar(&entry.value, true));
+            let entry = |entry: &Entry| {
+                format!("{}: {}", quote_key(&entry.key), print_yaml_scalar(&entry.value, true))
+            };
             format!("{{ {} }}", all.iter().map(entry).collect::<Vec<_>>().join(", "))
         }
     }
 }
 
-fn key(name: &str) -> String {
-    quoting::yaml(name, true)
+fn quote_key(name: &str) -> String {
+    quoting::quote_yaml(name, true)
 }

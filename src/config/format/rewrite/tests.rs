@@ -9,14 +9,14 @@ use crate::kinds::REGISTRY;
 
 fn formatted(path: &str, text: &str) -> String {
     let source = Source::new(path, text);
-    format(&File { source: &source, registry: &REGISTRY }).unwrap_or_else(|refusal| {
+    format_file(&File { source: &source, registry: &REGISTRY }).unwrap_or_else(|refusal| {
         panic!("{path}: {:?}\n{text}\n-----\n{}", refusal.0, shown(path, text, None))
     })
 }
 
 fn converted(path: &str, text: &str, to: Syntax) -> String {
     let source = Source::new(path, text);
-    convert(&File { source: &source, registry: &REGISTRY }, to)
+    convert_file(&File { source: &source, registry: &REGISTRY }, to)
         .unwrap_or_else(|refusal| {
             panic!("{path}: {:?}\n{text}\n-----\n{}", refusal.0, shown(path, text, Some(to)))
         })
@@ -28,10 +28,10 @@ fn shown(path: &str, text: &str, to: Option<Syntax>) -> String {
     let source = Source::new(path, text);
     let file = File { source: &source, registry: &REGISTRY };
     let from = syntax_of(path).unwrap();
-    let outline = read(&file, from).unwrap();
+    let outline = read_outline(&file, from).unwrap();
     match to {
-        None => written(&outline, from, true, &REGISTRY, &BTreeSet::new()),
-        Some(to) => across(outline, from, to, &file).0,
+        None => write_outline(&outline, from, true, &REGISTRY, &BTreeSet::new()),
+        Some(to) => convert_outline(outline, from, to, &file).0,
     }
 }
 
@@ -220,7 +220,8 @@ fn file(entries: &[(String, Literal, u8)], syntax: Syntax) -> String {
         if dice & 2 > 0 {
             text.push_str("\n\n");
         }
-        let written = write(syntax, &[(Name::new(format!("k{n}{key}")), value.clone())], &REGISTRY);
+        let written =
+            write_new_file(syntax, &[(Name::new(format!("k{n}{key}")), value.clone())], &REGISTRY);
         if dice & 4 > 0 && written.lines().count() == 1 {
             let line = written.trim_end_matches('\n');
             text.extend([line, &format!("   {mark} ⟨behind {n}⟩\n")]);

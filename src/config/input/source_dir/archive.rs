@@ -47,7 +47,7 @@ impl<'f> Archive<'f> {
 
     /// Lets it end in an error unless the digest of what was packed is this one.
     #[must_use]
-    pub fn expecting(mut self, digest: impl Into<String>) -> Self {
+    pub fn expect_digest(mut self, digest: impl Into<String>) -> Self {
         self.expected = Some(digest.into());
         self
     }
@@ -62,19 +62,23 @@ impl<'f> Archive<'f> {
         self.contents.digest()
     }
 
-    fn piece(&mut self, mut tarball: Builder<GzEncoder<Vec<u8>>>) -> Result<(Vec<u8>, bool), SourceError> {
+    fn next_piece(
+        &mut self,
+        mut tarball: Builder<GzEncoder<Vec<u8>>>,
+    ) -> Result<(Vec<u8>, bool), SourceError> {
         let mut read = 0;
         loop {
             let Some(part) = self.contents.next_part()? else {
-                let rest = tarball.into_inner().and_then(GzEncoder::finish).map_err(|e| self.failed(&e))?;
+                let rest =
+                    tarball.into_inner().and_then(GzEncoder::finish).map_err(|e| self.tarball_error(&e))?;
                 return Ok((rest, true));
             };
             read += match &part {
                 Part::Data(data) => data.len(),
                 Part::Entry(_) | Part::End(_) => 512,
             };
-            let put = put(&mut tarball, &part);
-            put.map_err(|error| self.failed(&error))?;
+            let put = append_part(&mut tarball, &part);
+            put.map_err(|error| self.tarball_error(&error))?;
             if read >= PIECE || tarball.get_ref().get_ref().len() >= PIECE {
                 let piece = std::mem::take(tarball.get_mut().get_mut());
                 self.tarball = Some(tarball);
@@ -83,19 +87,19 @@ impl<'f> Archive<'f> {
         }
     }
 
-    fn failed(&self, error: &io::Error) -> SourceError {
-        SourceError::Unreadable { path: self.contents.tree.shown(), why: error.to_string() }
+    fn tarball_error(&self, error: &io::Error) -> SourceError {
+        SourceError::Unreadable { path: self.contents.tree.display_path(), why: error.to_string() }
     }
 
     /// Checks what is packed so far, and in the end all of it.
-    fn check(&mut self, length: usize, is_last: bool) -> Result<(), SourceError> {
+    fn check_limits(&mut self, length: usize, is_last: bool) -> Result<(), SourceError> {
         self.packed += length as u64;
         if self.packed > self.most {
             return Err(self.contents.tree.too_large());
         }
         match &self.expected {
             Some(expected) if is_last && *expected != self.digest() => {
-                Err(SourceError::Moved(self.contents.tree.shown()))
+                Err(SourceError::Moved(self.contents.tree.display_path()))
             }
             _ => Ok(()),
         }
@@ -107,8 +111,8 @@ impl Iterator for Archive<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let tarball = self.tarball.take()?;
-        let piece = self.piece(tarball).and_then(|(piece, is_last)| {
-            self.check(piece.len(), is_last)?;
+        let piece = self.next_piece(tarball).and_then(|(piece, is_last)| {
+            self.check_limits(piece.len(), is_last)?;
             Ok(Bytes::from(piece))
         });
         if piece.is_err() {
@@ -118,9 +122,9 @@ impl Iterator for Archive<'_> {
     }
 }
 
-fn put(tarball: &mut Builder<GzEncoder<Vec<u8>>>, part: &Part<'_>) -> io::Result<()> {
+fn append_part(tarball: &mut Builder<GzEncoder<Vec<u8>>>, part: &Part<'_>) -> io::Result<()> {
     match part {
-        Part::Entry(entry) => begin(tarball, entry),
+        Part::Entry(entry) => append_header(tarball, entry),
         Part::Data(data) => tarball.get_mut().write_all(data),
         Part::End(size) => {
             let over = usize::try_from(size % 512).unwrap_or_default();
@@ -131,7 +135,7 @@ fn put(tarball: &mut Builder<GzEncoder<Vec<u8>>>, part: &Part<'_>) -> io::Result
 }
 
 /// Writes an entry's header. A file's bytes follow by themselves, in parts.
-fn begin(tarball: &mut Builder<GzEncoder<Vec<u8>>>, entry: &Entry) -> io::Result<()> {
+fn append_header(tarball: &mut Builder<GzEncoder<Vec<u8>>>, entry: &Entry) -> io::Result<()> {
     let mut header = Header::new_gnu();
     header.set_mtime(MODIFIED);
     header.set_uid(0);

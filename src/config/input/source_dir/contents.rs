@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use super::digest::Digester;
-use super::error::{SourceError, shown};
+use super::error::{SourceError, display_source_path};
 use super::tree::{Body, Entry, Tree};
 use crate::config::input::files::Files;
 
@@ -49,10 +49,10 @@ impl<'f> Contents<'f> {
         }
         let Some(entry) = self.tree.entries.get(self.next) else { return Ok(None) };
         self.next += 1;
-        self.digester.begin(entry);
+        self.digester.begin_entry(entry);
         if let Body::File { size, .. } = entry.body {
             let path = self.tree.root.join(&entry.path);
-            let reader = self.files.open(&path).map_err(|error| SourceError::unreadable(&path, &error))?;
+            let reader = self.files.open(&path).map_err(|error| SourceError::from_io(&path, &error))?;
             self.open = Some(Open { reader, left: size });
         }
         Ok(Some(Part::Entry(entry)))
@@ -66,7 +66,7 @@ impl<'f> Contents<'f> {
         let read = loop {
             match open.reader.read(&mut self.buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => break read.map_err(|error| SourceError::unreadable(&path, &error))?,
+                read => break read.map_err(|error| SourceError::from_io(&path, &error))?,
             }
         };
         match (read as u64, open.left) {
@@ -74,12 +74,12 @@ impl<'f> Contents<'f> {
                 self.open = None;
                 Ok(Part::End(entry.size()))
             }
-            (0, _) => Err(SourceError::Changed(shown(&path))),
-            (read, left) if read > left => Err(SourceError::Changed(shown(&path))),
+            (0, _) => Err(SourceError::Changed(display_source_path(&path))),
+            (read, left) if read > left => Err(SourceError::Changed(display_source_path(&path))),
             (read, _) => {
                 open.left -= read;
                 let data = &self.buffer[..usize::try_from(read).unwrap_or(BUFFER)];
-                self.digester.data(data);
+                self.digester.add_data(data);
                 Ok(Part::Data(data))
             }
         }
@@ -87,6 +87,6 @@ impl<'f> Contents<'f> {
 
     /// Returns the digest of what was read.
     pub(super) fn digest(&self) -> String {
-        self.digester.text()
+        self.digester.digest_text()
     }
 }

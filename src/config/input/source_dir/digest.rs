@@ -5,9 +5,9 @@ use sha2::{Digest, Sha256};
 use super::archive::{Archive, LARGEST};
 use super::contents::Contents;
 use super::error::SourceError;
-use super::tree::{Body, Entry, Tree, bytes};
+use super::tree::{Body, Entry, Tree, path_bytes};
 use crate::config::input::files::Files;
-use crate::model::hex::hex;
+use crate::model::hex::encode_hex;
 
 /// What one file takes in an archive besides its bytes, at most: a header, a padding, and both again
 /// for a long name.
@@ -17,7 +17,7 @@ const FRAME: u64 = 4 * 512 + 4_096;
 ///
 /// # Errors
 /// When a file cannot be read, or the archive would be too large.
-pub fn of(files: &dyn Files, tree: Tree) -> Result<String, SourceError> {
+pub fn directory_digest(files: &dyn Files, tree: Tree) -> Result<String, SourceError> {
     at_most(files, tree, LARGEST)
 }
 
@@ -44,28 +44,28 @@ impl Digester {
     }
 
     /// Takes in what an entry is, all but a file's bytes. Every part is told apart by its length.
-    pub(super) fn begin(&mut self, entry: &Entry) {
+    pub(super) fn begin_entry(&mut self, entry: &Entry) {
         let (mark, length) = match &entry.body {
             Body::File { size, executable: false } => (b'f', *size),
             Body::File { size, executable: true } => (b'x', *size),
-            Body::Link(target) => (b'l', bytes(target).len() as u64),
+            Body::Link(target) => (b'l', path_bytes(target).len() as u64),
         };
-        let path = bytes(&entry.path);
+        let path = path_bytes(&entry.path);
         self.0.update([mark]);
         self.0.update((path.len() as u64).to_le_bytes());
         self.0.update(path);
         self.0.update(length.to_le_bytes());
         if let Body::Link(target) = &entry.body {
-            self.0.update(bytes(target));
+            self.0.update(path_bytes(target));
         }
     }
 
     /// Takes in bytes of a file.
-    pub(super) fn data(&mut self, bytes: &[u8]) {
+    pub(super) fn add_data(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    pub(super) fn text(&self) -> String {
-        format!("sha256:{}", hex(&self.0.clone().finalize()))
+    pub(super) fn digest_text(&self) -> String {
+        format!("sha256:{}", encode_hex(&self.0.clone().finalize()))
     }
 }

@@ -79,13 +79,13 @@ impl SourceError {
         matches!(self, Self::Changed(_) | Self::Moved(_))
     }
 
-    pub(super) fn unreadable(path: &Path, error: &io::Error) -> Self {
-        Self::Unreadable { path: shown(path), why: error.to_string() }
+    pub(super) fn from_io(path: &Path, error: &io::Error) -> Self {
+        Self::Unreadable { path: display_source_path(path), why: error.to_string() }
     }
 }
 
 /// Returns a path for a message.
-pub(super) fn shown(path: &Path) -> String {
+pub(super) fn display_source_path(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 

@@ -7,7 +7,7 @@ mod error;
 mod tree;
 
 pub use archive::{Archive, LARGEST};
-pub use digest::of;
+pub use digest::directory_digest;
 pub use error::SourceError;
 pub use tree::Tree;
 

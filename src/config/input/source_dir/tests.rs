@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::digest::at_most;
 use super::error::MOST_ENTRIES;
-use super::{Archive, SourceError, Tree, of};
+use super::{Archive, SourceError, Tree, directory_digest};
 use crate::config::input::files::{Files, Listed, Listing};
 
 /// A directory in memory. What a file system keeps besides is nobody's business here.
@@ -54,7 +54,7 @@ impl Disk {
     }
 
     fn digest(&self) -> Result<String, SourceError> {
-        of(self, self.tree()?)
+        directory_digest(self, self.tree()?)
     }
 
     fn packed(&self) -> Vec<u8> {
@@ -190,8 +190,9 @@ fn the_digest_tells_apart_what_differs() {
 fn packing_and_looking_agree_on_the_digest() {
     let disk = Disk::default().file("app/a", "1").with("app/l", link("a"));
     let (tree, digest) = (disk.tree().unwrap(), disk.digest().unwrap());
-    let last =
-        |expected: &str| Archive::new(&disk, tree.clone()).expecting(expected).last().unwrap().map(|_| ());
+    let last = |expected: &str| {
+        Archive::new(&disk, tree.clone()).expect_digest(expected).last().unwrap().map(|_| ())
+    };
     assert_eq!(last(&digest), Ok(()));
     assert_eq!(last("sha256:other"), Err(SourceError::Moved("app".into())));
 }

@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use super::error::{IGNORE_FILE, Largest, MOST_ENTRIES, SourceError, shown};
+use super::error::{IGNORE_FILE, Largest, MOST_ENTRIES, SourceError, display_source_path};
 use crate::config::input::files::{Files, Listed, Listing};
 
 /// Never uploaded, wherever they stand.
@@ -53,12 +53,12 @@ impl Tree {
     /// # Errors
     /// When it cannot be read, or holds what cannot be uploaded.
     pub fn read(files: &dyn Files, directory: &str) -> Result<Self, SourceError> {
-        let mut tree = Self { root: plain(directory), entries: Vec::new() };
-        let ignored = ignored(files, &tree.root)?;
+        let mut tree = Self { root: normalize_path(directory), entries: Vec::new() };
+        let ignored = read_ignore_rules(files, &tree.root)?;
         let (mut folders, mut seen) = (vec![PathBuf::new()], 0);
         while let Some(folder) = folders.pop() {
-            let at = tree.at(&folder);
-            let listed = files.list(&at).map_err(|error| SourceError::unreadable(&at, &error))?;
+            let at = tree.stack_path(&folder);
+            let listed = files.list(&at).map_err(|error| SourceError::from_io(&at, &error))?;
             seen += listed.len();
             if seen > MOST_ENTRIES {
                 return Err(SourceError::TooMany(directory.to_owned()));
@@ -70,14 +70,14 @@ impl Tree {
                 }
                 match what {
                     Listing::Directory => folders.push(path),
-                    what => tree.entries.push(tree.entry(path, what)?),
+                    what => tree.entries.push(tree.read_entry(path, what)?),
                 }
             }
         }
         if tree.entries.is_empty() {
             return Err(SourceError::Empty(directory.to_owned()));
         }
-        tree.entries.sort_unstable_by(|a, b| bytes(&a.path).cmp(bytes(&b.path)));
+        tree.entries.sort_unstable_by(|a, b| path_bytes(&a.path).cmp(path_bytes(&b.path)));
         Ok(tree)
     }
 
@@ -86,9 +86,9 @@ impl Tree {
     /// # Errors
     /// When the ignore file cannot be read.
     pub fn would_hold(files: &dyn Files, directory: &str, path: &str) -> Result<bool, SourceError> {
-        let (root, path) = (plain(directory), plain(path));
+        let (root, path) = (normalize_path(directory), normalize_path(path));
         let Ok(inside) = path.strip_prefix(&root) else { return Ok(false) };
-        let ignored = ignored(files, &root)?;
+        let ignored = read_ignore_rules(files, &root)?;
         let mut at = PathBuf::new();
         for name in inside {
             at.push(name);
@@ -101,20 +101,20 @@ impl Tree {
     }
 
     /// Returns a path from the stack's directory.
-    fn at(&self, path: &Path) -> PathBuf {
+    fn stack_path(&self, path: &Path) -> PathBuf {
         self.root.components().chain(path.components()).collect()
     }
 
-    fn entry(&self, path: PathBuf, what: Listing) -> Result<Entry, SourceError> {
+    fn read_entry(&self, path: PathBuf, what: Listing) -> Result<Entry, SourceError> {
         let body = match what {
             Listing::File { size, executable } => Body::File { size, executable },
             Listing::Link(target) if leads_inside(&path, &target) => Body::Link(target),
             Listing::Link(target) => {
-                let path = shown(&self.at(&path));
-                return Err(SourceError::Outside { path, target: shown(&target) });
+                let path = display_source_path(&self.stack_path(&path));
+                return Err(SourceError::Outside { path, target: display_source_path(&target) });
             }
             Listing::Special | Listing::Directory => {
-                return Err(SourceError::Special(shown(&self.at(&path))));
+                return Err(SourceError::Special(display_source_path(&self.stack_path(&path))));
             }
         };
         Ok(Entry { path, body })
@@ -129,14 +129,17 @@ impl Tree {
     pub(super) fn too_large(&self) -> SourceError {
         let mut all: Vec<(&Path, u64)> = self.entries.iter().map(|e| (&*e.path, e.size())).collect();
         all.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
-        let largest =
-            all.into_iter().take(NAMED).map(|(path, size)| (shown(&self.at(path)), size)).collect();
-        SourceError::TooLarge { directory: self.shown(), largest: Largest(largest) }
+        let largest = all
+            .into_iter()
+            .take(NAMED)
+            .map(|(path, size)| (display_source_path(&self.stack_path(path)), size))
+            .collect();
+        SourceError::TooLarge { directory: self.display_path(), largest: Largest(largest) }
     }
 
     /// Returns its path for a message.
-    pub(super) fn shown(&self) -> String {
-        if self.root.as_os_str().is_empty() { ".".to_owned() } else { shown(&self.root) }
+    pub(super) fn display_path(&self) -> String {
+        if self.root.as_os_str().is_empty() { ".".to_owned() } else { display_source_path(&self.root) }
     }
 }
 
@@ -150,12 +153,12 @@ impl Entry {
 }
 
 /// Returns a path without parts that mean nothing.
-fn plain(path: &str) -> PathBuf {
+fn normalize_path(path: &str) -> PathBuf {
     Path::new(path).components().filter(|part| *part != Component::CurDir).collect()
 }
 
 /// Returns the bytes of a path.
-pub(super) fn bytes(path: &Path) -> &[u8] {
+pub(super) fn path_bytes(path: &Path) -> &[u8] {
     path.as_os_str().as_encoded_bytes()
 }
 
@@ -164,13 +167,13 @@ fn is_left_out(name: &OsStr, path: &Path, what: &Listing, ignored: &Gitignore) -
     always || ignored.matched(path, *what == Listing::Directory).is_ignore()
 }
 
-fn ignored(files: &dyn Files, root: &Path) -> Result<Gitignore, SourceError> {
+fn read_ignore_rules(files: &dyn Files, root: &Path) -> Result<Gitignore, SourceError> {
     let path = root.join(IGNORE_FILE);
     let mut text = String::new();
     match files.open(&path).and_then(|file| file.take(MOST_PATTERNS).read_to_string(&mut text)) {
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Gitignore::empty()),
-        Err(error) => return Err(SourceError::unreadable(&path, &error)),
+        Err(error) => return Err(SourceError::from_io(&path, &error)),
     }
     let fail = |line, why: String| SourceError::Pattern { line, why };
     let mut builder = GitignoreBuilder::new("");

@@ -59,7 +59,7 @@ crane:
         .values()
         .map(|one| {
             let labels = &one.attributes["labels"];
-            let value = labels.expression.known().unwrap();
+            let value = labels.expression.known_value().unwrap();
             format!("{} {} {value}", one.address.last(), labels.exclusive)
         })
         .collect();
@@ -92,7 +92,7 @@ crane:
         .left_out
         .iter()
         .map(|(address, left)| {
-            let place = stack.sources.place(left.span).unwrap();
+            let place = stack.sources.location_of(left.span).unwrap();
             format!("{address} {} {}:{}", left.keyed, place.line, place.column)
         })
         .collect();
@@ -122,7 +122,7 @@ crane:
     let labels = |name: &str| &stack.resources[&Address::new("crane", name)].attributes["labels"];
     let told = |name: &str, path: &str| {
         let (span, set_by) = labels(name).origin(path);
-        let place = stack.sources.place(span).unwrap();
+        let place = stack.sources.location_of(span).unwrap();
         format!("{}:{} {}", place.line, place.column, set_by.map_or("-", |by| by.as_str()))
     };
     let all = [

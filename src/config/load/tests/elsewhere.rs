@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::{Config, expression, shown, yaml};
-use crate::config::resolve::late_binding::{Read, settle};
+use crate::config::resolve::late_binding::{Read, bind_lookups};
 use crate::model::address::{Address, Name};
 use crate::model::secret::Secret;
 use crate::model::snapshot::{Object, Snapshot};
@@ -54,7 +54,7 @@ fn settled(
     let stack = config.stack();
     let owned = snapshot.objects.keys().filter(|key| own.contains(&key.id.as_str()));
     let owned = owned.map(|key| (key.clone(), Address::new("yard", "mine"))).collect();
-    match settle(&stack, &Read { snapshot, owned, outputs }) {
+    match bind_lookups(&stack, &Read { snapshot, owned, outputs }) {
         Err(problems) => shown(&problems, &stack.sources),
         Ok(settled) => {
             let resources = settled.resources.values().flat_map(|resource| {
@@ -90,7 +90,7 @@ fn lookups_are_unknown_offline_and_values_after() {
     "#);
     let stack = yaml("crane: { a: {} }").stack();
     let read = Read { snapshot: &world, owned: BTreeMap::new(), outputs: BTreeMap::new() };
-    assert!(matches!(settle(&stack, &read), Ok(Cow::Borrowed(_))));
+    assert!(matches!(bind_lookups(&stack, &read), Ok(Cow::Borrowed(_))));
 }
 
 #[test]
@@ -100,7 +100,10 @@ fn what_is_read_is_part_of_the_digest_of_reads() {
         let mut outputs = outputs();
         outputs.get_mut("net").unwrap().insert("tons".into(), Value::Integer(tons));
         let stack = config().stack();
-        settle(&stack, &Read { snapshot: &world, owned: BTreeMap::new(), outputs }).unwrap().reads.clone()
+        bind_lookups(&stack, &Read { snapshot: &world, owned: BTreeMap::new(), outputs })
+            .unwrap()
+            .reads
+            .clone()
     };
     assert_eq!(reads(1, "2"), reads(1, "2"));
     assert_ne!(reads(1, "2"), reads(2, "2"));

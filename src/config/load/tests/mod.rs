@@ -221,12 +221,12 @@ pub(super) fn expression(expression: &Expression) -> String {
 
 fn shown(diagnostics: &[Diagnostic], sources: &Sources) -> String {
     let line = |diagnostic: &Diagnostic| {
-        let place = diagnostic.span().and_then(|span| sources.place(span));
+        let place = diagnostic.span().and_then(|span| sources.location_of(span));
         let place = place.map_or("-".to_owned(), |place| format!("{}:{}", place.line, place.column));
         let mut text = format!("{} {place} {}", diagnostic.code, diagnostic.summary);
         for label in &diagnostic.labels {
             if !label.text.is_empty() {
-                let place = sources.place(label.span).unwrap();
+                let place = sources.location_of(label.span).unwrap();
                 text.push_str(&format!(" [{}:{} {}]", place.line, place.column, label.text));
             }
         }

@@ -28,7 +28,7 @@ impl Files for Repository {
         self.text(&format!("{}/{}", self.below, path.to_str().unwrap()))
     }
 
-    fn place(&self) -> Vec<Name> {
+    fn path_from_root(&self) -> Vec<Name> {
         vec!["stacks".into(), "shop".into()]
     }
 
@@ -43,7 +43,7 @@ impl Files for Repository {
         if names.is_empty() { Err(io::ErrorKind::NotFound.into()) } else { Ok(names) }
     }
 
-    fn below(&self, path: &Path) -> Option<Rc<dyn Files>> {
+    fn in_dir(&self, path: &Path) -> Option<Rc<dyn Files>> {
         Some(Rc::new(Self { below: path.to_str().unwrap().to_owned(), ..self.clone() }))
     }
 

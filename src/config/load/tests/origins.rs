@@ -1,7 +1,7 @@
 //! What decided a value: of a map, each entry by itself.
 
 use super::yaml;
-use crate::config::stack::known_values::configured;
+use crate::config::stack::known_values::substitute_known_values;
 use crate::config::stack::model::Setting;
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
@@ -31,8 +31,8 @@ app:
 fn every_entry_of_a_map_has_its_own_place_and_its_own_decider() {
     let stack = yaml(TEXT).registry(REGISTRY).stack();
     let place = |setting: &Setting, path: &str| {
-        let (span, by) = setting.part(path);
-        let line = stack.sources.place(span).unwrap().line;
+        let (span, by) = setting.part_origin(path);
+        let line = stack.sources.location_of(span).unwrap().line;
         format!("{line} {}", by.map_or("-", |by| by.as_str()))
     };
     let web = &stack.resources["app.web"];
@@ -61,7 +61,9 @@ fn every_entry_of_a_map_has_its_own_place_and_its_own_decider() {
 fn what_a_block_says_is_known_to_those_that_refer_to_it() {
     let stack = yaml(TEXT).registry(REGISTRY).stack();
     let worker = &stack.resources["app.worker"];
-    let shown = |name: &str| super::expression(&configured(&stack, &worker.attributes[name].expression));
+    let shown = |name: &str| {
+        super::expression(&substitute_known_values(&stack, &worker.attributes[name].expression))
+    };
     assert_eq!(shown("repo"), "acme/shop");
     assert_eq!(shown("start_command"), "text(run , acme/shop,  , $app.web:id)");
 }

@@ -169,8 +169,8 @@ fn a_lock_pins_what_is_used() {
     }))
     .unwrap();
     let stack = yaml(SHOP).registry(REGISTRY).stack();
-    let lock = lock_file::pinned(REGISTRY, &stack, &catalog);
-    let text = lock_file::write(&lock).unwrap();
+    let lock = lock_file::build_lock(REGISTRY, &stack, &catalog);
+    let text = lock_file::render_lock(&lock).unwrap();
     insta::assert_snapshot!(text, @r#"
     # Catalog names and prices of this stack. Written by stead; commit it.
     lock: 1

@@ -26,7 +26,7 @@ use:
 fn changed(set: &str) -> String {
     let stack = with(set).stack();
     let tons = stack.resources.values().filter_map(|resource| {
-        let tons = resource.attributes.get("tons")?.expression.known()?.to_string();
+        let tons = resource.attributes.get("tons")?.expression.known_value()?.to_string();
         (tons != "1").then(|| format!("{}={tons}", resource.address))
     });
     tons.collect::<Vec<_>>().join(" ")
@@ -56,7 +56,7 @@ fn a_path_is_that_of_an_instance_of_a_module_or_of_all_of_them() {
     let stack = with("crane.a.x.tons: 2, crane.a.x.labels.k: w, crane.a.y.lifecycle.protect: true, yard.y.gates.g.p.crane: $crane.a.y").stack();
     let x = &stack.resources["crane.a.x"];
     assert_eq!(x.attributes["tons"].set_by.as_deref(), Some("environments.e.set"));
-    assert_eq!(x.attributes["labels"].expression.known().unwrap().to_string(), "{ k: w }");
+    assert_eq!(x.attributes["labels"].expression.known_value().unwrap().to_string(), "{ k: w }");
     assert!(stack.resources["crane.a.y"].lifecycle.protect && !x.lifecycle.protect);
     let gates = ["p", "q"].map(|key| {
         super::expression(
@@ -122,7 +122,7 @@ app:
     let domains = |set: &str| {
         let stack = with(set).stack();
         let says = stack.resources.values().filter_map(|resource| {
-            let domain = resource.attributes.get("domain")?.expression.known()?.to_string();
+            let domain = resource.attributes.get("domain")?.expression.known_value()?.to_string();
             Some(format!("{}={domain}", resource.address.last()))
         });
         says.collect::<Vec<_>>().join(" ")

@@ -34,7 +34,7 @@ app web type=web source_dir=$vars.dir
 serverless_function f runtime=rust handler=main source_dir=\"./app/\" { for_each a b }
 ");
     let (yaml, kdl) = (yaml.registry(REGISTRY).stack(), kdl.stack());
-    let digest = source_dir::of(&Disk, Tree::read(&Disk, "app").unwrap()).unwrap();
+    let digest = source_dir::directory_digest(&Disk, Tree::read(&Disk, "app").unwrap()).unwrap();
     for stack in [&yaml, &kdl] {
         for (address, directory) in [("app.web", "app"), ("serverless_function.f.b", "./app/")] {
             let setting = &stack.resources[address].attributes["source_dir"];

@@ -101,7 +101,7 @@ fn secrets_come_from_files_below_the_stack() {
     let expression = &stack.resources["crane.a"].attributes["key"].expression;
     assert!(expression.is_secret());
     assert_eq!(
-        expression.known().and_then(|value| value.to_body(&mut SentSecrets::default())),
+        expression.known_value().and_then(|value| value.to_body(&mut SentSecrets::default())),
         Some("canary-file".into())
     );
 }
@@ -113,7 +113,7 @@ fn the_process_environment_gives_what_a_message_tells() {
     assert!(dashed().problems().contains("STEAD_VAR_MY_KEY=…"));
     let stack = dashed().env_var("my_key", "given").stack();
     let note = &stack.resources["crane.a"].attributes["note"].expression;
-    assert_eq!(note.known().map(ToString::to_string).as_deref(), Some("given"));
+    assert_eq!(note.known_value().map(ToString::to_string).as_deref(), Some("given"));
     let wrong = yaml("vars: { x: { type: int, check: '${self > 1}' } }").env_var("x", "1").problems();
     assert!(wrong.contains("vars.x, set by STEAD_VAR_X, is not what its `check` allows"), "{wrong}");
 }
@@ -128,7 +128,7 @@ fn no_message_tells_how_near_a_secret_is() {
     let key = yaml("vars: { s: { type: secret } }\ncrane: { a: { labels: \"${ {vars.s: 'x'} }\" } }");
     let labels =
         key.env_var("s", "canary").stack().resources["crane.a"].attributes["labels"].expression.clone();
-    assert_eq!(labels.known().map(ToString::to_string).as_deref(), Some("(secret)"));
+    assert_eq!(labels.known_value().map(ToString::to_string).as_deref(), Some("(secret)"));
     // Which of several guesses is right, and where, shows nowhere: one problem, without a place.
     let text = "
 vars: { s: { type: secret } }
@@ -160,7 +160,7 @@ outputs: { o: '${base64(vars.s)}' }
             assert_eq!(setting.expression.is_secret(), name != "name", "{} {name}", resource.address);
         }
     }
-    let labels = stack.resources["crane.a"].attributes["labels"].expression.known().unwrap();
+    let labels = stack.resources["crane.a"].attributes["labels"].expression.known_value().unwrap();
     assert_eq!(labels.to_string(), "{ l: (secret), m: plain }");
     for wrong in ["tons: $vars.s", "power: $vars.s", "yard: $vars.s", "tons: '${int(vars.s)}'"] {
         let problems = yaml(&format!("vars: {{ s: {{ type: secret }} }}\ncrane: {{ a: {{ {wrong} }} }}"))
@@ -178,7 +178,7 @@ crane: { a: { key: $vars.s, note: 'x${vars.s}', labels: { t: $vars.t, n: '${vars
 ";
     let stack = yaml(text).stack();
     for name in ["key", "note", "labels"] {
-        let value = stack.resources["crane.a"].attributes[name].expression.known().unwrap();
+        let value = stack.resources["crane.a"].attributes[name].expression.known_value().unwrap();
         assert!(value.is_secret() && value.to_wire().is_none(), "{name}: nothing of it can be sent");
     }
     assert_eq!(stack.awaited.keys().collect::<Vec<_>>(), ["s", "t"]);
@@ -186,7 +186,10 @@ crane: { a: { key: $vars.s, note: 'x${vars.s}', labels: { t: $vars.t, n: '${vars
     let at_hand = [text_of("s", "abcdefghijklmnopqrstuvwx"), text_of("t", "hush")];
     let whole = yaml(text).request(|request| request.at_hand = at_hand.into()).stack();
     let wire = |name: &str| {
-        whole.resources["crane.a"].attributes[name].expression.known()?.to_body(&mut SentSecrets::default())
+        whole.resources["crane.a"].attributes[name]
+            .expression
+            .known_value()?
+            .to_body(&mut SentSecrets::default())
     };
     assert_eq!(wire("note"), Some("xabcdefghijklmnopqrstuvwx".into()));
     assert_eq!(wire("labels"), Some(serde_json::json!({"t": "hush", "n": "hush!"})));

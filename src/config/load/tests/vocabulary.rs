@@ -230,7 +230,7 @@ pub const PLACES: &[(&str, &[Word], keywords::Words)] = &[
 fn every_word_of_the_language_is_here() {
     for (place, words, known) in PLACES {
         let mut told: Vec<&str> = words.iter().map(|word| word.name).collect();
-        let mut known: Vec<&str> = keywords::names(known).collect();
+        let mut known: Vec<&str> = keywords::word_names(known).collect();
         told.sort_unstable();
         known.sort_unstable();
         assert_eq!(told, known, "{place}");

@@ -299,7 +299,7 @@ fn errors(config: &Config) -> (Vec<String>, String) {
     let text = sources.iter().next().map(|(_, source)| source.text.to_string()).unwrap_or_default();
     let errors = diagnostics.iter().filter(|problem| problem.severity == Severity::Error);
     let lines = errors.map(|problem| {
-        let place = problem.span().and_then(|span| sources.place(span));
+        let place = problem.span().and_then(|span| sources.location_of(span));
         assert!(place.is_some(), "a problem without a place: {problem:?}\n{text}");
         assert!(
             problem.detail.is_some() || problem.help.is_some(),

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::hints::other_tools;
-use crate::config::diagnostics::messages::mismatch;
+use crate::config::diagnostics::messages::mismatch_diagnostic;
 use crate::config::resolve::evaluator::Resolver;
 use crate::config::resolve::scope::{Frame, Resolved};
 use crate::config::resolve::template;
 use crate::config::stack::model::{Part, Parts};
 use crate::config::syntax::document::{Entry, Form, Node, NodeValue};
 use crate::config::syntax::quoting;
-use crate::config::types::conform::conformed;
+use crate::config::types::conform::conform_to_type;
 use crate::config::types::scalar::{self, Mismatch, type_name};
 use crate::model::address::Name;
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::{Expression, Reference};
 use crate::model::schema::{Attribute, Presence, Type};
 use crate::model::source::Span;
@@ -23,32 +23,36 @@ use crate::model::value::Value;
 
 impl<'d> Resolver<'d> {
     /// Resolves an attribute's value. `None` when there was a problem.
-    pub(in crate::config) fn attribute(
+    pub(in crate::config) fn resolve_attribute(
         &self,
         attribute: &Attribute,
         node: &Node,
         frame: Frame<'_, 'd>,
     ) -> Option<Resolved> {
-        let resolved = self.typed(&attribute.ty, node, frame)?;
+        let resolved = self.resolve_typed(&attribute.ty, node, frame)?;
         let null = matches!(resolved.expression, Expression::Value(Value::Null));
         if null && !matches!(attribute.presence, Presence::Optional | Presence::Default(_)) {
-            self.problem(
+            self.report_problem(
                 frame,
                 Diagnostic::error(codes::NO_NULL, "`null` has nothing to go back to")
-                    .at(node.span, "")
+                    .with_label(node.span, "")
                     .detail(format!("`{}` has no default: it must have a value.", attribute.name)),
             );
             return None;
         }
         if attribute.name == "name" && resolved.expression.is_secret() {
             let slip = Mismatch::wrong_type("a text that lists and messages may show", "a secret");
-            return self.mismatch(&slip.help("make the name of what is no secret"), node.span, frame);
+            return self.report_mismatch(
+                &slip.help("make the name of what is no secret"),
+                node.span,
+                frame,
+            );
         }
         Some(resolved)
     }
 
     /// Resolves a node to a value of a type. `null` is always let through.
-    pub(in crate::config) fn typed(
+    pub(in crate::config) fn resolve_typed(
         &self,
         ty: &Type,
         node: &Node,
@@ -58,56 +62,61 @@ impl<'d> Resolver<'d> {
         match (&node.value, ty) {
             (NodeValue::Null, _) => Some(Value::Null.into()),
             (NodeValue::Scalar(scalar), Type::Text { .. } | Type::Catalog(_))
-                if self.unmarked(&scalar.text, frame).is_some() =>
+                if self.suggested_expression(&scalar.text, frame).is_some() =>
             {
-                let right = self.unmarked(&scalar.text, frame)?;
-                self.mismatch(&written_as_text(&scalar.text, &right), node.span, frame)
+                let right = self.suggested_expression(&scalar.text, frame)?;
+                self.report_mismatch(&written_as_text(&scalar.text, &right), node.span, frame)
             }
             (NodeValue::Scalar(scalar), _) if scalar.text.contains('$') => {
-                let resolved = self.text(&scalar.text, node.span, frame)?;
-                let resolved = if scalar.sole_argument { listed(ty, resolved) } else { resolved };
-                self.conform(ty, resolved, node.span, frame)
+                let resolved = self.resolve_text(&scalar.text, node.span, frame)?;
+                let resolved =
+                    if scalar.sole_argument { wrap_sole_argument(ty, resolved) } else { resolved };
+                self.check_resolved(ty, resolved, node.span, frame)
             }
             (NodeValue::Scalar(scalar), Type::List(of) | Type::Set { of, .. }) if scalar.sole_argument => {
                 let mut item = node.clone();
                 if let NodeValue::Scalar(scalar) = &mut item.value {
                     scalar.sole_argument = false;
                 }
-                self.list(ty, of, std::slice::from_ref(&item), node.span, frame)
+                self.resolve_list(ty, of, std::slice::from_ref(&item), node.span, frame)
             }
             (NodeValue::Scalar(_), Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_)) => {
-                let slip = single(ty, node);
-                self.mismatch(&slip, node.span, frame)
+                let slip = single_value_mismatch(ty, node);
+                self.report_mismatch(&slip, node.span, frame)
             }
-            (NodeValue::Scalar(scalar), ty) => match scalar::typed(scalar, ty) {
+            (NodeValue::Scalar(scalar), ty) => match scalar::parse_typed(scalar, ty) {
                 Ok(value) => Some(value.into()),
-                Err(slip) => self.mismatch(&self.meant(slip, &scalar.text, ty), node.span, frame),
+                Err(slip) => self.report_mismatch(
+                    &self.with_reference_hint(slip, &scalar.text, ty),
+                    node.span,
+                    frame,
+                ),
             },
             (NodeValue::Sequence(items), Type::List(of) | Type::Set { of, .. }) => {
-                self.list(ty, of, items, node.span, frame)
+                self.resolve_list(ty, of, items, node.span, frame)
             }
             (NodeValue::Bare, Type::List(of) | Type::Set { of, .. }) => {
-                self.list(ty, of, &[], node.span, frame)
+                self.resolve_list(ty, of, &[], node.span, frame)
             }
             (NodeValue::Bare | NodeValue::Mapping(_), Type::Map(_) | Type::Record(_)) => {
-                self.map(ty, node.entries().unwrap_or_default(), frame)
+                self.resolve_map(ty, node.entries().unwrap_or_default(), frame)
             }
             (NodeValue::Sequence(items), ty) => {
                 let slip = Mismatch::wrong_type(&type_name(ty), "a list");
-                let pairs = other_tools::pairs(items).filter(|_| matches!(ty, Type::Map(_)));
+                let pairs = other_tools::suggest_map_entries(items).filter(|_| matches!(ty, Type::Map(_)));
                 let slip = pairs.into_iter().fold(slip, Mismatch::help);
-                self.mismatch(&slip, node.span, frame)
+                self.report_mismatch(&slip, node.span, frame)
             }
             (NodeValue::Mapping(_), ty) => {
-                self.mismatch(&Mismatch::wrong_type(&type_name(ty), "a map"), node.span, frame)
+                self.report_mismatch(&Mismatch::wrong_type(&type_name(ty), "a map"), node.span, frame)
             }
             (NodeValue::Bare, ty) => {
-                self.mismatch(&Mismatch::wrong_type(&type_name(ty), "nothing"), node.span, frame)
+                self.report_mismatch(&Mismatch::wrong_type(&type_name(ty), "nothing"), node.span, frame)
             }
         }
     }
 
-    fn list(
+    fn resolve_list(
         &self,
         ty: &Type,
         of: &Type,
@@ -119,10 +128,10 @@ impl<'d> Resolver<'d> {
         let mut parts = Vec::with_capacity(items.len());
         let mut good = true;
         for item in items {
-            match self.typed(of, item, frame) {
+            match self.resolve_typed(of, item, frame) {
                 Some(Resolved { expression: Expression::Value(Value::Null), .. }) => {
                     let slip = Mismatch::wrong_type(&type_name(of), "null");
-                    return self.mismatch(&slip, item.span, frame);
+                    return self.report_mismatch(&slip, item.span, frame);
                 }
                 Some(resolved) => {
                     origin = origin.or(resolved.origin);
@@ -134,12 +143,12 @@ impl<'d> Resolver<'d> {
         if !good {
             return None;
         }
-        let expression = self.gathered(ty, parts, span, frame)?;
+        let expression = self.build_list(ty, parts, span, frame)?;
         Some(Resolved::new(expression, origin))
     }
 
     /// Makes a list or set of its parts: known when they are, a set sorted and without repetition.
-    fn gathered(
+    fn build_list(
         &self,
         ty: &Type,
         mut parts: Vec<Expression>,
@@ -150,10 +159,10 @@ impl<'d> Resolver<'d> {
             parts.sort_by_cached_key(sort_key);
             parts.dedup();
             if parts.len() > *max {
-                self.problem(
+                self.report_problem(
                     frame,
                     Diagnostic::error(codes::TOO_MANY, "there are too many entries")
-                        .at(span, "")
+                        .with_label(span, "")
                         .detail(format!("It takes at most {max}, and these are {}.", parts.len())),
                 );
                 return None;
@@ -162,13 +171,13 @@ impl<'d> Resolver<'d> {
         Some(listed_whole(parts))
     }
 
-    fn map(&self, ty: &Type, entries: &[Entry], frame: Frame<'_, 'd>) -> Option<Resolved> {
+    fn resolve_map(&self, ty: &Type, entries: &[Entry], frame: Frame<'_, 'd>) -> Option<Resolved> {
         let mut places = Parts::new();
         let mut parts = BTreeMap::new();
         let mut good = true;
         for entry in entries {
             if entry.key.contains("${") {
-                self.problem(frame, computed_key(entry));
+                self.report_problem(frame, computed_key(entry));
                 good = false;
                 continue;
             }
@@ -184,11 +193,11 @@ impl<'d> Resolver<'d> {
                     Type::Record(fields) => fields.iter().map(|(name, _)| *name).collect(),
                     _ => Vec::new(),
                 };
-                self.problem(frame, unknown_key(entry, &known));
+                self.report_problem(frame, unknown_key(entry, &known));
                 good = false;
                 continue;
             };
-            match self.typed(of, &entry.value, frame) {
+            match self.resolve_typed(of, &entry.value, frame) {
                 Some(resolved) => {
                     let set_by = resolved.origin.or_else(|| self.replaced_by(entry.value.span));
                     places.insert(entry.key.clone(), Part { span: entry.value.span, set_by });
@@ -200,22 +209,28 @@ impl<'d> Resolver<'d> {
                 None => good = false,
             }
         }
-        good.then(|| Resolved { parts: Some(Box::new(places)), ..mapped(parts).into() })
+        good.then(|| Resolved { parts: Some(Box::new(places)), ..map_from_parts(parts).into() })
     }
 
     /// Checks what a reference or an expression gave against the type that its place takes.
-    fn conform(&self, ty: &Type, resolved: Resolved, span: Span, frame: Frame<'_, 'd>) -> Option<Resolved> {
+    fn check_resolved(
+        &self,
+        ty: &Type,
+        resolved: Resolved,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Resolved> {
         let origin = resolved.origin;
         let expression = match resolved.expression {
-            Expression::Value(value) => match conformed(ty, value) {
+            Expression::Value(value) => match conform_to_type(ty, value) {
                 Ok(Value::List(items)) => {
-                    self.gathered(ty, items.into_iter().map(Expression::Value).collect(), span, frame)?
+                    self.build_list(ty, items.into_iter().map(Expression::Value).collect(), span, frame)?
                 }
                 Ok(value) => Expression::Value(value),
-                Err(slip) => return self.mismatch(&slip, span, frame),
+                Err(slip) => return self.report_mismatch(&slip, span, frame),
             },
             Expression::Reference(reference) => {
-                self.fits(ty, &reference, span, frame)?;
+                self.check_reference_type(ty, &reference, span, frame)?;
                 match ty {
                     Type::List(_) | Type::Set { .. } if reference.attribute.is_none() => {
                         Expression::List(vec![Expression::Reference(reference)])
@@ -228,29 +243,37 @@ impl<'d> Resolver<'d> {
                     let parts: Option<Vec<_>> = parts
                         .into_iter()
                         .map(|part| {
-                            let part = self.conform(of, part.into(), span, frame)?;
+                            let part = self.check_resolved(of, part.into(), span, frame)?;
                             Some(part.expression)
                         })
                         .collect();
-                    self.gathered(ty, parts?, span, frame)?
+                    self.build_list(ty, parts?, span, frame)?
                 }
                 // The whole of a block with `for_each`, where one resource is taken.
                 Type::Reference(_) => {
                     let first = parts.first().and_then(|part| part.addresses().into_iter().next());
                     let block = first.and_then(|address| self.index.of_instance(address));
-                    self.problem(
+                    self.report_problem(
                         frame,
                         match block {
                             Some(block) => self.index.which_instance(block, None).first_at(span),
-                            None => mismatch(&Mismatch::wrong_type(&type_name(ty), "a list"), span),
+                            None => {
+                                mismatch_diagnostic(&Mismatch::wrong_type(&type_name(ty), "a list"), span)
+                            }
                         },
                     );
                     return None;
                 }
-                ty => return self.mismatch(&Mismatch::wrong_type(&type_name(ty), "a list"), span, frame),
+                ty => {
+                    return self.report_mismatch(
+                        &Mismatch::wrong_type(&type_name(ty), "a list"),
+                        span,
+                        frame,
+                    );
+                }
             },
             Expression::Text(_) if matches!(ty, Type::Boolean | Type::Integer { .. } | Type::Decimal) => {
-                return self.mismatch(&Mismatch::wrong_type(&type_name(ty), "a text"), span, frame);
+                return self.report_mismatch(&Mismatch::wrong_type(&type_name(ty), "a text"), span, frame);
             }
             other => other,
         };
@@ -258,7 +281,13 @@ impl<'d> Resolver<'d> {
     }
 
     /// Checks that a reference leads to what the type takes.
-    fn fits(&self, ty: &Type, reference: &Reference, span: Span, frame: Frame<'_, 'd>) -> Option<()> {
+    fn check_reference_type(
+        &self,
+        ty: &Type,
+        reference: &Reference,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<()> {
         // What another stack gives is known, and checked, when its ledger was read.
         if reference.address.root() == "stacks" {
             return Some(());
@@ -298,10 +327,12 @@ impl<'d> Resolver<'d> {
         };
         let code = if whole { codes::WRONG_KIND } else { codes::WRONG_TYPE };
         let problem = Diagnostic::error(code, "a reference leads to the wrong thing")
-            .at(span, "")
+            .with_label(span, "")
             .detail(format!("It takes {}, and {what}.", type_name(&of)));
         let problem = match self.index.of_instance(&reference.address) {
-            Some(block) => problem.at(block.entry.key_span, format!("{} is declared here", block.address)),
+            Some(block) => {
+                problem.with_label(block.entry.key_span, format!("{} is declared here", block.address))
+            }
             None => problem,
         };
         let problem = if whole && matches!(of, Type::Text { .. }) {
@@ -309,12 +340,12 @@ impl<'d> Resolver<'d> {
         } else {
             problem
         };
-        self.problem(frame, problem);
+        self.report_problem(frame, problem);
         None
     }
 
     /// Returns how a reference is written that stands without its `$`, or a file that is not read.
-    fn unmarked(&self, text: &str, frame: Frame<'_, 'd>) -> Option<String> {
+    fn suggested_expression(&self, text: &str, frame: Frame<'_, 'd>) -> Option<String> {
         if let Some(path) = text.strip_prefix('$').unwrap_or(text).strip_prefix("file(") {
             let path = path.strip_suffix(')')?.trim_matches(['"', '\'']);
             // What is filled in is the path.
@@ -338,11 +369,11 @@ impl<'d> Resolver<'d> {
     }
 
     /// Names the reference that is meant by a declared block's name or address.
-    fn meant(&self, slip: Mismatch, text: &str, ty: &Type) -> Mismatch {
+    fn with_reference_hint(&self, slip: Mismatch, text: &str, ty: &Type) -> Mismatch {
         let Type::Reference(kind) = ty else { return slip };
         let name = text.strip_prefix(kind).and_then(|rest| rest.strip_prefix('.')).unwrap_or(text);
         let name = name.strip_suffix(".id").unwrap_or(name);
-        if self.index.get(self.address(kind, name).as_str()).is_none() {
+        if self.index.get(self.scoped_address(kind, name).as_str()).is_none() {
             return slip;
         }
         let right = format!("${kind}.{name}");
@@ -350,13 +381,13 @@ impl<'d> Resolver<'d> {
     }
 
     /// Reports a mismatch.
-    pub(in crate::config) fn mismatch<T>(
+    pub(in crate::config) fn report_mismatch<T>(
         &self,
         slip: &Mismatch,
         span: Span,
         frame: Frame<'_, 'd>,
     ) -> Option<T> {
-        self.problem(frame, mismatch(slip, span));
+        self.report_problem(frame, mismatch_diagnostic(slip, span));
         None
     }
 
@@ -376,55 +407,57 @@ impl<'d> Resolver<'d> {
             }
             _ => self.budget.charge_nodes(1),
         };
-        self.charged(charged, node.span, frame)
+        self.report_exceeded(charged, node.span, frame)
     }
 
     /// Resolves a node where no schema says its type.
-    pub(in crate::config) fn untyped(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<Resolved> {
+    pub(in crate::config) fn resolve_untyped(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<Resolved> {
         self.charge_node(node, frame)?;
         match &node.value {
             NodeValue::Null => Some(Value::Null.into()),
             NodeValue::Bare => Some(Value::Map(BTreeMap::new()).into()),
             NodeValue::Scalar(scalar) if scalar.text.contains('$') => {
-                self.text(&scalar.text, node.span, frame)
+                self.resolve_text(&scalar.text, node.span, frame)
             }
-            NodeValue::Scalar(scalar) => Some(scalar::untyped(scalar).into()),
+            NodeValue::Scalar(scalar) => Some(scalar::infer_value(scalar).into()),
             NodeValue::Sequence(items) => {
                 let items: Option<Vec<_>> =
-                    items.iter().map(|item| Some(self.untyped(item, frame)?.expression)).collect();
+                    items.iter().map(|item| Some(self.resolve_untyped(item, frame)?.expression)).collect();
                 let items = items?;
                 Some(listed_whole(items).into())
             }
             NodeValue::Mapping(entries) => {
                 let computed: Vec<_> = entries.iter().filter(|entry| entry.key.contains("${")).collect();
                 for entry in &computed {
-                    self.problem(frame, computed_key(entry));
+                    self.report_problem(frame, computed_key(entry));
                 }
                 if !computed.is_empty() {
                     return None;
                 }
                 let parts: Option<BTreeMap<_, _>> = entries
                     .iter()
-                    .map(|entry| Some((entry.key.clone(), self.untyped(&entry.value, frame)?.expression)))
+                    .map(|entry| {
+                        Some((entry.key.clone(), self.resolve_untyped(&entry.value, frame)?.expression))
+                    })
                     .collect();
-                Some(mapped(parts?).into())
+                Some(map_from_parts(parts?).into())
             }
         }
     }
 }
 
 /// Says that one value stands where several do.
-fn single(ty: &Type, node: &Node) -> Mismatch {
+fn single_value_mismatch(ty: &Type, node: &Node) -> Mismatch {
     let slip = Mismatch::wrong_type(&type_name(ty), "a single value");
     match (ty, node.scalar()) {
         (Type::List(_) | Type::Set { .. }, Some(scalar)) => {
-            let right = format!("[{}]", quoting::yaml(&scalar.text, true));
+            let right = format!("[{}]", quoting::quote_yaml(&scalar.text, true));
             match scalar.form {
                 // YAML only.
                 Form::Plain => slip.help(format!("write `{right}`")).fix(right),
                 _ => slip.help(format!(
                     "write `{right}` (KDL: on a line of its own inside the block, `NAME {}`)",
-                    quoting::kdl(&scalar.text)
+                    quoting::quote_kdl(&scalar.text)
                 )),
             }
         }
@@ -434,34 +467,38 @@ fn single(ty: &Type, node: &Node) -> Mismatch {
 
 /// Says that an expression stands without what makes it one.
 fn written_as_text(text: &str, right: &str) -> Mismatch {
-    let detail = format!("`{}` would be the text itself.", quoting::shown(text));
+    let detail = format!("`{}` would be the text itself.", quoting::shorten_for_message(text));
     Mismatch::new(codes::WRONG_TYPE, "an expression is written as a text", detail)
-        .help(format!("write `{right}`; for the text itself, write `{}`", quoted(&as_it_is(text))))
+        .help(format!("write `{right}`; for the text itself, write `{}`", quote_for_hint(&as_it_is(text))))
 }
 
 /// Returns how a text is written that is no expression; what is filled into it stays.
 fn as_it_is(text: &str) -> String {
-    if text.contains("${") { template::marked_as_text(text.to_owned()) } else { template::literal(text) }
+    if text.contains("${") {
+        template::marked_as_text(text.to_owned())
+    } else {
+        template::escape_literal(text)
+    }
 }
 
 /// Returns a text in quotes, unless that is left to whoever writes it: it has some itself.
-fn quoted(text: &str) -> Cow<'_, str> {
+fn quote_for_hint(text: &str) -> Cow<'_, str> {
     if text.contains('"') { text.into() } else { format!("\"{text}\"").into() }
 }
 
 /// Says that an expression stands where a key is text.
 fn computed_key(entry: &Entry) -> Diagnostic {
     Diagnostic::error(codes::SYNTAX, "a key is not computed")
-        .at(entry.key_span, "")
+        .with_label(entry.key_span, "")
         .detail(format!(
             "`{}` would be the key itself: only values hold expressions.",
-            quoting::shown(&entry.key)
+            quoting::shorten_for_message(&entry.key)
         ))
         .help("write the key out, or make the whole map by one expression: `\"${{vars.key: 'value'}}\"`")
 }
 
 /// Makes a list of one of a KDL node's only argument, where a list is wanted and it is none itself.
-fn listed(ty: &Type, resolved: Resolved) -> Resolved {
+fn wrap_sole_argument(ty: &Type, resolved: Resolved) -> Resolved {
     let wants_list = matches!(ty, Type::List(_) | Type::Set { .. });
     match resolved.expression {
         Expression::Value(value) if wants_list && !matches!(value, Value::List(_) | Value::Null) => {
@@ -478,7 +515,7 @@ fn listed(ty: &Type, resolved: Resolved) -> Resolved {
 
 /// Makes a list of its parts, known when they are.
 fn listed_whole(parts: Vec<Expression>) -> Expression {
-    if parts.iter().any(|part| part.known().is_none()) {
+    if parts.iter().any(|part| part.known_value().is_none()) {
         return Expression::List(parts);
     }
     let known = |part| match part {
@@ -489,8 +526,8 @@ fn listed_whole(parts: Vec<Expression>) -> Expression {
 }
 
 /// Makes a map of its parts, known when they are.
-pub(in crate::config) fn mapped(parts: BTreeMap<Name, Expression>) -> Expression {
-    if parts.values().all(|part| part.known().is_some()) {
+pub(in crate::config) fn map_from_parts(parts: BTreeMap<Name, Expression>) -> Expression {
+    if parts.values().all(|part| part.known_value().is_some()) {
         let known = |(key, part)| match part {
             Expression::Value(value) => (key, value),
             _ => (key, Value::Null),
@@ -513,8 +550,9 @@ fn sort_key(part: &Expression) -> String {
 
 /// Returns the problem of a key that is not known.
 pub(in crate::config) fn unknown_key(entry: &Entry, known: &[&str]) -> Diagnostic {
-    let problem = Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known").at(entry.key_span, "");
-    match nearest(&entry.key, known.iter().copied()) {
+    let problem =
+        Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known").with_label(entry.key_span, "");
+    match nearest_name(&entry.key, known.iter().copied()) {
         Some(near) => problem
             .detail(format!("There is no `{}` here.", entry.key))
             .help(format!("did you mean `{near}`?"))

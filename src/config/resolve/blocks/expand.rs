@@ -35,11 +35,11 @@ pub(in crate::config) struct Pending<'d> {
 impl<'d> Resolver<'d> {
     /// Declares every block and child of the configuration. Returns the children that are named by what is
     /// known only when all of these are there.
-    pub(in crate::config) fn declare(&mut self, merged: &Merged<'d>) -> Vec<Pending<'d>> {
+    pub(in crate::config) fn declare_blocks(&mut self, merged: &Merged<'d>) -> Vec<Pending<'d>> {
         let blocks = merged.blocks.values().flat_map(|(kind, entries)| {
             entries.values().map(|entry| Pending {
                 kind,
-                address: self.address(kind.name, &entry.key),
+                address: self.scoped_address(kind.name, &entry.key),
                 entry,
                 parent: None,
             })
@@ -48,7 +48,7 @@ impl<'d> Resolver<'d> {
         let mut next = self.scope.first_block;
         let mut waiting = Vec::new();
         while next < self.index.blocks().len() {
-            let children = self.children(next);
+            let children = self.instance_children(next);
             next += 1;
             for child in children {
                 match self.by_value(&child) {
@@ -95,7 +95,7 @@ impl<'d> Resolver<'d> {
         for block in waiting.into_values().flatten() {
             self.problems.push(
                 Diagnostic::error(codes::DEPENDENCY_CYCLE, "blocks go through each other's instances")
-                    .at(
+                    .with_label(
                         block.entry.key_span,
                         format!("the `for_each` of {} leads back here", block.address),
                     )
@@ -111,7 +111,7 @@ impl<'d> Resolver<'d> {
         let path = node.value.scalar()?.text.strip_prefix('$')?;
         let (root, name) = path.split_once('.')?;
         let known = self.registry.top_level().any(|kind| kind.name == root);
-        (known && is_legal_segment(name)).then(|| self.address(root, name))
+        (known && is_legal_segment(name)).then(|| self.scoped_address(root, name))
     }
 
     fn insert(&mut self, block: Pending<'d>, state: State<'d>) {
@@ -121,8 +121,9 @@ impl<'d> Resolver<'d> {
             .budget
             .charge_nodes(BLOCK_NODES)
             .and_then(|()| self.budget.charge_text(address.as_str().len()));
-        let state =
-            self.charged(charged, entry.key_span, Frame::top(None)).map_or(State::Broken, |()| state);
+        let state = self
+            .report_exceeded(charged, entry.key_span, Frame::top_level(None))
+            .map_or(State::Broken, |()| state);
         self.index.insert(Block { kind, address, entry, parent, state });
     }
 
@@ -130,7 +131,7 @@ impl<'d> Resolver<'d> {
         let state = if let Some(body) = named_entries(&block.entry.value) {
             {
                 let each = block.parent.as_ref().and_then(|parent| parent.each.as_ref());
-                self.expand(&block.address, each, body).unwrap_or(State::Broken)
+                self.expand_block(&block.address, each, body).unwrap_or(State::Broken)
             }
         } else {
             self.problems.push(no_body(&block));
@@ -140,8 +141,8 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns the children that stand in the instances of block number `n`.
-    fn children(&self, n: usize) -> Vec<Pending<'d>> {
-        let Some(block) = self.index.nth(n) else { return Vec::new() };
+    fn instance_children(&self, n: usize) -> Vec<Pending<'d>> {
+        let Some(block) = self.index.block_at(n) else { return Vec::new() };
         let mut children = Vec::new();
         for kind in self.registry.children(block.kind.name) {
             let Some((_, collection)) = kind.child_of() else { continue };
@@ -168,7 +169,7 @@ impl<'d> Resolver<'d> {
                     Some(EachValue::Known(value)) => self.budget.charge_value(value),
                     _ => Ok(()),
                 });
-                if self.charged(charged, entry.key_span, Frame::top(None)).is_none() {
+                if self.report_exceeded(charged, entry.key_span, Frame::top_level(None)).is_none() {
                     return children;
                 }
                 children.extend(good.iter().map(|entry| Pending {
@@ -184,7 +185,7 @@ impl<'d> Resolver<'d> {
 
     /// Returns how many resources, or instances of a module, a block stands for; `None` when that has a
     /// problem.
-    pub(in crate::config) fn expand(
+    pub(in crate::config) fn expand_block(
         &self,
         address: &Address,
         outer: Option<&Each<'d>>,
@@ -195,13 +196,17 @@ impl<'d> Resolver<'d> {
         let frame = Frame { each: outer, instance: Some(instance), early: Some("`for_each`") };
         let Some(for_each) = find("for_each") else {
             let when = match find("when") {
-                Some(when) => self.when(&when.value, Frame { early: Some("`when`"), ..frame })?,
+                Some(when) => self.resolve_when(&when.value, Frame { early: Some("`when`"), ..frame })?,
                 None => true,
             };
             return Some(if when { State::One } else { State::Absent });
         };
         let keys = self.for_each(&for_each.value, frame)?;
-        self.charged(self.budget.charge_nodes(INSTANCE_NODES * keys.len()), for_each.value.span, frame)?;
+        self.report_exceeded(
+            self.budget.charge_nodes(INSTANCE_NODES * keys.len()),
+            for_each.value.span,
+            frame,
+        )?;
         let mut members = IndexMap::with_capacity(keys.len());
         let mut good = true;
         for (each, span) in keys {
@@ -217,7 +222,7 @@ impl<'d> Resolver<'d> {
                     let instance = Instance { address: &address, key: Some(&key) };
                     let frame =
                         Frame { each: Some(&each), instance: Some(instance), early: Some("`when`") };
-                    let Some(present) = self.when(&when.value, frame) else {
+                    let Some(present) = self.resolve_when(&when.value, frame) else {
                         good = false;
                         continue;
                     };
@@ -228,7 +233,7 @@ impl<'d> Resolver<'d> {
             if members.insert(key.clone(), present.then_some(each)).is_some() {
                 self.problems.push(
                     Diagnostic::error(codes::INSTANCE_KEY, "a key stands twice in `for_each`")
-                        .at(span, "")
+                        .with_label(span, "")
                         .detail(format!("The key `{key}` names two instances of {address}.")),
                 );
                 good = false;
@@ -240,7 +245,7 @@ impl<'d> Resolver<'d> {
     /// Returns the keys of a `for_each` with their values and places.
     fn for_each(&self, node: &'d Node, frame: Frame<'_, 'd>) -> Option<Vec<(Each<'d>, Span)>> {
         if node.value == NodeValue::Bare {
-            self.problem(frame, for_each_problem(&Value::Null, node.span));
+            self.report_problem(frame, for_each_problem(&Value::Null, node.span));
             return None;
         }
         if let NodeValue::Mapping(entries) = &node.value {
@@ -259,12 +264,12 @@ impl<'d> Resolver<'d> {
         if let NodeValue::Sequence(items) = &node.value {
             let mut keys = Vec::with_capacity(items.len());
             for item in items {
-                let value = self.known(item, frame)?;
+                let value = self.resolve_known(item, frame)?;
                 keys.push((self.each_text(value, item.span, frame)?, item.span));
             }
             return Some(keys);
         }
-        match self.known(node, frame)? {
+        match self.resolve_known(node, frame)? {
             Value::Map(map) => Some(
                 map.into_iter()
                     .map(|(key, value)| (Each { key, value: EachValue::Known(value) }, node.span))
@@ -278,7 +283,7 @@ impl<'d> Resolver<'d> {
                 Some(vec![(self.each_text(Value::Text(text), node.span, frame)?, node.span)])
             }
             other => {
-                self.problem(frame, for_each_problem(&other, node.span));
+                self.report_problem(frame, for_each_problem(&other, node.span));
                 None
             }
         }
@@ -291,7 +296,7 @@ impl<'d> Resolver<'d> {
                 Some(Each { value: EachValue::Known(Value::Text(key.clone())), key })
             }
             other => {
-                self.problem(frame, for_each_problem(&other, span));
+                self.report_problem(frame, for_each_problem(&other, span));
                 None
             }
         }
@@ -305,11 +310,11 @@ impl<'d> Resolver<'d> {
         frame: Frame<'_, 'd>,
     ) -> Option<Vec<(Each<'d>, Span)>> {
         let names: Vec<Name> = path.split('.').map(Name::new).collect();
-        let Expression::List(parts) = self.path(&names, node.span, frame)?.expression else {
-            self.problem(
+        let Expression::List(parts) = self.resolve_path(&names, node.span, frame)?.expression else {
+            self.report_problem(
                 frame,
                 Diagnostic::error(codes::FOR_EACH, "`for_each` needs several things to go through")
-                    .at(node.span, "")
+                    .with_label(node.span, "")
                     .detail(format!("`${path}` is one resource, or an attribute that is not known yet."))
                     .help("name a block that has `for_each` itself, or a variable or local"),
             );
@@ -326,14 +331,14 @@ impl<'d> Resolver<'d> {
     }
 
     /// Resolves a node that must be known now.
-    pub(in crate::config) fn known(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<Value> {
-        let expression = self.untyped(node, frame)?.expression;
+    pub(in crate::config) fn resolve_known(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<Value> {
+        let expression = self.resolve_untyped(node, frame)?.expression;
         match expression {
             Expression::Value(value) if value.is_secret() && !value.is_unknown() => {
-                self.problem(
+                self.report_problem(
                     frame,
                     Diagnostic::error(codes::SECRET_DECIDES, "a secret decides what exists")
-                        .at(node.span, "")
+                        .with_label(node.span, "")
                         .detail("Addresses and plans would show it.")
                         .help("decide it by a value that is no secret"),
                 );
@@ -341,14 +346,14 @@ impl<'d> Resolver<'d> {
             }
             Expression::Value(value) if !value.is_unknown() => Some(value),
             expression => {
-                self.problem(
+                self.report_problem(
                     frame,
                     Diagnostic::error(
                         codes::NOT_KNOWN_YET,
                         "this must be known before any resource exists",
                     )
-                    .at(node.span, "")
-                    .detail(waits(&expression))
+                    .with_label(node.span, "")
+                    .detail(describe_wait(&expression))
                     .help("decide it by a variable or a local that names no resource"),
                 );
                 None
@@ -356,22 +361,22 @@ impl<'d> Resolver<'d> {
         }
     }
 
-    pub(in crate::config) fn when(&self, node: &'d Node, frame: Frame<'_, 'd>) -> Option<bool> {
-        let value = self.known(node, frame)?;
+    pub(in crate::config) fn resolve_when(&self, node: &'d Node, frame: Frame<'_, 'd>) -> Option<bool> {
+        let value = self.resolve_known(node, frame)?;
         if let Value::Bool(when) = value {
             return Some(when);
         }
-        let problem = Diagnostic::error(codes::WHEN, "`when` is true or false").at(node.span, "");
+        let problem = Diagnostic::error(codes::WHEN, "`when` is true or false").with_label(node.span, "");
         let problem = problem.detail(format!("This is {}.", value.type_name()));
         let condition = match &value {
             Value::Text(text) if !text.contains(['\\', '$']) && text.contains([' ', '=']) => {
                 let text = text.replace('"', "'");
-                self.program(&text).is_ok().then(|| format!("\"${{{text}}}\""))
+                self.parse_program(&text).is_ok().then(|| format!("\"${{{text}}}\""))
             }
             Value::Text(text) if matches!(text.as_str(), "true" | "false") => Some(text.to_string()),
             _ => None,
         };
-        self.problem(
+        self.report_problem(
             frame,
             match condition {
                 Some(right) => problem.help(format!("write `{right}`")).fix(node.span, right),
@@ -396,13 +401,16 @@ fn no_body(block: &Pending<'_>) -> Diagnostic {
             .help(format!(
                 "indent it below the name of its block: `{}: {{ NAME: {{ {key}: {} }} }}`",
                 kind.name,
-                quoting::yaml(&scalar.text, true)
+                quoting::quote_yaml(&scalar.text, true)
             )),
         _ if problem.help.as_ref().is_some_and(|help| help.contains("NAME: …")) => {
             let first = kind.attributes.iter().find(|one| one.presence == Presence::Required);
             let first = first.map_or("ATTRIBUTE", |attribute| attribute.name);
             problem
-                .detail(format!("{} holds attributes, each with its value.", scalar::one(kind.name)))
+                .detail(format!(
+                    "{} holds attributes, each with its value.",
+                    scalar::with_article(kind.name)
+                ))
                 .help(format!("write `{key}: {{ {first}: … }}`"))
         }
         _ => problem,
@@ -412,14 +420,14 @@ fn no_body(block: &Pending<'_>) -> Diagnostic {
 /// Returns the problem of a single value where a collection lists plain ones.
 fn not_a_list(name: &str, node: &Node) -> Diagnostic {
     let problem = Diagnostic::error(codes::NOT_A_BLOCK, "a list was expected")
-        .at(node.span, "")
+        .with_label(node.span, "")
         .detail(format!("Each entry of `{name}` is a resource with an address of its own."));
     match node.scalar().map(|scalar| scalar.text.as_str()) {
         Some(text) if text.starts_with('$') => problem.help(format!(
             "list the entries here; each may be taken from elsewhere: `{name}: [$vars.one, $vars.two]`"
         )),
         Some(text) => {
-            let right = format!("[{}]", quoting::yaml(text, true));
+            let right = format!("[{}]", quoting::quote_yaml(text, true));
             problem.help(format!("write `{name}: {right}`")).fix(node.span, right)
         }
         None => problem.help(format!("write `{name}: [ … ]`")),
@@ -430,7 +438,7 @@ fn not_a_list(name: &str, node: &Node) -> Diagnostic {
 fn not_plain(problem: Diagnostic, entry: &Entry, collection: &str, attribute: &str) -> Diagnostic {
     let said = entry.value.entries().and_then(|inner| inner.iter().find(|inner| inner.key == attribute));
     let text = said.and_then(|said| said.value.scalar()).map_or(&entry.key, |scalar| &scalar.text);
-    let text = if text.is_empty() { "…".to_owned() } else { quoting::yaml(text, true) };
+    let text = if text.is_empty() { "…".to_owned() } else { quoting::quote_yaml(text, true) };
     let problem = Diagnostic { fix: None, ..problem };
     problem.help(format!(
         "list the values, `{collection}: [{text}]`, or give them names: `{collection}: {{ NAME: {{ {attribute}: {text} }} }}`"
@@ -438,7 +446,7 @@ fn not_plain(problem: Diagnostic, entry: &Entry, collection: &str, attribute: &s
 }
 
 /// Says what an expression waits for.
-fn waits(expression: &Expression) -> String {
+fn describe_wait(expression: &Expression) -> String {
     let names: Vec<&str> = expression.addresses().into_iter().take(5).map(Address::as_str).collect();
     match names.as_slice() {
         [] => "It depends on what is known later.".to_owned(),
@@ -449,8 +457,11 @@ fn waits(expression: &Expression) -> String {
 fn illegal_key(key: &str, span: Span) -> Diagnostic {
     let lower = key.to_lowercase().replace([' ', '.'], "-");
     let problem = Diagnostic::error(codes::INSTANCE_KEY, "this key cannot be part of an address")
-        .at(span, "")
-        .detail(format!("`{}` has characters other than a-z, 0-9, _ and -.", quoting::shown(key)));
+        .with_label(span, "")
+        .detail(format!(
+            "`{}` has characters other than a-z, 0-9, _ and -.",
+            quoting::shorten_for_message(key)
+        ));
     if is_legal_segment(&lower) {
         problem.help(format!(
             "write `{lower}`; a text that must stay as it is goes into the values of a map: `for_each: {{ {lower}: … }}`"
@@ -462,7 +473,7 @@ fn illegal_key(key: &str, span: Span) -> Diagnostic {
 
 fn for_each_problem(value: &Value, span: Span) -> Diagnostic {
     let problem = Diagnostic::error(codes::FOR_EACH, "`for_each` needs several things to go through");
-    let problem = problem.at(span, "").detail(format!(
+    let problem = problem.with_label(span, "").detail(format!(
         "It takes a set, a list of texts, a map or a block, and this is {}.",
         value.type_name()
     ));

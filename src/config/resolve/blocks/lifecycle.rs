@@ -16,7 +16,7 @@ use crate::config::resolve::values::deferred_secrets::is_program_name;
 use crate::config::stack::model::{Lifecycle, OnRemove, SecretSink, Timeouts};
 use crate::config::syntax::document::{Entry, Node, Scalar, named_entries};
 use crate::model::address::Name;
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::{Expression, Reference};
 use crate::model::schema::{Kind, ReplaceOrder, Scope};
 use crate::model::source::Span;
@@ -25,12 +25,12 @@ use crate::model::value::Value;
 /// Returns the problem of a word that `lifecycle` does not have.
 fn no_lifecycle_word(entry: &Entry) -> Diagnostic {
     let problem = Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known")
-        .at(entry.key_span, "")
+        .with_label(entry.key_span, "")
         .detail(format!("`lifecycle` has no `{}`.", entry.key));
     if let Some(help) = other_tools::beside_lifecycle(&entry.key) {
         return problem.help(help);
     }
-    match other_tools::lifecycle(&entry.key) {
+    match other_tools::lifecycle_hint(&entry.key) {
         Some(words) => problem.help(format!("write `{words}`")),
         None => unknown_word(entry, keywords::LIFECYCLE),
     }
@@ -38,7 +38,7 @@ fn no_lifecycle_word(entry: &Entry) -> Diagnostic {
 
 impl<'d> Resolver<'d> {
     /// Reads a `lifecycle` block.
-    pub(in crate::config) fn lifecycle(
+    pub(in crate::config) fn read_lifecycle(
         &self,
         kind: &'static Kind,
         node: &Node,
@@ -58,12 +58,12 @@ impl<'d> Resolver<'d> {
             let value = &entry.value;
             match entry.key.as_str() {
                 "protect" => {
-                    lifecycle.protect = self.condition(&entry.key, value, frame);
+                    lifecycle.protect = self.read_condition(&entry.key, value, frame);
                     lifecycle.protect_span = Some(entry.key_span);
                 }
                 "on_remove" => {
                     let words = [("delete", OnRemove::Delete), ("keep", OnRemove::Keep)];
-                    lifecycle.on_remove = self.word(value, &words, frame).unwrap_or_default();
+                    lifecycle.on_remove = self.read_choice(value, &words, frame).unwrap_or_default();
                 }
                 "replace" => {
                     let words = [
@@ -71,16 +71,18 @@ impl<'d> Resolver<'d> {
                         ("delete_first", ReplaceOrder::DeleteFirst),
                         ("never", ReplaceOrder::Never),
                     ];
-                    lifecycle.replace = self.word(value, &words, frame);
+                    lifecycle.replace = self.read_choice(value, &words, frame);
                 }
-                "ignore_drift" => lifecycle.ignore_drift = self.ignored(kind, value, frame),
-                "timeouts" => lifecycle.timeouts = self.timeouts(value, frame),
+                "ignore_drift" => lifecycle.ignore_drift = self.read_ignore_drift(kind, value, frame),
+                "timeouts" => lifecycle.timeouts = self.read_timeouts(value, frame),
                 "final_snapshot" if kind.final_copy.is_none() => {
                     let detail = format!("Nothing can copy the data of a {} before it goes.", kind.name);
                     self.lifecycle_problem(entry.key_span, &detail, "remove the word", frame);
                 }
-                "final_snapshot" => lifecycle.final_snapshot = self.condition(&entry.key, value, frame),
-                _ => self.problem(frame, no_lifecycle_word(entry)),
+                "final_snapshot" => {
+                    lifecycle.final_snapshot = self.read_condition(&entry.key, value, frame);
+                }
+                _ => self.report_problem(frame, no_lifecycle_word(entry)),
             }
         }
         lifecycle
@@ -93,21 +95,21 @@ impl<'d> Resolver<'d> {
         help: &str,
         frame: Frame<'_, 'd>,
     ) {
-        self.problem(
+        self.report_problem(
             frame,
             Diagnostic::error(codes::LIFECYCLE, "a `lifecycle` block is wrong")
-                .at(span, "")
+                .with_label(span, "")
                 .detail(detail)
                 .help(help),
         );
     }
 
     /// Reads a word that is true or false, or an expression; one that is wrong counts as true.
-    fn condition(&self, word: &str, node: &Node, frame: Frame<'_, 'd>) -> bool {
+    fn read_condition(&self, word: &str, node: &Node, frame: Frame<'_, 'd>) -> bool {
         let why = if word == "protect" { "`protect`" } else { "`final_snapshot`" };
         let early = Frame { early: Some(why), ..frame };
-        let Some(resolved) = self.untyped(node, early) else { return true };
-        if let Some(Value::Bool(holds)) = resolved.expression.known() {
+        let Some(resolved) = self.resolve_untyped(node, early) else { return true };
+        if let Some(Value::Bool(holds)) = resolved.expression.known_value() {
             return *holds;
         }
         let help = format!("write `{word}: true`, or an expression such as `${{env == 'prod'}}`");
@@ -115,13 +117,13 @@ impl<'d> Resolver<'d> {
         true
     }
 
-    fn word<T: Copy>(&self, node: &Node, words: &[(&str, T)], frame: Frame<'_, 'd>) -> Option<T> {
+    fn read_choice<T: Copy>(&self, node: &Node, words: &[(&str, T)], frame: Frame<'_, 'd>) -> Option<T> {
         let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
         if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
             return Some(*value);
         }
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        let help = match nearest(text, known.iter().copied()) {
+        let help = match nearest_name(text, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("write one of {}", known.join(", ")),
         };
@@ -129,7 +131,7 @@ impl<'d> Resolver<'d> {
         None
     }
 
-    fn timeouts(&self, node: &Node, frame: Frame<'_, 'd>) -> Timeouts {
+    fn read_timeouts(&self, node: &Node, frame: Frame<'_, 'd>) -> Timeouts {
         let mut timeouts = Timeouts::default();
         let Some(entries) = named_entries(node) else {
             self.lifecycle_problem(
@@ -146,13 +148,13 @@ impl<'d> Resolver<'d> {
                 "update" => &mut timeouts.update,
                 "delete" => &mut timeouts.delete,
                 _ => {
-                    self.problem(frame, unknown_word(entry, keywords::TIMEOUTS));
+                    self.report_problem(frame, unknown_word(entry, keywords::TIMEOUTS));
                     continue;
                 }
             };
-            *place = entry.value.scalar().and_then(|scalar| duration(&scalar.text));
+            *place = entry.value.scalar().and_then(|scalar| parse_duration(&scalar.text));
             if place.is_none() {
-                self.problem(frame, no_duration(&entry.value));
+                self.report_problem(frame, no_duration(&entry.value));
             }
         }
         timeouts
@@ -166,10 +168,10 @@ impl<'d> Resolver<'d> {
         frame: Frame<'_, 'd>,
     ) -> Option<Expression> {
         let wrong = |detail: String| {
-            self.problem(
+            self.report_problem(
                 frame,
                 Diagnostic::error(codes::PROJECT, "this is no project")
-                    .at(entry.value.span, "")
+                    .with_label(entry.value.span, "")
                     .detail(detail)
                     .help("write `project: $project.NAME`, or a project's name or id"),
             );
@@ -178,7 +180,7 @@ impl<'d> Resolver<'d> {
         if block.kind.scope != Scope::Project {
             return wrong(format!("A {} belongs to no project, or to its parent's.", block.kind.name));
         }
-        let expression = self.untyped(&entry.value, frame)?.expression;
+        let expression = self.resolve_untyped(&entry.value, frame)?.expression;
         match &expression {
             Expression::Reference(Reference { address, attribute: None })
                 if self.kind_of(address).is_some_and(|kind| kind.name == PROJECT) =>
@@ -208,7 +210,7 @@ impl<'d> Resolver<'d> {
         if kind.shown_once.is_none() {
             return self.no_sink(entry.key_span, format!("A {} shows no secret.", kind.name), frame);
         }
-        self.sink(entry, frame)
+        self.read_sink(entry, frame)
     }
 
     /// Refuses a resource whose secret would be lost: it is shown once, and nothing says where it goes.
@@ -218,20 +220,20 @@ impl<'d> Resolver<'d> {
             return;
         }
         let detail = format!("The service shows the secret of an {} once, when it makes it.", kind.name);
-        self.problem(
+        self.report_problem(
             frame,
             Diagnostic::error(codes::DELIVER_SECRET, "nothing says where its secret goes")
-                .at(block.entry.key_span, "")
+                .with_label(block.entry.key_span, "")
                 .detail(detail)
                 .help("write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program of your own settings; or let the ledger keep it, encrypted: `secrets: { recipients: [age1…] }` at the top"),
         );
     }
 
     fn no_sink<T>(&self, span: Span, detail: String, frame: Frame<'_, 'd>) -> Option<T> {
-        self.problem(
+        self.report_problem(
             frame,
             Diagnostic::error(codes::DELIVER_SECRET, "`deliver_secret` is wrong")
-                .at(span, "")
+                .with_label(span, "")
                 .detail(detail)
                 .help("write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program of your own settings"),
         );
@@ -239,12 +241,12 @@ impl<'d> Resolver<'d> {
     }
 
     /// Reads where a secret goes.
-    pub(in crate::config) fn sink(&self, entry: &Entry, frame: Frame<'_, 'd>) -> Option<SecretSink> {
+    pub(in crate::config) fn read_sink(&self, entry: &Entry, frame: Frame<'_, 'd>) -> Option<SecretSink> {
         // `Err`: what is wrong with it was told.
         let text = |entry: &Entry| -> Result<Option<Name>, ()> {
             let Some(Scalar { text, .. }) = entry.value.scalar() else { return Ok(None) };
-            let resolved = self.text(text, entry.value.span, frame).ok_or(())?;
-            Ok(resolved.expression.known().and_then(Value::as_text).map(Name::new))
+            let resolved = self.resolve_text(text, entry.value.span, frame).ok_or(())?;
+            Ok(resolved.expression.known_value().and_then(Value::as_text).map(Name::new))
         };
         let (mut file, mut env_file, mut variable, mut sink) = (None, None, None, None);
         for entry in entry.value.entries().unwrap_or_default() {
@@ -254,20 +256,22 @@ impl<'d> Resolver<'d> {
                 "variable" => &mut variable,
                 "sink" => &mut sink,
                 _ => {
-                    self.problem(frame, unknown_word(entry, keywords::DELIVER));
+                    self.report_problem(frame, unknown_word(entry, keywords::DELIVER));
                     return None;
                 }
             };
             *place = text(entry).ok()?;
             let path = place.as_deref().filter(|_| entry.key.ends_with("file"));
             let why = path.and_then(|path| {
-                files::refused(path).map(str::to_owned).or_else(|| secret_sinks::refused(path))
+                files::path_refusal(path)
+                    .map(str::to_owned)
+                    .or_else(|| secret_sinks::sink_path_refusal(path))
             });
             if let Some(why) = why {
-                self.problem(
+                self.report_problem(
                     frame,
                     Diagnostic::error(codes::CONFINED_PATH, "this path cannot be used")
-                        .at(entry.value.span, "")
+                        .with_label(entry.value.span, "")
                         .detail(format!("{why}.")),
                 );
                 return None;
@@ -300,10 +304,11 @@ fn is_variable(text: &str) -> bool {
 /// Reads `90s`, `30m`, `1h`, at most a week.
 fn no_duration(node: &Node) -> Diagnostic {
     let problem = Diagnostic::error(codes::DURATION, "this is no duration")
-        .at(node.span, "")
+        .with_label(node.span, "")
         .detail("A duration is a whole number and a unit: s, m or h, at most a week.");
     let text = node.scalar().map_or("", |scalar| scalar.text.as_str());
-    if let Some(right) = other_tools::duration(text).filter(|right| duration(right).is_some()) {
+    if let Some(right) = other_tools::suggest_duration(text).filter(|right| parse_duration(right).is_some())
+    {
         return problem.help(format!("write `{right}`")).fix(node.span, right);
     }
     if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
@@ -312,7 +317,7 @@ fn no_duration(node: &Node) -> Diagnostic {
     problem.help("write `90s`, `30m` or `1h`")
 }
 
-fn duration(text: &str) -> Option<Duration> {
+fn parse_duration(text: &str) -> Option<Duration> {
     let (number, seconds) = match text.strip_suffix('s') {
         Some(number) => (number, 1),
         None => match text.strip_suffix('m') {
@@ -334,7 +339,7 @@ mod tests {
         for (text, seconds) in
             [("90s", Some(90)), ("30m", Some(1800)), ("1h", Some(3600)), ("168h", Some(604_800))]
         {
-            assert_eq!(duration(text).map(|d| d.as_secs()), seconds, "{text}");
+            assert_eq!(parse_duration(text).map(|d| d.as_secs()), seconds, "{text}");
         }
         for text in [
             "",
@@ -348,7 +353,7 @@ mod tests {
             "99999999999999999999h",
             "18446744073709551615h",
         ] {
-            assert_eq!(duration(text), None, "{text}");
+            assert_eq!(parse_duration(text), None, "{text}");
         }
     }
 }

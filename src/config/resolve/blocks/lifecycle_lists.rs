@@ -12,12 +12,12 @@ use crate::config::syntax::document::{Node, NodeValue};
 use crate::config::syntax::quoting;
 use crate::config::types::scalar;
 use crate::model::address::{Address, Name};
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::Kind;
 use crate::model::source::Span;
 
 /// Returns the entries of a list; `None` for what is none. A KDL node with one argument is a list of one.
-fn items(node: &Node) -> Option<&[Node]> {
+fn list_entries(node: &Node) -> Option<&[Node]> {
     match &node.value {
         NodeValue::Sequence(items) => Some(items),
         NodeValue::Scalar(scalar) if scalar.sole_argument => Some(std::slice::from_ref(node)),
@@ -27,7 +27,7 @@ fn items(node: &Node) -> Option<&[Node]> {
 
 impl<'d> Resolver<'d> {
     /// Reads `ignore_drift`.
-    pub(in crate::config) fn ignored(
+    pub(in crate::config) fn read_ignore_drift(
         &self,
         kind: &'static Kind,
         node: &Node,
@@ -35,7 +35,7 @@ impl<'d> Resolver<'d> {
     ) -> Vec<IgnoreDrift> {
         // KDL writes an entry that says more than its name as a block.
         let one = matches!(node.value, NodeValue::Mapping(_)).then(|| std::slice::from_ref(node));
-        let Some(items) = items(node).or(one) else {
+        let Some(items) = list_entries(node).or(one) else {
             let name = node.scalar().map_or("ATTRIBUTE", |scalar| scalar.text.as_str());
             let name = if kind.attribute(name).is_some() { name } else { "ATTRIBUTE" };
             let help = format!("write `ignore_drift: [{name}]`");
@@ -79,7 +79,7 @@ impl<'d> Resolver<'d> {
                     ignored.until = Some(date);
                 }
                 _ => {
-                    self.problem(frame, unknown_word(entry, keywords::IGNORED));
+                    self.report_problem(frame, unknown_word(entry, keywords::IGNORED));
                     return None;
                 }
             }
@@ -93,12 +93,13 @@ impl<'d> Resolver<'d> {
         if known().any(|name| name == ignored.attribute) {
             return Some(ignored);
         }
-        let help = match nearest(&ignored.attribute, known()) {
+        let help = match nearest_name(&ignored.attribute, known()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("attributes are: {}", known().collect::<Vec<_>>().join(", ")),
         };
-        let name = quoting::shown(&ignored.attribute);
-        let detail = format!("{} has no attribute `{name}` that can be set.", scalar::one(kind.name));
+        let name = quoting::shorten_for_message(&ignored.attribute);
+        let detail =
+            format!("{} has no attribute `{name}` that can be set.", scalar::with_article(kind.name));
         wrong(field.span, &detail, &help)
     }
 
@@ -107,10 +108,10 @@ impl<'d> Resolver<'d> {
         let written = |one: &&IgnoreDrift| !resource.attributes.contains_key(&one.attribute);
         for one in resource.lifecycle.ignore_drift.iter().filter(written) {
             let name = &one.attribute;
-            self.problem(
+            self.report_problem(
                 frame,
                 Diagnostic::warning(codes::LIFECYCLE, "`ignore_drift` names what is not managed")
-                    .at(one.span, "")
+                    .with_label(one.span, "")
                     .detail(format!(
                         "The block does not write `{name}`: its live value is left alone anyway."
                     ))
@@ -121,13 +122,13 @@ impl<'d> Resolver<'d> {
 
     /// Reads `depends_on`: every instance of the named blocks; those left out here are no matter.
     pub(in crate::config) fn depends_on(&self, node: &Node, frame: Frame<'_, 'd>) -> Vec<Address> {
-        let Some(items) = items(node) else {
+        let Some(items) = list_entries(node) else {
             let text = node.scalar().map(|scalar| scalar.text.trim_start_matches('$'));
             let named = text.filter(|text| Address::parse(text).is_ok()).unwrap_or("KIND.NAME");
             let help = format!("write `depends_on: [{named}]`");
             let problem = Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names no resource");
-            let problem = problem.at(node.span, "").detail("`depends_on` is a list of addresses.");
-            self.problem(frame, problem.help(help));
+            let problem = problem.with_label(node.span, "").detail("`depends_on` is a list of addresses.");
+            self.report_problem(frame, problem.help(help));
             return Vec::new();
         };
         let mut found = Vec::new();
@@ -140,13 +141,16 @@ impl<'d> Resolver<'d> {
             let text = text.strip_prefix('$').unwrap_or(text);
             if named.contains(&text) {
                 let problem = Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names a resource twice")
-                    .at(item.span, "")
-                    .detail(format!("`{}` stands in the list already.", quoting::shown(text)));
-                self.problem(frame, problem.help("name each block once"));
+                    .with_label(item.span, "")
+                    .detail(format!(
+                        "`{}` stands in the list already.",
+                        quoting::shorten_for_message(text)
+                    ));
+                self.report_problem(frame, problem.help("name each block once"));
                 continue;
             }
             named.push(text);
-            found.extend(self.depended(text, item.span, frame));
+            found.extend(self.dependency_addresses(text, item.span, frame));
         }
         found.sort();
         found.dedup();
@@ -154,23 +158,23 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns the resources at an address of this stack or module.
-    fn depended(&self, text: &str, span: Span, frame: Frame<'_, 'd>) -> Vec<Address> {
+    fn dependency_addresses(&self, text: &str, span: Span, frame: Frame<'_, 'd>) -> Vec<Address> {
         let mut steps = text.split('.').map(|step| Some(Name::new(step)));
         let root = steps.next().flatten().unwrap_or_default();
         let kinds = || self.registry.top_level();
         let Some(kind) = kinds().find(|kind| kind.name == root) else {
-            let near = nearest(&root, kinds().map(|kind| kind.name));
+            let near = nearest_name(&root, kinds().map(|kind| kind.name));
             let near = near.and_then(|near| Some(format!("{near}.{}", text.split_once('.')?.1)));
             let meant = near.map(|near| {
                 Diagnostic::error(codes::DEPENDS_ON, "")
-                    .detail(format!("No kind is called `{}`.", quoting::shown(&root)))
+                    .detail(format!("No kind is called `{}`.", quoting::shorten_for_message(&root)))
                     .help(format!("did you mean `{near}`?"))
             });
             self.depends_problem(span, meant, frame);
             return Vec::new();
         };
         let steps: Vec<Step> = steps.collect();
-        match self.index.find(&self.registry, kind, &steps) {
+        match self.index.follow_path(&self.registry, kind, &steps) {
             Found::Objects { addresses, rest, .. } if rest >= steps.len() => return addresses,
             Found::Absent(_) | Found::Broken => {}
             Found::Objects { .. } => self.depends_problem(span, None, frame),
@@ -181,7 +185,7 @@ impl<'d> Resolver<'d> {
 
     fn depends_problem(&self, span: Span, why: Option<Diagnostic>, frame: Frame<'_, 'd>) {
         let mut problem =
-            Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names no resource").at(span, "");
+            Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names no resource").with_label(span, "");
         match why {
             Some(why) => {
                 problem.detail = why.detail;
@@ -193,6 +197,6 @@ impl<'d> Resolver<'d> {
                     .help("name blocks by their addresses: KIND.NAME, or KIND.NAME.KEY for one instance");
             }
         }
-        self.problem(frame, problem);
+        self.report_problem(frame, problem);
     }
 }

@@ -15,7 +15,7 @@ use crate::config::stack::model::{Lifecycle, Resource, Setting};
 use crate::config::syntax::document::{Entry, Form, Node, NodeValue};
 use crate::config::types::scalar;
 use crate::model::address::{Address, Name};
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::Expression;
 use crate::model::schema::{Attribute, Kind, Presence, Scope, Type};
 use crate::model::secret::Secret;
@@ -31,25 +31,25 @@ const EXCLUSIVE: &str = keywords::MAP[0].name;
 
 impl<'d> Resolver<'d> {
     /// Resolves every instance of these blocks. Broken ones are left out: their problems were reported.
-    pub(in crate::config) fn resources(&self, blocks: Range<usize>) -> Vec<Resource> {
+    pub(in crate::config) fn resolve_blocks(&self, blocks: Range<usize>) -> Vec<Resource> {
         let mut resources = Vec::with_capacity(blocks.len());
-        for block in blocks.filter_map(|n| self.index.nth(n)) {
+        for block in blocks.filter_map(|n| self.index.block_at(n)) {
             for (address, key, each) in block.instances() {
                 let cost = RESOURCE_NODES + ATTRIBUTE_NODES * block.body().len();
                 let charged = self
                     .budget
                     .charge_nodes(cost)
                     .and_then(|()| self.budget.charge_text(address.as_str().len()));
-                if self.charged(charged, block.entry.key_span, Frame::top(None)).is_none() {
+                if self.report_exceeded(charged, block.entry.key_span, Frame::top_level(None)).is_none() {
                     return resources;
                 }
-                resources.push(self.resource(block, address, key, each));
+                resources.push(self.resolve_resource(block, address, key, each));
             }
         }
         resources
     }
 
-    fn resource(
+    fn resolve_resource(
         &self,
         block: &Block<'d>,
         address: Address,
@@ -73,14 +73,14 @@ impl<'d> Resolver<'d> {
         let instance = Instance { address: &address, key: key.as_ref() };
         let frame = Frame { each, instance: Some(instance), early: None };
         let mut written: Vec<&str> = Vec::new();
-        let overrides = self.overridden(block, &address);
+        let overrides = self.override_values(block, &address);
         for entry in block.body() {
             written.push(&entry.key);
             let replaced = self.replaced_in(entry, &address, &overrides);
-            self.entry(block, replaced.as_ref().unwrap_or(entry), frame, &mut resource);
+            self.resolve_entry(block, replaced.as_ref().unwrap_or(entry), frame, &mut resource);
         }
         self.not_written(block, &address, &overrides);
-        self.complete(block, &written, frame, &mut resource);
+        self.complete_resource(block, &written, frame, &mut resource);
         if !written.contains(&"deliver_secret") {
             self.secret_has_a_place(block, frame);
         }
@@ -88,24 +88,31 @@ impl<'d> Resolver<'d> {
         resource
     }
 
-    fn entry(&self, block: &Block<'d>, entry: &Entry, frame: Frame<'_, 'd>, resource: &mut Resource) {
+    fn resolve_entry(
+        &self,
+        block: &Block<'d>,
+        entry: &Entry,
+        frame: Frame<'_, 'd>,
+        resource: &mut Resource,
+    ) {
         let kind = block.kind;
         if let Some(attribute) = kind.attribute(&entry.key) {
             if !attribute.is_writable() {
-                self.problem(frame, computed(kind, entry));
+                self.report_problem(frame, computed_attribute_problem(kind, entry));
                 return;
             }
             let rest = without_exclusive(attribute, &entry.value);
             let exclusive = rest.as_ref().is_some_and(|(_, exclusive)| *exclusive);
             let value = rest.as_ref().map_or(&entry.value, |(rest, _)| rest);
-            let resolved = self.attribute(attribute, value, frame);
-            let resolved = resolved.map(|r| self.digested(attribute, r, entry.value.span, frame));
+            let resolved = self.resolve_attribute(attribute, value, frame);
+            let resolved =
+                resolved.map(|r| self.replace_with_digest(attribute, r, entry.value.span, frame));
             // What is wrong is written all the same: no rule says that it is missing.
             let unknown = || Expression::Value(Value::Unknown(Vec::new()));
             let (resolved, directory) = resolved.unwrap_or_else(|| (unknown().into(), None));
             let span = entry.value.span;
             let setting = Setting {
-                expression: tainted(attribute, resolved.expression),
+                expression: mark_sensitive(attribute, resolved.expression),
                 span,
                 set_by: resolved.origin.or_else(|| self.replaced_by(span)),
                 parts: resolved.parts,
@@ -117,7 +124,7 @@ impl<'d> Resolver<'d> {
         }
         match entry.key.as_str() {
             "for_each" | "when" => {}
-            "lifecycle" => resource.lifecycle = self.lifecycle(kind, &entry.value, frame),
+            "lifecycle" => resource.lifecycle = self.read_lifecycle(kind, &entry.value, frame),
             "depends_on" => resource.depends_on = self.depends_on(&entry.value, frame),
             "project" => resource.project = self.project_of(block, entry, frame),
             "deliver_secret" => {
@@ -126,7 +133,7 @@ impl<'d> Resolver<'d> {
                 resource.deliver_secret = self.deliver_secret(kind, entry, frame);
             }
             other if self.registry.child(kind.name, other).is_some() => {}
-            _ => self.problem(frame, self.unknown(kind, entry)),
+            _ => self.report_problem(frame, self.unknown_attribute(kind, entry)),
         }
     }
 
@@ -136,25 +143,31 @@ impl<'d> Resolver<'d> {
     }
 
     /// Fills in the name, and reports what is missing.
-    fn complete(&self, block: &Block<'d>, written: &[&str], frame: Frame<'_, 'd>, resource: &mut Resource) {
+    fn complete_resource(
+        &self,
+        block: &Block<'d>,
+        written: &[&str],
+        frame: Frame<'_, 'd>,
+        resource: &mut Resource,
+    ) {
         for attribute in block.kind.attributes {
             let meant = |key: &&&str| {
-                let of_others = || other_tools::attribute(key, &[attribute.name]);
+                let of_others = || other_tools::equivalent_attribute(key, &[attribute.name]);
                 block.kind.attribute(key).is_none()
-                    && nearest(key, [attribute.name]).or_else(of_others).is_some()
+                    && nearest_name(key, [attribute.name]).or_else(of_others).is_some()
             };
             if written.contains(&attribute.name) || written.iter().any(|key| meant(&key)) {
                 continue;
             }
             // It stands beside the block, too far to the left, which is told.
-            let beside = || self.index.get(self.address(block.kind.name, attribute.name).as_str());
+            let beside = || self.index.get(self.scoped_address(block.kind.name, attribute.name).as_str());
             if block.body().is_empty() && beside().is_some_and(|other| matches!(other.state, State::Broken))
             {
                 continue;
             }
             if attribute.name == "name" && attribute.is_writable() {
                 let name = self.default_name(&block.entry.key, resource.key.as_ref());
-                match scalar::checked(Value::text(&name), &attribute.ty) {
+                match scalar::check_value(Value::text(&name), &attribute.ty) {
                     Ok(value) => {
                         let setting = Setting {
                             expression: value.into(),
@@ -167,20 +180,20 @@ impl<'d> Resolver<'d> {
                         resource.attributes.insert(Name::new_static("name"), setting);
                     }
                     Err(slip) => {
-                        let mut problem = messages::mismatch(&slip, block.entry.key_span);
+                        let mut problem = messages::mismatch_diagnostic(&slip, block.entry.key_span);
                         problem.detail = Some(format!("`name` defaults to `{name}`. {}", slip.detail));
                         problem.fix = None;
-                        self.problem(frame, problem.help("write a `name`"));
+                        self.report_problem(frame, problem.help("write a `name`"));
                     }
                 }
             } else if attribute.presence == Presence::Required {
-                self.problem(
+                self.report_problem(
                     frame,
                     Diagnostic::error(codes::MISSING_ATTRIBUTE, "a required attribute is missing")
-                        .at(block.entry.key_span, "")
+                        .with_label(block.entry.key_span, "")
                         .detail(format!(
                             "{} needs `{}`, {}. {}",
-                            scalar::one(block.kind.name),
+                            scalar::with_article(block.kind.name),
                             attribute.name,
                             scalar::type_name(&attribute.ty),
                             attribute.summary
@@ -199,23 +212,23 @@ impl<'d> Resolver<'d> {
         parts.collect::<Vec<_>>().join("-")
     }
 
-    fn unknown(&self, kind: &Kind, entry: &Entry) -> Diagnostic {
+    fn unknown_attribute(&self, kind: &Kind, entry: &Entry) -> Diagnostic {
         let attributes = kind.attributes.iter().filter(|attribute| attribute.is_writable()).map(|a| a.name);
         let collections =
             self.registry.children(kind.name).filter_map(|kind| kind.child_of().map(|(_, of)| of));
         let mut known: Vec<&str> =
-            attributes.chain(collections).chain(keywords::names(keywords::BODY)).collect();
+            attributes.chain(collections).chain(keywords::word_names(keywords::BODY)).collect();
         known.sort_unstable();
         known.dedup();
         let problem = Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known")
-            .at(entry.key_span, "")
-            .detail(format!("{} has no `{}`.", scalar::one(kind.name), entry.key));
+            .with_label(entry.key_span, "")
+            .detail(format!("{} has no `{}`.", scalar::with_article(kind.name), entry.key));
         // `vpc_id` is the API's name of what the language calls `vpc`.
         let wire = kind.attributes.iter().find(|a| a.is_writable() && a.wire == entry.key).map(|a| a.name);
-        if let Some(help) = other_tools::key(&entry.key, &known) {
+        if let Some(help) = other_tools::key_hint(&entry.key, &known) {
             return problem.help(help);
         }
-        if let Some(words) = other_tools::lifecycle(&entry.key) {
+        if let Some(words) = other_tools::lifecycle_hint(&entry.key) {
             return problem.help(format!("write `lifecycle: {{ {words} }}`"));
         }
         if let Some(name) = wire {
@@ -223,19 +236,19 @@ impl<'d> Resolver<'d> {
                 .help(format!("write `{name}`, which is its name here"))
                 .fix(entry.key_span, name);
         }
-        if let Some(ours) = other_tools::attribute(&entry.key, &known) {
+        if let Some(ours) = other_tools::equivalent_attribute(&entry.key, &known) {
             return problem
                 .help(format!("write `{ours}`, which is its name here"))
                 .fix(entry.key_span, ours);
         }
-        match nearest(&entry.key, known.iter().copied()) {
+        match nearest_name(&entry.key, known.iter().copied()) {
             Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
             None => problem.help(format!("keys are: {}", known.join(", "))),
         }
     }
 
     /// Tells the project that project-scoped resources belong to, and reports those without one.
-    pub(in crate::config) fn project(&self, resources: &[Resource]) -> Option<Address> {
+    pub(in crate::config) fn find_project(&self, resources: &[Resource]) -> Option<Address> {
         let projects: Vec<&Resource> =
             resources.iter().filter(|resource| resource.kind.name == PROJECT).collect();
         if let [only] = projects.as_slice() {
@@ -255,7 +268,7 @@ impl<'d> Resolver<'d> {
                 self.problems.push_in(
                     Some(Instance { address: &resource.address, key: resource.key.as_ref() }),
                     Diagnostic::error(codes::PROJECT, "a resource does not say its project")
-                        .at(resource.span, "")
+                        .with_label(resource.span, "")
                         .detail("The stack has several projects.")
                         .help(format!("add `project: ${}`", projects[0].address)),
                 );
@@ -265,9 +278,9 @@ impl<'d> Resolver<'d> {
     }
 }
 
-fn computed(kind: &Kind, entry: &Entry) -> Diagnostic {
+fn computed_attribute_problem(kind: &Kind, entry: &Entry) -> Diagnostic {
     Diagnostic::error(codes::COMPUTED, "only the service sets this attribute")
-        .at(entry.key_span, "")
+        .with_label(entry.key_span, "")
         .detail(format!("`{}` of a {} can be read by reference, and not be set.", entry.key, kind.name))
         .help("remove the line")
 }
@@ -288,7 +301,7 @@ fn without_exclusive(attribute: &Attribute, node: &Node) -> Option<(Node, bool)>
 }
 
 /// Makes a secret of whatever a secret attribute holds: an empty secret part taints the text around it.
-fn tainted(attribute: &Attribute, expression: Expression) -> Expression {
+fn mark_sensitive(attribute: &Attribute, expression: Expression) -> Expression {
     match expression {
         expression if !attribute.secret || expression.is_secret() => expression,
         Expression::Value(Value::Text(text)) => {

@@ -20,7 +20,7 @@ impl<'d> Resolver<'d> {
     /// Puts the digest of a directory in the place of its path, and returns the path besides. What is
     /// no directory stays as it is. After a problem the value is unknown, but written all the same: one
     /// mistake is said once.
-    pub(in crate::config) fn digested(
+    pub(in crate::config) fn replace_with_digest(
         &self,
         attribute: &Attribute,
         resolved: Resolved,
@@ -31,23 +31,23 @@ impl<'d> Resolver<'d> {
             return (resolved, None);
         }
         let Expression::Value(Value::Text(path)) = resolved.expression else {
-            self.problem(
+            self.report_problem(
                 frame,
                 Diagnostic::error(codes::NOT_KNOWN_YET, "a directory must be known while loading")
-                    .at(span, "")
+                    .with_label(span, "")
                     .detail(format!(
                         "`{}` waits for a live object, or is a secret: its files cannot be compared.",
                         attribute.name
                     ))
                     .help("write the path, or a variable that holds it"),
             );
-            return (broken(), None);
+            return (placeholder_value(), None);
         };
         let path = match self.path_of(&path) {
             Ok(path) => path,
             Err(outside) => {
-                self.problem(frame, (*outside).first_at(span));
-                return (broken(), None);
+                self.report_problem(frame, (*outside).first_at(span));
+                return (placeholder_value(), None);
             }
         };
         match self.digest_of(&path) {
@@ -57,14 +57,14 @@ impl<'d> Resolver<'d> {
             }
             Err(error) => {
                 let problem = Diagnostic::error(codes::SOURCE_DIR, "these sources cannot be uploaded")
-                    .at(span, "")
+                    .with_label(span, "")
                     .detail(format!("{error}."));
                 let problem = match error.help() {
                     Some(help) => problem.help(help),
                     None => problem,
                 };
-                self.problem(frame, problem);
-                (broken(), None)
+                self.report_problem(frame, problem);
+                (placeholder_value(), None)
             }
         }
     }
@@ -93,7 +93,7 @@ impl<'d> Resolver<'d> {
             for (one, path) in sinks.iter().filter(|(_, path)| holds(path)) {
                 self.problems.push(
                     Diagnostic::error(codes::SOURCE_DIR, "these sources would hold a secret")
-                        .at(setting.span, "")
+                        .with_label(setting.span, "")
                         .detail(format!(
                             "The secret of {} is delivered to `{path}`, which `{directory}` would upload.",
                             one.address
@@ -106,10 +106,10 @@ impl<'d> Resolver<'d> {
 
     /// Returns a directory's path from the stack's own: a module's sources stand below the module.
     fn path_of(&self, path: &Name) -> Result<Name, Box<Diagnostic>> {
-        if self.scope.files.is_none() || files::refused(path).is_some() {
+        if self.scope.files.is_none() || files::path_refusal(path).is_some() {
             return Ok(path.clone());
         }
-        let here = Place::new(self.read.place());
+        let here = Place::new(self.read.path_from_root());
         let way = self.scope.place.join(path).map(|place| place.seen_from(&here)).unwrap_or_default();
         if way.is_empty() || way.starts_with("..") {
             let problem = Diagnostic::error(codes::SOURCE_DIR, "these sources cannot be uploaded")
@@ -124,7 +124,8 @@ impl<'d> Resolver<'d> {
         if let Some(known) = self.directories.borrow().get(path) {
             return known.clone();
         }
-        let digest = Tree::read(self.read, path).and_then(|tree| source_dir::of(self.read, tree));
+        let digest =
+            Tree::read(self.read, path).and_then(|tree| source_dir::directory_digest(self.read, tree));
         let digest = digest.map(Name::from);
         self.directories.borrow_mut().insert(path.clone(), digest.clone());
         digest
@@ -132,6 +133,6 @@ impl<'d> Resolver<'d> {
 }
 
 /// What stands for a value that has a problem.
-fn broken() -> Resolved {
+fn placeholder_value() -> Resolved {
     Value::Unknown(Vec::new()).into()
 }

@@ -16,7 +16,7 @@ use crate::config::syntax::document::{Entry, Node, named_entries};
 use crate::config::types::scalar;
 use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::cel::{Path, Segment};
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::{Expression, Reference};
 use crate::model::schema::{Attribute, Kind, Type};
 use crate::model::source::Span;
@@ -58,7 +58,7 @@ impl<'d> Resolver<'d> {
     }
 
     fn data_address(&self, kind: &str, name: &str) -> Address {
-        Address::new("data", kind).join(name).within(&self.scope.prefix)
+        Address::new("data", kind).join(name).in_module(&self.scope.prefix)
     }
 
     /// Resolves what the lookups are found by.
@@ -66,7 +66,7 @@ impl<'d> Resolver<'d> {
         for (kind, entries) in data.values() {
             for (name, entry) in entries {
                 let address = self.data_address(kind.name, name);
-                let fields = self.fields(kind, &address, entry);
+                let fields = self.resolve_lookup_fields(kind, &address, entry);
                 if let Some(lookup) = self.externals.data.get_mut(&address) {
                     lookup.fields = fields;
                 }
@@ -74,7 +74,7 @@ impl<'d> Resolver<'d> {
         }
     }
 
-    fn fields(
+    fn resolve_lookup_fields(
         &self,
         kind: &'static Kind,
         address: &Address,
@@ -88,13 +88,13 @@ impl<'d> Resolver<'d> {
         let instance = Instance { address, key: None };
         let frame = Frame { each: None, instance: Some(instance), early: Some("a lookup") };
         for field in entries {
-            let Some(value) = self.field(kind, field, frame) else { continue };
+            let Some(value) = self.resolve_lookup_field(kind, field, frame) else { continue };
             let plain = |value: &Value| !value.is_secret() && *value != Value::Null;
-            if !value.expression.known().is_some_and(plain) {
-                self.problem(
+            if !value.expression.known_value().is_some_and(plain) {
+                self.report_problem(
                     frame,
                     Diagnostic::error(codes::DATA, "a lookup must be known before anything is read")
-                        .at(field.value.span, "")
+                        .with_label(field.value.span, "")
                         .detail(
                             "It is found by plain values: variables, locals and texts that are no secrets.",
                         ),
@@ -104,10 +104,10 @@ impl<'d> Resolver<'d> {
             fields.insert(field.key.clone(), value.expression);
         }
         if entries.is_empty() {
-            self.problem(
+            self.report_problem(
                 frame,
                 Diagnostic::error(codes::DATA, "a lookup says nothing to look for")
-                    .at(entry.key_span, "")
+                    .with_label(entry.key_span, "")
                     .help("write what it is found by: `{ name: … }` or `{ id: … }`"),
             );
         }
@@ -115,19 +115,24 @@ impl<'d> Resolver<'d> {
     }
 
     /// Resolves one attribute that an object is found by.
-    fn field(&self, kind: &'static Kind, field: &'d Entry, frame: Frame<'_, 'd>) -> Option<Resolved> {
+    fn resolve_lookup_field(
+        &self,
+        kind: &'static Kind,
+        field: &'d Entry,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Resolved> {
         if field.key == "id" || field.key == "project" {
-            return self.untyped(&field.value, frame);
+            return self.resolve_untyped(&field.value, frame);
         }
         let attribute = kind.attribute(&field.key);
         let Some(attribute) = attribute.filter(|attribute| is_seen(attribute) && !attribute.secret) else {
-            self.problem(frame, no_field(kind, field));
+            self.report_problem(frame, no_field(kind, field));
             return None;
         };
         match &attribute.ty {
             // A live object holds ids: what is written is compared with them as it is.
-            Type::Catalog(_) | Type::Reference(_) => self.untyped(&field.value, frame),
-            ty => self.typed(ty, &field.value, frame),
+            Type::Catalog(_) | Type::Reference(_) => self.resolve_untyped(&field.value, frame),
+            ty => self.resolve_typed(ty, &field.value, frame),
         }
     }
 
@@ -144,7 +149,7 @@ impl<'d> Resolver<'d> {
         let wrong = |span: Span, detail: &str| {
             self.problems.push(
                 Diagnostic::error(codes::STACKS, "this names no other stack")
-                    .at(span, "")
+                    .with_label(span, "")
                     .detail(detail)
                     .help("write `stacks: { net: ../network }`, or `{ net: { source: ../network, env: prod } }`"),
             );
@@ -174,7 +179,7 @@ impl<'d> Resolver<'d> {
             wrong(entry.value.span, "It takes the directory of a stack, written as it is.");
             return None;
         };
-        match Place::new(self.read.place()).join(&directory) {
+        match Place::new(self.read.path_from_root()).join(&directory) {
             Ok(place) => Some(OtherStack {
                 directory: Name::new(place.path().to_string_lossy()),
                 shown: directory,
@@ -213,7 +218,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns what a path of an expression leads to, and where that is bound.
-    pub(in crate::config) fn external(
+    pub(in crate::config) fn resolve_external(
         &self,
         path: &Path,
         span: Span,
@@ -245,18 +250,20 @@ impl<'d> Resolver<'d> {
         }
         if root == "data" {
             let [kind, name, rest @ ..] = steps else {
-                return self.nothing(codes::DATA, "a lookup", "$data.KIND.NAME", span, frame);
-            };
-            let address = self.data_address(kind, name);
-            let Some(lookup) = self.externals.data.get(&address) else {
-                let known =
-                    self.externals.data.keys().filter_map(|address| address.below(&self.scope.prefix));
-                self.undeclared_external(
-                    address.below(&self.scope.prefix).unwrap_or_default(),
-                    known,
+                return self.report_incomplete_reference(
+                    codes::DATA,
+                    "a lookup",
+                    "$data.KIND.NAME",
                     span,
                     frame,
                 );
+            };
+            let address = self.data_address(kind, name);
+            let prefix = &self.scope.prefix;
+            let Some(lookup) = self.externals.data.get(&address) else {
+                let known = self.externals.data.keys().filter_map(|address| address.strip_module(prefix));
+                let written = address.strip_module(prefix).unwrap_or_default();
+                self.undeclared_external(written, known, span, frame);
                 return None;
             };
             let attribute = rest.first().cloned();
@@ -265,7 +272,7 @@ impl<'d> Resolver<'d> {
                     return None;
                 }
                 if name != "id" && !lookup.kind.attribute(name).is_some_and(is_seen) {
-                    self.problem(frame, not_seen(lookup.kind, name, span));
+                    self.report_problem(frame, not_seen(lookup.kind, name, span));
                     return None;
                 }
             }
@@ -273,7 +280,13 @@ impl<'d> Resolver<'d> {
             return Some((Reference { address, attribute }, used));
         }
         let [name, output, ..] = steps else {
-            return self.nothing(codes::STACKS, "an output of a stack", "$stacks.NAME.OUTPUT", span, frame);
+            return self.report_incomplete_reference(
+                codes::STACKS,
+                "an output of a stack",
+                "$stacks.NAME.OUTPUT",
+                span,
+                frame,
+            );
         };
         if !self.externals.stacks.contains_key(name) {
             let known: Vec<String> =
@@ -288,7 +301,7 @@ impl<'d> Resolver<'d> {
         Some((Reference { address, attribute: Some(output.clone()) }, 2))
     }
 
-    fn nothing<T>(
+    fn report_incomplete_reference<T>(
         &self,
         code: &'static str,
         what: &str,
@@ -296,10 +309,10 @@ impl<'d> Resolver<'d> {
         span: Span,
         frame: Frame<'_, 'd>,
     ) -> Option<T> {
-        self.problem(
+        self.report_problem(
             frame,
             Diagnostic::error(code, "a reference is incomplete")
-                .at(span, "")
+                .with_label(span, "")
                 .help(format!("name {what}: `{form}`")),
         );
         None
@@ -313,11 +326,11 @@ impl<'d> Resolver<'d> {
         frame: Frame<'_, 'd>,
     ) {
         let problem = Diagnostic::error(codes::UNKNOWN_RESOURCE, "there is no lookup of this name")
-            .at(span, "")
+            .with_label(span, "")
             .detail(format!("No block declares {written}."));
-        self.problem(
+        self.report_problem(
             frame,
-            match nearest(written, known) {
+            match nearest_name(written, known) {
                 Some(near) => problem.help(format!("did you mean `${near}`?")),
                 None => problem.help("declare it under `data` or `stacks`"),
             },
@@ -332,7 +345,7 @@ fn is_seen(attribute: &Attribute) -> bool {
 
 fn not_seen(kind: &Kind, name: &str, span: Span) -> Diagnostic {
     Diagnostic::error(codes::DATA, "a lookup does not show this attribute")
-        .at(span, "")
+        .with_label(span, "")
         .detail(format!("The service's list of every {} leaves `{name}` out.", kind.name))
         .help(
             "give the value by a variable, or read it from an output of the stack that manages the object",
@@ -348,9 +361,9 @@ fn no_field(kind: &Kind, field: &Entry) -> Diagnostic {
         .chain(["id", "project"])
         .collect();
     let problem = Diagnostic::error(codes::DATA, "a lookup names no attribute")
-        .at(field.key_span, "")
-        .detail(format!("{} has no `{}` to be found by.", scalar::one(kind.name), field.key));
-    match nearest(&field.key, known.iter().copied()) {
+        .with_label(field.key_span, "")
+        .detail(format!("{} has no `{}` to be found by.", scalar::with_article(kind.name), field.key));
+    match nearest_name(&field.key, known.iter().copied()) {
         Some(near) => problem.help(format!("did you mean `{near}`?")).fix(field.key_span, near),
         None => problem.help(format!("it has: {}", known.join(", "))),
     }

@@ -25,38 +25,39 @@ impl<'d> Resolver<'d> {
         if let Some(entry) = declaration.awaited {
             let detail = format!("`{}` gives a secret.", entry.key);
             if declaration.ty != VariableType::Secret {
-                return self.wrong(entry.key_span, &detail, "write `type: secret`");
+                return self.wrong_declaration(entry.key_span, &detail, "write `type: secret`");
             }
             if let Some(file) = declaration.from_file {
                 let detail =
                     format!("`{}` and `from_file` both say where the value comes from.", entry.key);
-                return self.wrong(file.key_span, &detail, "leave one of them out");
+                return self.wrong_declaration(file.key_span, &detail, "leave one of them out");
             }
         }
         Some(())
     }
 
     /// Returns a secret that stands in no file: itself where it is at hand, else what stands in for it.
-    pub(in crate::config) fn awaited(
+    pub(in crate::config) fn resolve_deferred_secret(
         &self,
         name: &Name,
         declaration: &Declaration<'d>,
         entry: &Entry,
     ) -> Result<Value, Mismatch> {
         let origin = match entry.key.as_str() {
-            "generate" => {
-                SecretOrigin::Generated { length: length(entry)?, deliver: declaration.deliver.clone() }
-            }
-            _ => SecretOrigin::Source(source(entry)?),
+            "generate" => SecretOrigin::Generated {
+                length: parse_secret_length(entry)?,
+                deliver: declaration.deliver.clone(),
+            },
+            _ => SecretOrigin::Source(parse_secret_source(entry)?),
         };
         let path = self.variable_path(name);
         let stand_in = stand_in(&path, &origin);
         let secret = match self.at_hand.get(&path) {
             Some(secret) => secret.clone(),
             None if self.pretend => Secret::new(stand_in),
-            None => Secret::awaited(stand_in),
+            None => Secret::new_deferred(stand_in),
         };
-        let secret = secret.named(&format!("vars.{path}"));
+        let secret = secret.named_after(&format!("vars.{path}"));
         let awaited = Awaited { origin, value: secret.clone(), span: entry.key_span };
         self.awaited.borrow_mut().insert(path, awaited);
         Ok(Value::Secret(secret))
@@ -76,7 +77,7 @@ impl<'d> Resolver<'d> {
     }
 }
 
-fn length(entry: &Entry) -> Result<usize, Mismatch> {
+fn parse_secret_length(entry: &Entry) -> Result<usize, Mismatch> {
     let text = entry.value.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
     text.parse().ok().filter(|length| LENGTHS.contains(length)).ok_or_else(|| {
         let (least, most) = (LENGTHS.start(), LENGTHS.end());
@@ -89,7 +90,7 @@ fn length(entry: &Entry) -> Result<usize, Mismatch> {
     })
 }
 
-fn source(entry: &Entry) -> Result<Name, Mismatch> {
+fn parse_secret_source(entry: &Entry) -> Result<Name, Mismatch> {
     let text = entry.value.scalar().map(|scalar| scalar.text.clone()).unwrap_or_default();
     if is_program_name(&text) {
         return Ok(text);
@@ -132,14 +133,14 @@ pub(in crate::config) fn check_readable<'a>(
     }
     let is_lost = |(_, awaited): &(&Name, &Awaited)| match &awaited.origin {
         SecretOrigin::Generated { deliver: None | Some(SecretSink::Program(_)), .. } => {
-            !resources.iter().any(|resource| shows(resource, &awaited.value))
+            !resources.iter().any(|resource| exposes_secret(resource, &awaited.value))
         }
         _ => false,
     };
     for (name, awaited) in awaited.filter(is_lost) {
         problems.push(
             Diagnostic::error(codes::VARIABLE_DECLARATION, "a generated secret would be lost")
-                .at(awaited.span, "")
+                .with_label(awaited.span, "")
                 .detail(format!(
                     "The ledger keeps only a fingerprint of vars.{name}, and no attribute that the service shows holds it as it is."
                 ))
@@ -149,16 +150,16 @@ pub(in crate::config) fn check_readable<'a>(
 }
 
 /// Tells whether an attribute that the service shows again holds a secret as it is.
-fn shows(resource: &Resource, secret: &Secret) -> bool {
+fn exposes_secret(resource: &Resource, secret: &Secret) -> bool {
     let is_it = |value: &Value| matches!(value, Value::Secret(held) if held == secret);
     resource.attributes.iter().any(|(name, setting)| {
         let readable = resource.kind.attribute(name).is_some_and(Attribute::is_readable);
         readable
-            && match setting.expression.known() {
+            && match setting.expression.known_value() {
                 Some(Value::Map(map)) => map.values().any(is_it),
                 Some(value) => is_it(value),
                 None => match &setting.expression {
-                    Expression::Map(map) => map.values().filter_map(|part| part.known()).any(is_it),
+                    Expression::Map(map) => map.values().filter_map(|part| part.known_value()).any(is_it),
                     _ => false,
                 },
             }

@@ -55,25 +55,25 @@ impl<'d> Resolver<'d> {
         let entries: BTreeMap<Named, &'d Entry> =
             named("locals", locals).into_iter().chain(named("use", calls)).collect();
         let uses: BTreeMap<&Named, Uses> =
-            entries.iter().map(|(name, entry)| (name, self.uses(&entry.value))).collect();
+            entries.iter().map(|(name, entry)| (name, self.collect_uses(&entry.value))).collect();
         let mut graph = Graph::default();
         let nodes: BTreeMap<&Named, _> = entries.keys().map(|name| (name, graph.add(name))).collect();
         for (name, uses) in &uses {
             for used in &uses.named {
                 if let (Some(before), Some(after)) = (nodes.get(used), nodes.get(name)) {
-                    graph.order(*before, *after);
+                    graph.add_edge(*before, *after);
                 }
             }
         }
-        let order = match graph.sorted() {
+        let order = match graph.topological_order() {
             Ok(order) => order,
             Err(knots) => {
                 for knot in knots {
                     let names: Vec<&Named> = knot.iter().filter_map(|id| graph.get(*id).copied()).collect();
-                    self.problems.push(circle(&names, &entries, &uses));
+                    self.problems.push(local_cycle_problem(&names, &entries, &uses));
                 }
                 for name in entries.keys() {
-                    self.put(name, LocalValue::Broken);
+                    self.insert_local(name, LocalValue::Broken);
                 }
                 return Ordered { early: Vec::new(), late: Vec::new() };
             }
@@ -85,7 +85,7 @@ impl<'d> Resolver<'d> {
             let step = if name.0 == "use" { Step::Call(entry) } else { Step::Local(entry) };
             if uses.live || uses.named.iter().any(|used| late.contains(used)) {
                 late.insert(name.clone());
-                self.put(name, LocalValue::Later);
+                self.insert_local(name, LocalValue::Later);
                 ordered.late.push(step);
             } else {
                 ordered.early.push(step);
@@ -94,7 +94,7 @@ impl<'d> Resolver<'d> {
         ordered
     }
 
-    fn put(&mut self, (root, name): &Named, value: LocalValue) {
+    fn insert_local(&mut self, (root, name): &Named, value: LocalValue) {
         let scope = &mut self.scope;
         let place = if *root == "use" { &mut scope.uses } else { &mut scope.locals };
         place.insert(name.clone(), Local { value, origin: None });
@@ -103,10 +103,10 @@ impl<'d> Resolver<'d> {
     /// Computes a local.
     pub(in crate::config) fn resolve_local(&mut self, entry: &'d Entry) {
         let before = self.budget.mark();
-        let resolved = self.untyped(&entry.value, Frame::top(None));
+        let resolved = self.resolve_untyped(&entry.value, Frame::top_level(None));
         let known =
             resolved.as_ref().and_then(|resolved| self.known_now(&resolved.expression, entry.value.span));
-        self.scope.cost = self.scope.cost + self.budget.since(before);
+        self.scope.cost = self.scope.cost + self.budget.cost_since(before);
         self.scope.local_values.insert(entry.key.clone(), known.unwrap_or(Value::Null));
         let local = match resolved {
             Some(resolved) => {
@@ -117,7 +117,7 @@ impl<'d> Resolver<'d> {
         self.scope.locals.insert(entry.key.clone(), local);
     }
 
-    fn uses(&self, node: &Node) -> Uses {
+    fn collect_uses(&self, node: &Node) -> Uses {
         let mut uses = Uses::default();
         let mut open = vec![node];
         while let Some(node) = open.pop() {
@@ -148,7 +148,7 @@ impl<'d> Resolver<'d> {
                     }
                 }
                 Part::Cel(source) => {
-                    let Ok(program) = self.program(source) else { continue };
+                    let Ok(program) = self.parse_program(source) else { continue };
                     for path in program.paths() {
                         let first = match path.segments.first() {
                             Some(Segment::Name(first)) => Some(first),
@@ -162,7 +162,7 @@ impl<'d> Resolver<'d> {
     }
 }
 
-fn circle(
+fn local_cycle_problem(
     names: &[&Named],
     entries: &BTreeMap<Named, &Entry>,
     uses: &BTreeMap<&Named, Uses>,
@@ -177,7 +177,8 @@ fn circle(
         let next =
             sorted.iter().find(|other| uses.get(*name).is_some_and(|uses| uses.named.contains(**other)));
         if let (Some(entry), Some((root, next))) = (entries.get(*name), next) {
-            problem = problem.at(entry.value.span, format!("{}.{} uses {root}.{next}", name.0, name.1));
+            problem =
+                problem.with_label(entry.value.span, format!("{}.{} uses {root}.{next}", name.0, name.1));
         }
     }
     problem.help("give one of them a value that uses none of the others")

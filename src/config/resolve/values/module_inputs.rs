@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::config::diagnostics::codes;
-use crate::config::diagnostics::messages::mismatch;
+use crate::config::diagnostics::messages::mismatch_diagnostic;
 use crate::config::merge::blocks::Entries;
 use crate::config::resolve::blocks::attributes;
 use crate::config::resolve::evaluator::Resolver;
@@ -13,7 +13,7 @@ use crate::config::resolve::values::variables::Declaration;
 use crate::config::syntax::document::{Entry, Node, NodeValue, named_entries};
 use crate::config::types::scalar::Mismatch;
 use crate::model::address::Name;
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::Expression;
 use crate::model::secret::Secret;
 use crate::model::source::Span;
@@ -33,7 +33,7 @@ pub(in crate::config) struct Input {
 
 impl<'d> Resolver<'d> {
     /// Resolves what a call gives, as its caller sees it.
-    pub(in crate::config) fn inputs(
+    pub(in crate::config) fn resolve_inputs(
         &self,
         module: usize,
         with: &'d [Entry],
@@ -46,9 +46,9 @@ impl<'d> Resolver<'d> {
         for entry in with {
             // What is not declared was said already.
             let Some(declared) = merged.vars.get(&entry.key) else { continue };
-            let resolved = self.declaration(declared).and_then(|declaration| {
+            let resolved = self.read_declaration(declared).and_then(|declaration| {
                 let given = self.given_to(&declaration.ty, &entry.value, frame)?;
-                Some(tainted(&declaration.ty, given))
+                Some(mark_input_sensitive(&declaration.ty, given))
             });
             let (value, origin) = match resolved {
                 Some(resolved) => (Some(resolved.expression), resolved.origin),
@@ -69,7 +69,7 @@ impl<'d> Resolver<'d> {
     ) {
         let mut missing = Vec::new();
         for (name, &entry) in declared {
-            let Some(declaration) = self.declaration(entry) else {
+            let Some(declaration) = self.read_declaration(entry) else {
                 self.scope.vars.insert(name.clone(), None);
                 continue;
             };
@@ -85,11 +85,11 @@ impl<'d> Resolver<'d> {
             };
             let before = self.budget.mark();
             let known = value.as_ref().and_then(|value| self.known_now(value, entry.key_span));
-            self.scope.cost = self.scope.cost + self.budget.since(before);
+            self.scope.cost = self.scope.cost + self.budget.cost_since(before);
             self.scope.var_values.insert(name.clone(), known.unwrap_or_default());
             self.scope.vars.insert(name.clone(), value);
         }
-        missing.retain(|(entry, _)| !misspelt(&entry.key, call));
+        missing.retain(|(entry, _)| !is_misspelled(&entry.key, call));
         self.missing_inputs(&missing, call);
     }
 
@@ -100,7 +100,7 @@ impl<'d> Resolver<'d> {
         }
         let takes: Vec<&str> = missing.iter().map(|(_, takes)| takes.as_str()).collect();
         let problem = Diagnostic::error(codes::MISSING_VARIABLE, "a module is not given what it needs")
-            .at(call.key_span, "")
+            .with_label(call.key_span, "")
             .detail(takes.join(" "))
             .help(format!("add to the call: `with: {{ {} }}`", names.join(", ")));
         let declared = "declared here without a default";
@@ -108,7 +108,7 @@ impl<'d> Resolver<'d> {
             missing
                 .iter()
                 .take(5)
-                .fold(problem, |problem, (entry, _)| problem.at(entry.key_span, declared)),
+                .fold(problem, |problem, (entry, _)| problem.with_label(entry.key_span, declared)),
         );
     }
 
@@ -124,9 +124,9 @@ impl<'d> Resolver<'d> {
         };
         self.scope.var_origins.insert(name.clone(), Name::new(given));
         match input.value? {
-            Expression::Value(value) if !value.is_unknown() => {
-                self.checked(name, declaration, value, &input.by, input.span).map(Expression::Value)
-            }
+            Expression::Value(value) if !value.is_unknown() => self
+                .check_constraints(name, declaration, value, &input.by, input.span)
+                .map(Expression::Value),
             waiting => Some(waiting),
         }
     }
@@ -137,14 +137,14 @@ impl<'d> Resolver<'d> {
         self.charge_node(node, frame)?;
         match (&node.value, ty) {
             (NodeValue::Scalar(scalar), _) if scalar.text.contains('$') => {
-                let resolved = self.text(&scalar.text, node.span, frame)?;
+                let resolved = self.resolve_text(&scalar.text, node.span, frame)?;
                 let expression = match resolved.expression {
                     Expression::Value(value) if !value.is_unknown() => {
                         let listed = matches!(ty, VariableType::List(_) | VariableType::Set(_))
                             && scalar.sole_argument
                             && !matches!(value, Value::List(_));
                         let value = if listed { Value::List(vec![value]) } else { value };
-                        Expression::Value(self.fitting(ty.convert(value), node.span, frame)?)
+                        Expression::Value(self.value_or_report(ty.convert(value), node.span, frame)?)
                     }
                     waiting => waiting,
                 };
@@ -156,9 +156,9 @@ impl<'d> Resolver<'d> {
                 let parts = parts?;
                 let origin = parts.iter().find_map(|part| part.origin.clone());
                 let known: Option<Vec<Value>> =
-                    parts.iter().map(|part| part.expression.known().cloned()).collect();
+                    parts.iter().map(|part| part.expression.known_value().cloned()).collect();
                 let expression = match known {
-                    Some(values) => Expression::Value(ty.gather(values)),
+                    Some(values) => Expression::Value(ty.collect_values(values)),
                     None => Expression::List(parts.into_iter().map(|part| part.expression).collect()),
                 };
                 Some(Resolved::new(expression, origin))
@@ -171,20 +171,25 @@ impl<'d> Resolver<'d> {
                     origin = origin.or(part.origin);
                     parts.insert(entry.key.clone(), part.expression);
                 }
-                Some(Resolved::new(attributes::mapped(parts), origin))
+                Some(Resolved::new(attributes::map_from_parts(parts), origin))
             }
-            _ => self.fitting(ty.read(node), node.span, frame).map(Resolved::from),
+            _ => self.value_or_report(ty.read(node), node.span, frame).map(Resolved::from),
         }
     }
 
-    fn fitting(&self, value: Result<Value, Mismatch>, span: Span, frame: Frame<'_, 'd>) -> Option<Value> {
+    fn value_or_report(
+        &self,
+        value: Result<Value, Mismatch>,
+        span: Span,
+        frame: Frame<'_, 'd>,
+    ) -> Option<Value> {
         match value {
             Ok(value) => Some(value),
             Err(slip) => {
-                let mut problem = mismatch(&slip, span);
+                let mut problem = mismatch_diagnostic(&slip, span);
                 problem.code = codes::VARIABLE_TYPE;
                 problem.summary = "a variable's value has the wrong type".into();
-                self.problem(frame, problem);
+                self.report_problem(frame, problem);
                 None
             }
         }
@@ -192,20 +197,20 @@ impl<'d> Resolver<'d> {
 }
 
 /// Tells whether a call gives a variable under a name that is nearly its own, which was told.
-fn misspelt(name: &str, call: &Entry) -> bool {
+fn is_misspelled(name: &str, call: &Entry) -> bool {
     let body = named_entries(&call.value).unwrap_or_default();
     let given = |entry: &Entry| {
         let with = named_entries(&entry.value).unwrap_or_default();
-        with.iter().any(|entry| entry.key != *name && nearest(&entry.key, [name]).is_some())
+        with.iter().any(|entry| entry.key != *name && nearest_name(&entry.key, [name]).is_some())
     };
     body.iter().any(|entry| match entry.key.as_str() {
         "with" => given(entry),
-        other => nearest(other, ["with"]).is_some(),
+        other => nearest_name(other, ["with"]).is_some(),
     })
 }
 
 /// Makes a secret of whatever a secret variable is given.
-fn tainted(ty: &VariableType, given: Resolved) -> Resolved {
+fn mark_input_sensitive(ty: &VariableType, given: Resolved) -> Resolved {
     let waits = !matches!(given.expression, Expression::Value(_));
     if *ty != VariableType::Secret || !waits || given.expression.is_secret() {
         return given;

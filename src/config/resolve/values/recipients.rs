@@ -23,7 +23,7 @@ const EXAMPLE: &str =
 
 impl<'d> Resolver<'d> {
     /// Resolves the block.
-    pub(in crate::config) fn recipients(&self, block: Option<&'d Entry>) -> Option<Recipients> {
+    pub(in crate::config) fn resolve_recipients(&self, block: Option<&'d Entry>) -> Option<Recipients> {
         let block = block?;
         let Some(entries) = named_entries(&block.value) else {
             self.problems.push(not_a_block(&block.key, &block.value).help(EXAMPLE));
@@ -42,14 +42,15 @@ impl<'d> Resolver<'d> {
             NodeValue::Scalar(_) => std::slice::from_ref(&list.value),
             _ => &[],
         };
-        let found: Option<Vec<Vec<Recipient>>> = items.iter().map(|item| self.recipient(item)).collect();
+        let found: Option<Vec<Vec<Recipient>>> =
+            items.iter().map(|item| self.resolve_recipient(item)).collect();
         let names: BTreeSet<Name> = found?.iter().flatten().map(Recipient::name).collect();
         if names.is_empty() || names.len() > MAX_RECIPIENTS {
             let detail =
                 format!("Kept secrets have 1 to {MAX_RECIPIENTS} recipients; these are {}.", names.len());
             self.problems.push(
                 Diagnostic::error(codes::RECIPIENTS, "this is no list of recipients")
-                    .at(list.value.span, "")
+                    .with_label(list.value.span, "")
                     .detail(detail)
                     .help(EXAMPLE),
             );
@@ -61,7 +62,7 @@ impl<'d> Resolver<'d> {
                     codes::RECIPIENTS,
                     "the kept secrets have one recipient, and no backup",
                 )
-                .at(list.key_span, "")
+                .with_label(list.key_span, "")
                 .detail("If its identity is lost, every kept secret is lost.")
                 .help("add a second recipient, and store its identity somewhere else"),
             );
@@ -70,17 +71,19 @@ impl<'d> Resolver<'d> {
     }
 
     /// Resolves one item: a recipient, or a variable that holds one or a list of them.
-    fn recipient(&self, item: &'d Node) -> Option<Vec<Recipient>> {
+    fn resolve_recipient(&self, item: &'d Node) -> Option<Vec<Recipient>> {
         let early = Some("the list of recipients");
-        let resolved = self.untyped(item, Frame::top(early))?;
-        let values = match resolved.expression.known() {
+        let resolved = self.resolve_untyped(item, Frame::top_level(early))?;
+        let values = match resolved.expression.known_value() {
             Some(Value::List(values)) => values.clone(),
             Some(value) => vec![value.clone()],
             None => Vec::new(),
         };
         if values.is_empty() {
-            self.problems
-                .push(refused("a recipient must be known while the stack is read").at(item.span, ""));
+            self.problems.push(
+                recipients_problem("a recipient must be known while the stack is read")
+                    .with_label(item.span, ""),
+            );
             return None;
         }
         let parsed = values.iter().map(|value| {
@@ -90,14 +93,14 @@ impl<'d> Resolver<'d> {
                 } else {
                     "a recipient is a text"
                 };
-                return Err(Box::new(refused(why).at(item.span, "")));
+                return Err(Box::new(recipients_problem(why).with_label(item.span, "")));
             };
             // A snippet would show a private key.
             Recipient::parse(text).map_err(|error| {
                 Box::new(match error {
-                    RecipientError::Identity => refused(&error.to_string())
+                    RecipientError::Identity => recipients_problem(&error.to_string())
                         .detail("Whoever can read the file has the key: make another one."),
-                    _ => refused(&error.to_string()).at(item.span, ""),
+                    _ => recipients_problem(&error.to_string()).with_label(item.span, ""),
                 })
             })
         });
@@ -111,6 +114,6 @@ impl<'d> Resolver<'d> {
     }
 }
 
-fn refused(why: &str) -> Diagnostic {
+fn recipients_problem(why: &str) -> Diagnostic {
     Diagnostic::error(codes::RECIPIENTS, why).help(EXAMPLE)
 }

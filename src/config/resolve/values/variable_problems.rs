@@ -5,7 +5,7 @@ use crate::config::diagnostics::hints::other_tools;
 use crate::config::keywords;
 use crate::config::syntax::document::Node;
 use crate::config::syntax::quoting;
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::source::Span;
 use crate::model::value::Value;
 
@@ -21,7 +21,7 @@ pub(super) fn none_of(
         many if value.is_secret() => format!("the {many} that its `one_of` lists"),
         _ => words.join(", "),
     };
-    let near = shown.and_then(|shown| nearest(shown, words.iter().map(String::as_str)));
+    let near = shown.and_then(|shown| nearest_name(shown, words.iter().map(String::as_str)));
     problem.help = near.map(|near| format!("did you mean `{near}`?"));
     problem.detail = problem.detail.map(|by| match shown {
         Some(shown) => format!("{by} is `{shown}`; it takes one of {listed}."),
@@ -33,13 +33,17 @@ pub(super) fn none_of(
 /// Returns the problem of a type that there is not.
 pub(super) fn no_type(node: &Node) -> Diagnostic {
     let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
-    let known: Vec<&str> = keywords::names(keywords::TYPES).collect();
+    let known: Vec<&str> = keywords::word_names(keywords::TYPES).collect();
     let problem = Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
-        .at(node.span, "")
-        .detail(format!("`{}` is no type. Types are: {}.", quoting::shown(text), known.join(", ")));
+        .with_label(node.span, "")
+        .detail(format!(
+            "`{}` is no type. Types are: {}.",
+            quoting::shorten_for_message(text),
+            known.join(", ")
+        ));
     match other_tools::variable_type(text) {
         Some(right) => problem.help(format!("write `type: {right}`")),
-        None => match nearest(text, known.iter().copied()) {
+        None => match nearest_name(text, known.iter().copied()) {
             Some(near) => problem.help(format!("did you mean `{near}`?")).fix(node.span, near),
             None => problem.help("write one of these"),
         },
@@ -53,7 +57,7 @@ pub(super) fn no_condition(span: Span, gives: Option<&Value>) -> Diagnostic {
         None => "`check` is an expression over `self`.".to_owned(),
     };
     Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
-        .at(span, "")
+        .with_label(span, "")
         .detail(detail)
         .help("write, for example, `check: \"${self >= 1}\"`")
 }

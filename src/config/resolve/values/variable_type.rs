@@ -7,7 +7,7 @@ use crate::config::types::text_format;
 use crate::model::address::Name;
 use crate::model::schema::Type;
 use crate::model::secret::Secret;
-use crate::model::value::{Value, decimal};
+use crate::model::value::{Value, parse_decimal};
 
 /// The type of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,46 +78,46 @@ impl VariableType {
     pub(in crate::config) fn read(&self, node: &Node) -> Result<Value, Mismatch> {
         match (self, &node.value) {
             (Self::List(of) | Self::Set(of), NodeValue::Sequence(items)) => {
-                Ok(self.gather(items.iter().map(|item| of.read(item)).collect::<Result<_, _>>()?))
+                Ok(self.collect_values(items.iter().map(|item| of.read(item)).collect::<Result<_, _>>()?))
             }
             (Self::List(of) | Self::Set(of), NodeValue::Scalar(scalar)) if scalar.sole_argument => {
-                Ok(self.gather(vec![of.scalar(scalar)?]))
+                Ok(self.collect_values(vec![of.read_scalar(scalar)?]))
             }
-            (Self::List(_) | Self::Set(_), NodeValue::Bare) => Ok(self.gather(Vec::new())),
+            (Self::List(_) | Self::Set(_), NodeValue::Bare) => Ok(self.collect_values(Vec::new())),
             (Self::Map(of), NodeValue::Mapping(entries)) => entries
                 .iter()
                 .map(|entry| Ok((entry.key.clone(), of.read(&entry.value)?)))
                 .collect::<Result<_, _>>()
                 .map(Value::Map),
             (Self::Map(_), NodeValue::Bare) => Ok(Value::Map(std::collections::BTreeMap::new())),
-            (_, NodeValue::Scalar(scalar)) => self.scalar(scalar),
-            (_, NodeValue::Sequence(_)) => Err(self.wrong("a list")),
-            (_, NodeValue::Mapping(_)) => Err(self.wrong("a map")),
-            (_, NodeValue::Null | NodeValue::Bare) => Err(self.wrong("nothing")),
+            (_, NodeValue::Scalar(scalar)) => self.read_scalar(scalar),
+            (_, NodeValue::Sequence(_)) => Err(self.type_mismatch("a list")),
+            (_, NodeValue::Mapping(_)) => Err(self.type_mismatch("a map")),
+            (_, NodeValue::Null | NodeValue::Bare) => Err(self.type_mismatch("nothing")),
         }
     }
 
-    fn wrong(&self, found: &str) -> Mismatch {
+    fn type_mismatch(&self, found: &str) -> Mismatch {
         Mismatch::wrong_type(&self.name(), found)
     }
 
-    fn scalar(&self, scalar: &Scalar) -> Result<Value, Mismatch> {
+    fn read_scalar(&self, scalar: &Scalar) -> Result<Value, Mismatch> {
         let text = &scalar.text;
         match self {
-            Self::List(_) | Self::Set(_) | Self::Map(_) => Err(self.wrong("a single value")),
+            Self::List(_) | Self::Set(_) | Self::Map(_) => Err(self.type_mismatch("a single value")),
             Self::Integer | Self::Number | Self::Boolean if scalar.form == Form::Text => {
-                Err(match self.word(text) {
+                Err(match self.parse_plain(text) {
                     Ok(_) => self
-                        .wrong("a quoted text")
+                        .type_mismatch("a quoted text")
                         .help(format!("write {text} without quotes"))
                         .fix(text.to_string()),
                     Err(_) => self
-                        .wrong(&format!("the text `{}`", quoting::shown(text)))
+                        .type_mismatch(&format!("the text `{}`", quoting::shorten_for_message(text)))
                         .help(format!("write {}, or another `type`", self.name())),
                 })
             }
-            Self::Boolean => scalar::typed(scalar, &Type::Boolean),
-            _ => self.word(text),
+            Self::Boolean => scalar::parse_typed(scalar, &Type::Boolean),
+            _ => self.parse_plain(text),
         }
     }
 
@@ -126,38 +126,38 @@ impl VariableType {
         let collection = matches!(self, Self::List(_) | Self::Set(_) | Self::Map(_));
         if collection && text.trim_start().starts_with(['[', '{']) {
             let json: serde_json::Value =
-                serde_json::from_str(text).map_err(|_| self.wrong("a text that is no JSON"))?;
+                serde_json::from_str(text).map_err(|_| self.type_mismatch("a text that is no JSON"))?;
             return self.convert(Value::from_json(&json));
         }
         match self {
             Self::List(of) | Self::Set(of) => {
                 let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
-                Ok(self.gather(words.map(|word| of.parse_value(word)).collect::<Result<_, _>>()?))
+                Ok(self.collect_values(words.map(|word| of.parse_value(word)).collect::<Result<_, _>>()?))
             }
             Self::Map(of) => text
                 .split(',')
                 .filter(|pair| !pair.trim().is_empty())
                 .map(|pair| {
                     let (key, value) =
-                        pair.split_once('=').ok_or_else(|| self.wrong("a text without `=`"))?;
+                        pair.split_once('=').ok_or_else(|| self.type_mismatch("a text without `=`"))?;
                     Ok((Name::new(key.trim()), of.parse_value(value.trim())?))
                 })
                 .collect::<Result<_, _>>()
                 .map(Value::Map),
-            _ => self.word(text),
+            _ => self.parse_plain(text),
         }
     }
 
-    fn word(&self, text: &str) -> Result<Value, Mismatch> {
-        let wrong = || self.wrong(&format!("`{}`", quoting::shown(text)));
+    fn parse_plain(&self, text: &str) -> Result<Value, Mismatch> {
+        let wrong = || self.type_mismatch(&format!("`{}`", quoting::shorten_for_message(text)));
         match self {
             Self::Text => Ok(Value::text(text)),
             Self::Secret => Ok(Value::Secret(Secret::new(text))),
-            Self::Cidr => text_format::network(text).map(|_| Value::text(text)),
+            Self::Cidr => text_format::parse_network(text).map(|_| Value::text(text)),
             Self::Integer => text.parse().map(Value::Integer).map_err(|_| wrong()),
             Self::Number => match text.parse() {
                 Ok(n) => Ok(Value::Integer(n)),
-                Err(_) => decimal(text).map(Value::Decimal).ok_or_else(wrong),
+                Err(_) => parse_decimal(text).map(Value::Decimal).ok_or_else(wrong),
             },
             Self::Boolean => match text {
                 "true" => Ok(Value::Bool(true)),
@@ -173,24 +173,25 @@ impl VariableType {
         match (self, value) {
             // A secret stays one whatever the module calls it.
             (Self::Secret | Self::Text, Value::Secret(secret)) => Ok(Value::Secret(secret)),
-            (Self::List(of) | Self::Set(of), Value::List(items)) => {
-                Ok(self.gather(items.into_iter().map(|item| of.convert(item)).collect::<Result<_, _>>()?))
-            }
+            (Self::List(of) | Self::Set(of), Value::List(items)) => Ok(self
+                .collect_values(items.into_iter().map(|item| of.convert(item)).collect::<Result<_, _>>()?)),
             (Self::Map(of), Value::Map(map)) => map
                 .into_iter()
                 .map(|(key, value)| Ok((key, of.convert(value)?)))
                 .collect::<Result<_, _>>()
                 .map(Value::Map),
-            (Self::List(_) | Self::Set(_) | Self::Map(_), value) => Err(self.wrong(value.type_name())),
-            (_, value @ (Value::Text(_) | Value::Integer(_) | Value::Decimal(_) | Value::Bool(_))) => {
-                self.word(&value.to_string())
+            (Self::List(_) | Self::Set(_) | Self::Map(_), value) => {
+                Err(self.type_mismatch(value.type_name()))
             }
-            (_, value) => Err(self.wrong(value.type_name())),
+            (_, value @ (Value::Text(_) | Value::Integer(_) | Value::Decimal(_) | Value::Bool(_))) => {
+                self.parse_plain(&value.to_string())
+            }
+            (_, value) => Err(self.type_mismatch(value.type_name())),
         }
     }
 
     /// Makes a list of values; of a set, a sorted one without repetition.
-    pub(in crate::config) fn gather(&self, mut items: Vec<Value>) -> Value {
+    pub(in crate::config) fn collect_values(&self, mut items: Vec<Value>) -> Value {
         if matches!(self, Self::Set(_)) {
             items.sort_by_cached_key(ToString::to_string);
             items.dedup();

@@ -19,7 +19,7 @@ use crate::config::types::scalar::Mismatch;
 use crate::model::address::{Address, Name};
 use crate::model::budget::Exceeded;
 use crate::model::cel::{Item, Scope};
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::{EvaluationError, Expression};
 use crate::model::secret::Secret;
 use crate::model::source::Span;
@@ -70,21 +70,22 @@ const NOBODY: &str = "nobody here";
 
 impl<'d> Resolver<'d> {
     /// Gives every variable its value.
-    pub(in crate::config) fn variables(&mut self, declared: &Entries<'d>, givers: &Givers<'d, '_>) {
+    pub(in crate::config) fn resolve_variables(&mut self, declared: &Entries<'d>, givers: &Givers<'d, '_>) {
         self.undeclared_values(declared, givers);
         let mut declarations = BTreeMap::new();
         for (name, entry) in declared {
-            match self.declaration(entry) {
+            match self.read_declaration(entry) {
                 Some(declaration) => drop(declarations.insert(name, declaration)),
                 None => drop(self.scope.vars.insert(name.clone(), None)),
             }
         }
         for (name, declaration) in declarations {
-            let value = self.value(name, &declaration, givers);
+            let value = self.resolve_variable(name, &declaration, givers);
             // It is kept twice.
             let span = declaration.entry.key_span;
-            let fits =
-                |value: &Value| self.charged(self.charge_twice(value), span, Frame::top(None)).is_some();
+            let fits = |value: &Value| {
+                self.report_exceeded(self.charge_twice(value), span, Frame::top_level(None)).is_some()
+            };
             let value = value.filter(fits);
             if let Some(value) = &value {
                 self.scope.var_values.insert(name.clone(), value.clone());
@@ -99,13 +100,13 @@ impl<'d> Resolver<'d> {
     }
 
     /// Reads a declaration.
-    pub(in crate::config) fn declaration(&self, entry: &'d Entry) -> Option<Declaration<'d>> {
+    pub(in crate::config) fn read_declaration(&self, entry: &'d Entry) -> Option<Declaration<'d>> {
         let Some(keys) = named_entries(&entry.value) else {
             let text = entry.value.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
             let word =
                 if VariableType::parse(text).is_some() { ("type", text) } else { ("default", "…") };
             let help = format!("write `{}: {{ {}: {} }}`", entry.key, word.0, word.1);
-            return self.wrong(entry.value.span, "A declaration is a map.", &help);
+            return self.wrong_declaration(entry.value.span, "A declaration is a map.", &help);
         };
         let mut declaration = Declaration {
             entry,
@@ -132,15 +133,17 @@ impl<'d> Resolver<'d> {
                 "one_of" => one_of = Some(&key.value),
                 "check" => declaration.check = Some(&key.value),
                 "from_file" => declaration.from_file = Some(key),
-                "description" if key.value.scalar().is_some() => {}
                 "description" => {
-                    return self.wrong(key.value.span, "A `description` is a text.", "say what it is for");
+                    let help = "say what it is for";
+                    if key.value.scalar().is_none() {
+                        return self.wrong_declaration(key.value.span, "A `description` is a text.", help);
+                    }
                 }
                 "generate" | "source" => declaration.awaited = Some(key),
                 "deliver_secret" => {
                     let address = Address::new("vars", &self.variable_path(&entry.key));
                     self.sink_spans.borrow_mut().insert(Name::new(address.as_str()), key.value.span);
-                    declaration.deliver = Some(self.sink(key, Frame::top(None))?);
+                    declaration.deliver = Some(self.read_sink(key, Frame::top_level(None))?);
                 }
                 _ => {
                     self.problems.push(messages::unknown_word(key, keywords::VARIABLE));
@@ -150,20 +153,25 @@ impl<'d> Resolver<'d> {
         }
         if let (Some(_), Some(default)) = (declaration.from_file, declaration.default) {
             let help = "keep one of `from_file` and `default`";
-            return self.wrong(default.span, "`from_file` gives the value already.", help);
+            return self.wrong_declaration(default.span, "`from_file` gives the value already.", help);
         }
         if let Some(node) = one_of {
-            declaration.one_of = self.words(&declaration.ty, node)?;
+            declaration.one_of = self.read_one_of(&declaration.ty, node)?;
         }
         self.soundly_awaited(&declaration)?;
         Some(declaration)
     }
 
     /// Reports a wrong declaration.
-    pub(in crate::config) fn wrong<T>(&self, span: Span, detail: &str, help: &str) -> Option<T> {
+    pub(in crate::config) fn wrong_declaration<T>(
+        &self,
+        span: Span,
+        detail: &str,
+        help: &str,
+    ) -> Option<T> {
         self.problems.push(
             Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
-                .at(span, "")
+                .with_label(span, "")
                 .detail(detail)
                 .help(help),
         );
@@ -171,36 +179,43 @@ impl<'d> Resolver<'d> {
     }
 
     /// Reads the values of `one_of`.
-    fn words(&self, ty: &VariableType, node: &Node) -> Option<Vec<Value>> {
+    fn read_one_of(&self, ty: &VariableType, node: &Node) -> Option<Vec<Value>> {
         match VariableType::List(Box::new(ty.clone())).read(node) {
             Ok(Value::List(words)) => {
                 let twice = words.iter().enumerate().find(|(n, word)| words[..*n].contains(word));
                 if let Some((_, word)) = twice {
-                    let detail = format!("`one_of` says `{}` twice.", quoting::shown(&word.to_string()));
-                    return self.wrong(node.span, &detail, "say each value once");
+                    let detail = format!(
+                        "`one_of` says `{}` twice.",
+                        quoting::shorten_for_message(&word.to_string())
+                    );
+                    return self.wrong_declaration(node.span, &detail, "say each value once");
                 }
                 if words.is_empty() {
                     let help = "list the values that it takes, or remove the line";
-                    return self.wrong(node.span, "`one_of` has no values: nothing fits.", help);
+                    return self.wrong_declaration(
+                        node.span,
+                        "`one_of` has no values: nothing fits.",
+                        help,
+                    );
                 }
                 Some(words)
             }
             Ok(_) => Some(Vec::new()),
             Err(slip) => {
-                self.problems.push(messages::mismatch(&slip, node.span));
+                self.problems.push(messages::mismatch_diagnostic(&slip, node.span));
                 None
             }
         }
     }
 
-    fn value(
+    fn resolve_variable(
         &mut self,
         name: &Name,
         declaration: &Declaration<'d>,
         givers: &Givers<'d, '_>,
     ) -> Option<Value> {
-        let Some(given) = self.given(name, declaration, givers) else {
-            self.problems.push(missing(name, declaration));
+        let Some(given) = self.find_given_value(name, declaration, givers) else {
+            self.problems.push(missing_variable(name, declaration));
             return None;
         };
         let place = given.span.unwrap_or(declaration.entry.key_span);
@@ -212,7 +227,7 @@ impl<'d> Resolver<'d> {
                 } else {
                     slip
                 };
-                let mut problem = messages::mismatch(&slip, place);
+                let mut problem = messages::mismatch_diagnostic(&slip, place);
                 problem.code = codes::VARIABLE_TYPE;
                 problem.summary = "a variable's value has the wrong type".into();
                 problem.detail = Some(format!("vars.{name}, set by {}: {}", given.by, slip.detail));
@@ -241,20 +256,23 @@ impl<'d> Resolver<'d> {
         if declaration.ty == VariableType::Secret && written && !self.var_files.contains(&place.source) {
             self.problems.push(
                 Diagnostic::warning(codes::SECRET_IN_FILE, "a secret is written in a file of the stack")
-                    .at(place, "")
+                    .with_label(place, "")
                     .detail("Whoever can read the files, or their history, can read it.")
-                    .help(format!("give it by {}, a variable file or `from_file`", variable(name))),
+                    .help(format!(
+                        "give it by {}, a variable file or `from_file`",
+                        environment_variable_name(name)
+                    )),
             );
         }
         if declaration.ty == VariableType::Secret && given.by == FLAG {
             self.problems.push(
                 Diagnostic::warning(codes::SECRET_IN_FILE, "a secret is given on the command line")
-                    .at(place, "")
+                    .with_label(place, "")
                     .detail("Every user of the machine can read the arguments of a process, and shells keep them.")
-                    .help(format!("give it by {}, a variable file or `from_file`", variable(name))),
+                    .help(format!("give it by {}, a variable file or `from_file`", environment_variable_name(name))),
             );
         }
-        let value = self.checked(name, declaration, value, &given.by, place)?;
+        let value = self.check_constraints(name, declaration, value, &given.by, place)?;
         Some(self.with_name(name, value))
     }
 
@@ -262,7 +280,7 @@ impl<'d> Resolver<'d> {
     fn with_name(&self, name: &Name, value: Value) -> Value {
         match value {
             Value::Secret(secret) => {
-                Value::Secret(secret.named(&format!("vars.{}", self.variable_path(name))))
+                Value::Secret(secret.named_after(&format!("vars.{}", self.variable_path(name))))
             }
             value => value,
         }
@@ -272,21 +290,21 @@ impl<'d> Resolver<'d> {
     pub(in crate::config) fn by_itself(&self, name: &Name, declaration: &Declaration<'d>) -> Option<Value> {
         let elsewhere = declaration.awaited.is_some() || declaration.from_file.is_some();
         if self.secrets == Giving::Withheld && elsewhere && declaration.ty == VariableType::Secret {
-            return Some(self.with_name(name, Value::Secret(Secret::withheld())));
+            return Some(self.with_name(name, Value::Secret(Secret::new_withheld())));
         }
         let (value, node) = match (declaration.awaited, declaration.from_file, declaration.default) {
-            (Some(entry), ..) => (self.awaited(name, declaration, entry), &entry.value),
+            (Some(entry), ..) => (self.resolve_deferred_secret(name, declaration, entry), &entry.value),
             (None, Some(file), _) => (self.secret_file(&declaration.ty, &file.value), &file.value),
             (None, None, Some(node)) => (self.read_value(name, declaration, node), node),
             (None, None, None) => return None,
         };
         match value {
             Ok(value) => {
-                let value = self.checked(name, declaration, value, "default", node.span)?;
+                let value = self.check_constraints(name, declaration, value, "default", node.span)?;
                 Some(self.with_name(name, value))
             }
             Err(slip) => {
-                let mut problem = messages::mismatch(&slip, node.span);
+                let mut problem = messages::mismatch_diagnostic(&slip, node.span);
                 problem.code = codes::VARIABLE_TYPE;
                 self.problems.push(problem);
                 None
@@ -300,7 +318,12 @@ impl<'d> Resolver<'d> {
     }
 
     /// Returns the strongest value: flag, process environment, file, environment, default.
-    fn given(&self, name: &Name, declaration: &Declaration<'d>, givers: &Givers<'d, '_>) -> Option<Given> {
+    fn find_given_value(
+        &self,
+        name: &Name,
+        declaration: &Declaration<'d>,
+        givers: &Givers<'d, '_>,
+    ) -> Option<Given> {
         let ty = &declaration.ty;
         if let Some(text) = givers.request.vars.get(name) {
             return Some(Given { value: ty.parse_value(text), by: FLAG.into(), span: None });
@@ -312,7 +335,7 @@ impl<'d> Resolver<'d> {
         let from_process = &givers.request.env_vars;
         let named = from_process.get(name).or_else(|| from_process.get(&plain()));
         if let Some(text) = named.filter(|text| !empty(text)) {
-            let by = Name::new(variable(name));
+            let by = Name::new(environment_variable_name(name));
             let value = ty.parse_value(text.expose().unwrap_or_default()).map_err(|slip| {
                 // What the process environment holds may be secret whatever its type.
                 Mismatch { detail: format!("It takes {}.", ty.name()), fix: None, ..slip }
@@ -340,11 +363,11 @@ impl<'d> Resolver<'d> {
             });
         }
         if *ty == VariableType::Secret && self.secrets == Giving::Withheld {
-            let value = Ok(Value::Secret(Secret::withheld()));
+            let value = Ok(Value::Secret(Secret::new_withheld()));
             return Some(Given { value, by: NOBODY.into(), span: None });
         }
         if let Some(entry) = declaration.awaited {
-            let value = self.awaited(name, declaration, entry);
+            let value = self.resolve_deferred_secret(name, declaration, entry);
             return Some(Given { value, by: entry.key.clone(), span: Some(entry.value.span) });
         }
         if let Some(from_file) = declaration.from_file {
@@ -353,7 +376,7 @@ impl<'d> Resolver<'d> {
         }
         let Some(node) = declaration.default else {
             let spared = *ty == VariableType::Secret && self.secrets == Giving::Spared;
-            let value = || Ok(Value::Secret(Secret::withheld()));
+            let value = || Ok(Value::Secret(Secret::new_withheld()));
             return spared.then(|| Given { value: value(), by: NOBODY.into(), span: None });
         };
         Some(Given {
@@ -376,10 +399,10 @@ impl<'d> Resolver<'d> {
         {
             match entry.key.as_str() {
                 "from_file" | "generate" | "source" if self.secrets == Giving::Withheld => {
-                    return Ok(Value::Secret(Secret::withheld()));
+                    return Ok(Value::Secret(Secret::new_withheld()));
                 }
                 "from_file" => return self.secret_file(ty, &entry.value),
-                "generate" | "source" => return self.awaited(name, declaration, entry),
+                "generate" | "source" => return self.resolve_deferred_secret(name, declaration, entry),
                 _ => {}
             }
         }
@@ -403,7 +426,7 @@ impl<'d> Resolver<'d> {
             }
             Ok(text) => ty.parse_value(text.trim_end_matches(['\r', '\n'])),
             Err(_) if *ty == VariableType::Secret && self.secrets == Giving::Spared => {
-                Ok(Value::Secret(Secret::withheld()))
+                Ok(Value::Secret(Secret::new_withheld()))
             }
             Err(why) => {
                 Err(Mismatch::new(codes::CONFINED_PATH, "a file cannot be read", format!("{why}.")))
@@ -412,7 +435,7 @@ impl<'d> Resolver<'d> {
     }
 
     /// Checks a value against `one_of` and `check`.
-    pub(in crate::config) fn checked(
+    pub(in crate::config) fn check_constraints(
         &self,
         name: &Name,
         declaration: &Declaration<'d>,
@@ -422,7 +445,7 @@ impl<'d> Resolver<'d> {
     ) -> Option<Value> {
         let failed = |detail: String| {
             Diagnostic::error(codes::VARIABLE_CHECK, "a variable's value is not allowed")
-                .at(place, "")
+                .with_label(place, "")
                 .detail(detail)
         };
         if matches!(&value, Value::Secret(secret) if secret.is_awaited()) {
@@ -430,7 +453,7 @@ impl<'d> Resolver<'d> {
             return Some(value);
         }
         let is_shown = !value.is_secret() && self.may_be_shown(by, place);
-        let shown = quoting::shown(&value.to_string());
+        let shown = quoting::shorten_for_message(&value.to_string());
         if !declaration.one_of.is_empty() && !declaration.one_of.contains(&value) {
             let by = format!("vars.{name}, set by {by},");
             let shown = is_shown.then_some(shown.as_str());
@@ -440,13 +463,13 @@ impl<'d> Resolver<'d> {
         let Some(check) = declaration.check else { return Some(value) };
         let text = check.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
         let source = text.strip_prefix("${").and_then(|text| text.strip_suffix('}'));
-        let program = source.map(|source| self.program(source));
+        let program = source.map(|source| self.parse_program(source));
         let (Some(Ok(program)), Some(source)) = (program, source) else {
             self.problems.push(no_condition(check.span, None));
             return Some(value);
         };
         let mut scope = Scope { budget: Some(self.budget), ..Scope::default() };
-        scope.roots.insert("self".into(), Item::of(&value));
+        scope.roots.insert("self".into(), Item::from_borrowed(&value));
         scope.roots.insert("env".into(), Item::of_text(&self.env));
         scope.roots.insert("stack".into(), Item::of_text(&self.stack));
         let verdict = match program.evaluate(&scope) {
@@ -462,11 +485,14 @@ impl<'d> Resolver<'d> {
             // What fails may be said in words of the value.
             Err(EvaluationError::Failed(_)) if !is_shown => {
                 let problem = failed(format!("The `check` of vars.{name}, set by {by}, has no value."));
-                self.problems.push(problem.at(check.span, "this check fails"));
+                self.problems.push(problem.with_label(check.span, "this check fails"));
                 return None;
             }
             Err(error) => {
-                self.problem(Frame::top(None), evaluation_problem(&error, check.span, Some(source)));
+                self.report_problem(
+                    Frame::top_level(None),
+                    evaluation_problem(&error, check.span, Some(source)),
+                );
                 return None;
             }
         };
@@ -476,7 +502,7 @@ impl<'d> Resolver<'d> {
             } else {
                 failed(format!("vars.{name}, set by {by}, is not what its `check` allows."))
             };
-            self.problems.push(problem.at(check.span, "this check fails"));
+            self.problems.push(problem.with_label(check.span, "this check fails"));
             return None;
         }
         Some(value)
@@ -495,7 +521,7 @@ impl<'d> Resolver<'d> {
         let problem = |name: &str, by: &str| {
             let problem = Diagnostic::error(codes::UNDECLARED_VARIABLE, "this variable is not declared")
                 .detail(format!("{by} gives a value to `{name}`, and no `vars` block declares it."));
-            match nearest(name, declared.keys().map(Name::as_str)) {
+            match nearest_name(name, declared.keys().map(Name::as_str)) {
                 Some(near) => problem.help(format!("did you mean `{near}`?")),
                 None => problem.help("declare it under `vars`, or leave the value out"),
             }
@@ -527,11 +553,11 @@ impl<'d> Resolver<'d> {
     }
 }
 
-fn missing(name: &Name, declaration: &Declaration<'_>) -> Diagnostic {
+fn missing_variable(name: &Name, declaration: &Declaration<'_>) -> Diagnostic {
     let problem = Diagnostic::error(codes::MISSING_VARIABLE, "a variable has no value")
-        .at(declaration.entry.key_span, "declared here without a default")
+        .with_label(declaration.entry.key_span, "declared here without a default")
         .detail(format!("vars.{name} takes {}.", declaration.ty.name()));
-    let variable = variable(name);
+    let variable = environment_variable_name(name);
     match declaration.ty {
         // Everybody on a machine can read what its commands were given.
         VariableType::Secret => problem.asks(name.clone()).help(format!(
@@ -544,6 +570,6 @@ fn missing(name: &Name, declaration: &Declaration<'_>) -> Diagnostic {
 }
 
 /// Returns the variable of the process environment that gives a variable its value.
-fn variable(name: &str) -> String {
+fn environment_variable_name(name: &str) -> String {
     format!("STEAD_VAR_{}", name.to_uppercase().replace('-', "_"))
 }

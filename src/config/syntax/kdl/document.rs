@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::hints;
 use crate::config::syntax::document::{Entry, Form, Node, NodeValue};
-use crate::config::syntax::limits::{duplicate, says_again};
+use crate::config::syntax::limits::{duplicate_key, says_again};
 use crate::config::syntax::unique_keys::Unique;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
@@ -71,7 +71,7 @@ impl Raw {
         let first = self.arguments.first().map(|node| node.span);
         let last = self.arguments.last().map(|node| node.span);
         match (first, last, self.body) {
-            (Some(first), Some(last), None) => first.to(last),
+            (Some(first), Some(last), None) => first.cover_with(last),
             (_, _, Some(body)) => body,
             _ => self.name_span,
         }
@@ -84,22 +84,22 @@ impl Raw {
 
 impl Block {
     /// Adds a node that stands between the braces.
-    pub(super) fn add(&mut self, raw: Raw, problems: &mut Vec<Diagnostic>) {
+    pub(super) fn add_node(&mut self, raw: Raw, problems: &mut Vec<Diagnostic>) {
         let (key, key_span) = (raw.name.clone(), raw.name_span);
-        let value = nested(raw, problems);
+        let value = nested_node(raw, problems);
         if key == "-" {
             self.first_item.get_or_insert(key_span);
             self.items.push(value);
         } else {
-            insert(&mut self.entries, Entry { key, key_span, value }, problems);
+            insert_unique(&mut self.entries, Entry { key, key_span, value }, problems);
         }
     }
 }
 
 /// Adds an entry, or says that its key is taken.
-fn insert(entries: &mut Unique, entry: Entry, problems: &mut Vec<Diagnostic>) {
+fn insert_unique(entries: &mut Unique, entry: Entry, problems: &mut Vec<Diagnostic>) {
     match entries.get(&entry.key) {
-        Some(first) => told_once(problems, duplicate(&entry.key, first.key_span, entry.key_span)),
+        Some(first) => told_once(problems, duplicate_key(&entry.key, first.key_span, entry.key_span)),
         None => entries.push(entry),
     }
 }
@@ -111,22 +111,22 @@ fn told_once(problems: &mut Vec<Diagnostic>, problem: Diagnostic) {
 }
 
 /// Returns what a node below the top level stands for.
-fn nested(mut raw: Raw, problems: &mut Vec<Diagnostic>) -> Node {
+fn nested_node(mut raw: Raw, problems: &mut Vec<Diagnostic>) -> Node {
     let span = raw.value_span();
     if let (Some(first), Some(body)) = (raw.arguments.first(), raw.body) {
         problems.push(hints::value_and_block(&raw.name, raw.name_span, first.span, body));
     }
     let value = match raw.arguments.len() {
-        _ if raw.has_body() => body(raw, problems),
+        _ if raw.has_body() => body_value(raw, problems),
         0 => NodeValue::Bare,
-        1 => sole(raw.arguments.remove(0).value),
+        1 => mark_sole_argument(raw.arguments.remove(0).value),
         _ => NodeValue::Sequence(raw.arguments),
     };
     Node { value, span, through: None }
 }
 
 /// The only argument of a node: a list of one, where a list is wanted.
-fn sole(value: NodeValue) -> NodeValue {
+fn mark_sole_argument(value: NodeValue) -> NodeValue {
     match value {
         NodeValue::Scalar(mut scalar) => {
             scalar.sole_argument = true;
@@ -137,11 +137,11 @@ fn sole(value: NodeValue) -> NodeValue {
 }
 
 /// Properties and block as one value: a list when every child is `-`, else a mapping.
-fn body(raw: Raw, problems: &mut Vec<Diagnostic>) -> NodeValue {
+fn body_value(raw: Raw, problems: &mut Vec<Diagnostic>) -> NodeValue {
     let mut entries = raw.properties;
     let block = raw.block.unwrap_or_default();
     for entry in block.entries.into_entries() {
-        insert(&mut entries, entry, problems);
+        insert_unique(&mut entries, entry, problems);
     }
     match (block.first_item, entries.entries().first()) {
         (Some(_), None) => NodeValue::Sequence(block.items),
@@ -160,33 +160,33 @@ impl<'a> Root<'a> {
     }
 
     /// Adds a top-level node.
-    pub(super) fn add(&mut self, raw: Raw, problems: &mut Vec<Diagnostic>) {
+    pub(super) fn add_top_level(&mut self, raw: Raw, problems: &mut Vec<Diagnostic>) {
         if LISTS.contains(&raw.name.as_str()) {
-            self.item(raw, problems);
+            self.add_list_item(raw, problems);
         } else if (self.is_kind)(&raw.name) {
-            self.kind(raw, problems);
+            self.add_kind_node(raw, problems);
         } else if raw.arguments.len() == 1 && raw.has_body() {
-            self.named(raw, problems);
+            self.add_named_block(raw, problems);
         } else {
             let (key, key_span, span) = (raw.name.clone(), raw.name_span, raw.value_span());
-            let content = Content::Value(nested(raw, problems));
-            self.word(Word { key, key_span, span, content }, problems);
+            let content = Content::Value(nested_node(raw, problems));
+            self.add_word(Word { key, key_span, span, content }, problems);
         }
     }
 
     /// Adds a word that may stand only once.
-    fn word(&mut self, word: Word, problems: &mut Vec<Diagnostic>) {
+    fn add_word(&mut self, word: Word, problems: &mut Vec<Diagnostic>) {
         if let Some(first) = self.index.get(&word.key).and_then(|at| self.words.get(*at)) {
-            told_once(problems, duplicate(&word.key, first.key_span, word.key_span));
+            told_once(problems, duplicate_key(&word.key, first.key_span, word.key_span));
             return;
         }
         self.index.insert(word.key.clone(), self.words.len());
         self.words.push(word);
     }
 
-    fn item(&mut self, raw: Raw, problems: &mut Vec<Diagnostic>) {
+    fn add_list_item(&mut self, raw: Raw, problems: &mut Vec<Diagnostic>) {
         let (key, key_span, span) = (raw.name.clone(), raw.name_span, raw.value_span());
-        let new = match nested(raw, problems) {
+        let new = match nested_node(raw, problems) {
             Node { value: NodeValue::Sequence(items), .. } => items,
             item => vec![item],
         };
@@ -194,15 +194,15 @@ impl<'a> Root<'a> {
         if let Some(Word { content: Content::List(items), .. }) = known {
             items.extend(new);
         } else {
-            self.word(Word { key, key_span, span, content: Content::List(new) }, problems);
+            self.add_word(Word { key, key_span, span, content: Content::List(new) }, problems);
         }
     }
 
     /// A node of a resource kind: its one argument is the block's name.
-    fn kind(&mut self, raw: Raw, problems: &mut Vec<Diagnostic>) {
+    fn add_kind_node(&mut self, raw: Raw, problems: &mut Vec<Diagnostic>) {
         match (raw.arguments.as_slice(), raw.properties.entries()) {
-            ([_], _) => self.named(raw, problems),
-            ([], []) => self.names(raw, problems),
+            ([_], _) => self.add_named_block(raw, problems),
+            ([], []) => self.add_block_group(raw, problems),
             ([], [property, ..]) => {
                 let at = property.key_span;
                 problems.push(hints::block_name(&raw.name, at, "an attribute, but no name before it"));
@@ -214,38 +214,38 @@ impl<'a> Root<'a> {
     }
 
     /// `vpc { main …; other … }`: several blocks at once.
-    fn names(&mut self, raw: Raw, problems: &mut Vec<Diagnostic>) {
+    fn add_block_group(&mut self, raw: Raw, problems: &mut Vec<Diagnostic>) {
         let span = raw.value_span();
         let block = raw.block.unwrap_or_default();
         if let Some(item) = block.first_item {
             problems.push(hints::block_name(&raw.name, item, "an item without a name"));
         }
         for entry in block.entries.into_entries() {
-            self.block(&raw.name, raw.name_span, span, entry, problems);
+            self.add_block(&raw.name, raw.name_span, span, entry, problems);
         }
         if !self.index.contains_key(&raw.name) {
             let content = Content::Names(Unique::default());
-            self.word(Word { key: raw.name, key_span: raw.name_span, span, content }, problems);
+            self.add_word(Word { key: raw.name, key_span: raw.name_span, span, content }, problems);
         }
     }
 
     /// `vpc main …`: one block.
-    fn named(&mut self, mut raw: Raw, problems: &mut Vec<Diagnostic>) {
+    fn add_named_block(&mut self, mut raw: Raw, problems: &mut Vec<Diagnostic>) {
         let argument = raw.arguments.remove(0);
         let name = argument.scalar().filter(|scalar| scalar.form != Form::Boolean);
         let Some(name) = name.map(|scalar| scalar.text.clone()) else {
             problems.push(hints::block_name(&raw.name, argument.span, "this is no name"));
             return;
         };
-        let span = raw.body.map_or(argument.span, |body| argument.span.to(body));
+        let span = raw.body.map_or(argument.span, |body| argument.span.cover_with(body));
         let (word, word_span) = (raw.name.clone(), raw.name_span);
         raw.name_span = argument.span;
-        let value = nested(raw, problems);
+        let value = nested_node(raw, problems);
         let entry = Entry { key: name, key_span: argument.span, value };
-        self.block(&word, word_span, span, entry, problems);
+        self.add_block(&word, word_span, span, entry, problems);
     }
 
-    fn block(
+    fn add_block(
         &mut self,
         word: &Name,
         word_span: Span,
@@ -255,17 +255,17 @@ impl<'a> Root<'a> {
     ) {
         let known = self.index.get(word).and_then(|at| self.words.get_mut(*at));
         if let Some(Word { content: Content::Names(names), .. }) = known {
-            insert(names, entry, problems);
+            insert_unique(names, entry, problems);
             return;
         }
         let mut names = Unique::default();
         names.push(entry);
         let content = Content::Names(names);
-        self.word(Word { key: word.clone(), key_span: word_span, span, content }, problems);
+        self.add_word(Word { key: word.clone(), key_span: word_span, span, content }, problems);
     }
 
     /// Returns all words.
-    pub(super) fn finish(self) -> Vec<Word> {
+    pub(super) fn into_words(self) -> Vec<Word> {
         self.words
     }
 }

@@ -5,7 +5,7 @@ use just_kdl::lexer::LexerError;
 use crate::config::syntax::limits::{
     BARE_KEYWORD, BLOCK_NAME, BRACE, COLON_AFTER_NAME, EQUALS_AFTER_NAME, HASH_COMMENT, KDL_SYNTAX,
     LIST_PUNCTUATION, MIXED_LIST, NEEDS_QUOTES, NOT_FINITE, SINGLE_QUOTES, TEXT, TYPE_ANNOTATION,
-    VALUE_AND_BLOCK, span,
+    VALUE_AND_BLOCK, byte_span,
 };
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{SourceId, Span};
@@ -14,7 +14,7 @@ use crate::model::source::{SourceId, Span};
 const SHOWN: usize = 120;
 
 /// Tells whether a word runs on into what only quotes allow.
-pub(super) fn glued(text: &str, start: usize, end: usize) -> bool {
+pub(super) fn is_glued(text: &str, start: usize, end: usize) -> bool {
     let rest = &text.as_bytes()[end..];
     let word = &text[start..end];
     match rest.first() {
@@ -63,17 +63,17 @@ pub(super) fn word_end(text: &str, start: usize) -> usize {
 }
 
 /// Returns a text in double quotes.
-fn quoted(text: &str) -> String {
+fn quote_text(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// `“shop”`: quotes of a word processor are part of the text.
-pub(super) fn typographic(text: &str, at: Span, word: &str) -> Diagnostic {
+pub(super) fn typographic_quotes(text: &str, at: Span, word: &str) -> Diagnostic {
     let inner = word.trim_matches(['“', '„', '”']);
-    let right = quoted(inner);
-    let written = correct(text, at.start as usize, inner);
+    let right = quote_text(inner);
+    let written = correct_word(text, at.start as usize, inner);
     let problem = Diagnostic::error(TEXT, "Typographic quotes")
-        .at(at, "part of the text")
+        .with_label(at, "part of the text")
         .detail("KDL knows `\"` only; other quotes are letters of the text.")
         .help(format!("Write `{written}`; text that shall keep them needs quotes around them."));
     // A text of several words ends elsewhere.
@@ -85,8 +85,8 @@ pub(super) fn typographic(text: &str, at: Span, word: &str) -> Diagnostic {
 }
 
 /// Returns the corrected text of a word that needs quotes, with the `key=` before it.
-pub(super) fn correct(text: &str, start: usize, word: &str) -> String {
-    correct_as(text, start, &quoted(word))
+pub(super) fn correct_word(text: &str, start: usize, word: &str) -> String {
+    correct_as(text, start, &quote_text(word))
 }
 
 /// Returns a corrected text with the `key=` before it.
@@ -103,28 +103,29 @@ pub(super) fn correct_as(text: &str, start: usize, right: &str) -> String {
 }
 
 /// Returns the beginning of a text, short enough for a message.
-fn short(text: &str) -> &str {
+fn shorten_text(text: &str) -> &str {
     let end = (0..=SHOWN.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or_default()]
 }
 
 pub(super) fn needs_quotes(at: Span, word: &str, written: &str) -> Diagnostic {
-    let problem = Diagnostic::error(NEEDS_QUOTES, "Text needs quotes").at(at, "needs double quotes");
-    if let Some(number) = amount(word) {
+    let problem =
+        Diagnostic::error(NEEDS_QUOTES, "Text needs quotes").with_label(at, "needs double quotes");
+    if let Some(number) = leading_amount(word) {
         let (key, _) = written.split_once('=').unwrap_or_default();
         let key = if key.is_empty() { String::new() } else { format!("{key}=") };
-        return problem.detail(format!("`{}` is neither a number nor text.", short(word))).help(format!(
+        return problem.detail(format!("`{}` is neither a number nor text.", shorten_text(word))).help(format!(
             "Write `{key}{number}` for a number: its unit is the attribute's own; or `{written}` for text."
         ));
     }
     problem
-        .detail(format!("In KDL, `{}` is text only in double quotes.", short(word)))
-        .help(format!("Write `{}`.", short(written)))
-        .fix(at, quoted(word))
+        .detail(format!("In KDL, `{}` is text only in double quotes.", shorten_text(word)))
+        .help(format!("Write `{}`.", shorten_text(written)))
+        .fix(at, quote_text(word))
 }
 
 /// Returns the number of a word such as `100GB`; `15m` is a duration, which is text.
-fn amount(word: &str) -> Option<&str> {
+fn leading_amount(word: &str) -> Option<&str> {
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = word.split_at(digits);
     let amount = unit.len() > 1 && unit.bytes().all(|b| b.is_ascii_alphabetic());
@@ -134,32 +135,32 @@ fn amount(word: &str) -> Option<&str> {
 /// `env_vars={ … }`.
 pub(super) fn block_as_value(at: Span, key: &str) -> Diagnostic {
     Diagnostic::error(EQUALS_AFTER_NAME, "`=` before a block")
-        .at(at, "")
+        .with_label(at, "")
         .detail("In KDL, `=` is followed by one value; a block follows its name without a sign.")
         .help(format!("Write `{key} {{ … }}` on a line of its own, inside the block of this node."))
 }
 
 pub(super) fn single_quotes(at: Span, word: &str, written: &str) -> Diagnostic {
     Diagnostic::error(SINGLE_QUOTES, "Single quotes")
-        .at(at, "single quotes")
+        .with_label(at, "single quotes")
         .detail("In KDL, single quotes are part of the word; text has double quotes.")
-        .help(format!("Write `{}`.", short(written)))
-        .fix(at, quoted(word))
+        .help(format!("Write `{}`.", shorten_text(written)))
+        .fix(at, quote_text(word))
 }
 
 pub(super) fn bare_keyword(at: Span, word: &str, written: &str) -> Diagnostic {
     Diagnostic::error(BARE_KEYWORD, "Keyword without `#`")
-        .at(at, "")
+        .with_label(at, "")
         .detail(format!("In KDL, `{word}` is written `#{word}`; as text it is `\"{word}\"`."))
-        .help(format!("Write `{}`.", short(written)))
+        .help(format!("Write `{}`.", shorten_text(written)))
         .fix(at, format!("#{word}"))
 }
 
 pub(super) fn wrong_keyword(at: Span, value: bool, written: &str) -> Diagnostic {
     Diagnostic::error(BARE_KEYWORD, "Unknown keyword")
-        .at(at, "")
+        .with_label(at, "")
         .detail("KDL's keywords are `#true`, `#false` and `#null`.")
-        .help(format!("Write `{}`.", short(written)))
+        .help(format!("Write `{}`.", shorten_text(written)))
         .fix(at, if value { "#true" } else { "#false" })
 }
 
@@ -174,20 +175,20 @@ pub(super) fn boolean_of(word: &str) -> Option<bool> {
 
 pub(super) fn hash_comment(at: Span, line: &str) -> Diagnostic {
     Diagnostic::error(HASH_COMMENT, "Comment with `#`")
-        .at(at, "")
+        .with_label(at, "")
         .detail("In KDL, a comment begins with `//`.")
-        .help(format!("Write `//{}`.", short(line.trim_start_matches('#'))))
+        .help(format!("Write `//{}`.", shorten_text(line.trim_start_matches('#'))))
         .fix(at, "//")
 }
 
 /// `a, b`: values up to the end of their line or block.
-pub(super) fn comma(text: &str, id: SourceId, start: usize) -> Diagnostic {
+pub(super) fn comma_separator(text: &str, id: SourceId, start: usize) -> Diagnostic {
     let line = text[start..].lines().next().unwrap_or_default();
     let end = line.find([';', '{', '}']).unwrap_or(line.len());
     let values = line[..end].trim_end();
-    let at = span(id, start, start + values.len());
+    let at = byte_span(id, start, start + values.len());
     let problem = Diagnostic::error(LIST_PUNCTUATION, "Commas between values")
-        .at(at, "")
+        .with_label(at, "")
         .detail("In KDL, values are separated by spaces.");
     if values.contains('"') || values.len() > SHOWN {
         return problem.help("Write `name a b`, without commas; text with a comma needs double quotes.");
@@ -198,48 +199,51 @@ pub(super) fn comma(text: &str, id: SourceId, start: usize) -> Diagnostic {
 }
 
 /// A value after `=` behind a node's name: `cidr = "…"` in a block.
-pub(super) fn equals(at: Span, name: &str, value: &str) -> Diagnostic {
+pub(super) fn equals_after_name(at: Span, name: &str, value: &str) -> Diagnostic {
     let detail = format!(
         "In KDL, the first word of a line is a name, and its value follows without `=`; `{name}=…` can only stand behind another name."
     );
-    let problem = Diagnostic::error(EQUALS_AFTER_NAME, "`=` after a name").at(at, "").detail(detail);
-    instead(problem, at, name, value)
+    let problem =
+        Diagnostic::error(EQUALS_AFTER_NAME, "`=` after a name").with_label(at, "").detail(detail);
+    with_correction(problem, at, name, value)
 }
 
 /// `cidr: "…"`.
-pub(super) fn colon(at: Span, name: &str, value: &str) -> Diagnostic {
+pub(super) fn colon_after_name(at: Span, name: &str, value: &str) -> Diagnostic {
     let problem = Diagnostic::error(COLON_AFTER_NAME, "Colon after a name")
-        .at(at, "")
+        .with_label(at, "")
         .detail("KDL has no colon between a name and its value.");
     if value.is_empty() {
         return problem.help(format!(
             "Write `{name} {{ … }}` for a block; if all of the file is YAML, give it the ending `.yaml`."
         ));
     }
-    instead(problem, at, name, value)
+    with_correction(problem, at, name, value)
 }
 
 /// `vpc main cidr: "…"`.
 pub(super) fn colon_in_line(at: Span, key: &str, value: &str) -> Diagnostic {
     Diagnostic::error(COLON_AFTER_NAME, "Colon after a name")
-        .at(at, "")
+        .with_label(at, "")
         .detail("Behind a name on its line, KDL joins a key and its value with `=`.")
-        .help(format!("Write `{key}={}`.", short(value)))
+        .help(format!("Write `{key}={}`.", shorten_text(value)))
         .fix(at, format!("={value}"))
 }
 
 /// Adds the corrected text of a name and its value.
-fn instead(problem: Diagnostic, at: Span, name: &str, value: &str) -> Diagnostic {
+fn with_correction(problem: Diagnostic, at: Span, name: &str, value: &str) -> Diagnostic {
     match value {
         "" => problem.help(format!("Write `{name} VALUE`.")),
         "{ … }" => problem.help(format!("Write `{name} {value}`.")).fix(at, " "),
-        value => problem.help(format!("Write `{name} {}`.", short(value))).fix(at, format!(" {value}")),
+        value => {
+            problem.help(format!("Write `{name} {}`.", shorten_text(value))).fix(at, format!(" {value}"))
+        }
     }
 }
 
-pub(super) fn annotation(at: Span) -> Diagnostic {
+pub(super) fn type_annotation(at: Span) -> Diagnostic {
     Diagnostic::error(TYPE_ANNOTATION, "Type annotation")
-        .at(at, "")
+        .with_label(at, "")
         .detail("Types come from the schema; annotations such as `(u8)` are not used.")
         .help("Remove the parentheses and what is in them.")
         .fix(at, "")
@@ -247,59 +251,65 @@ pub(super) fn annotation(at: Span) -> Diagnostic {
 
 pub(super) fn value_and_block(name: &str, name_at: Span, value: Span, body: Span) -> Diagnostic {
     Diagnostic::error(VALUE_AND_BLOCK, "Value and block at once")
-        .at(value, "a value")
-        .at(body, "properties or a block")
-        .at(name_at, "")
+        .with_label(value, "a value")
+        .with_label(body, "properties or a block")
+        .with_label(name_at, "")
         .detail(format!("`{name}` is either a value or a map, so it cannot have both."))
         .help(format!("Keep the value, or write all of it as keys: `{name} {{ key value }}`; a map of named blocks is `{name} {{ first {{ … }}; second {{ … }} }}`."))
 }
 
 pub(super) fn block_name(name: &str, at: Span, found: &str) -> Diagnostic {
     Diagnostic::error(BLOCK_NAME, "Block without its one name")
-        .at(at, found)
+        .with_label(at, found)
         .detail(format!("A `{name}` block has exactly one name, then its attributes."))
         .help(format!("Write `{name} NAME key=value {{ … }}`."))
 }
 
 pub(super) fn mixed_list(item: Span, key: Span) -> Diagnostic {
     Diagnostic::error(MIXED_LIST, "List items beside keys")
-        .at(item, "an item of a list")
-        .at(key, "a key of a map")
+        .with_label(item, "an item of a list")
+        .with_label(key, "a key of a map")
         .detail("A block is a list, all lines of which begin with `-`, or a map, but not both.")
         .help("Give the list a name of its own.")
 }
 
 pub(super) fn not_finite(at: Span) -> Diagnostic {
     Diagnostic::error(NOT_FINITE, "Not a finite number")
-        .at(at, "")
+        .with_label(at, "")
         .detail("Nothing in a stack takes an infinite number or `#nan`.")
         .help("Write a number.")
 }
 
 pub(super) fn unclosed_brace(open: Span) -> Diagnostic {
     Diagnostic::error(BRACE, "Brace is not closed")
-        .at(open, "opened here")
+        .with_label(open, "opened here")
         .detail("The file ends before this block does.")
         .help("Close it with `}`.")
 }
 
 pub(super) fn stray_brace(at: Span) -> Diagnostic {
     Diagnostic::error(BRACE, "Brace without its pair")
-        .at(at, "closes nothing")
+        .with_label(at, "closes nothing")
         .detail("Every block that was opened is closed before this brace.")
         .help("Remove it, or look for a `{` that is missing above.")
 }
 
 /// Anything else at a token.
-pub(super) fn unexpected(at: Span, detail: &str, help: &str) -> Diagnostic {
-    Diagnostic::error(KDL_SYNTAX, "Syntax error").at(at, "").detail(detail).help(help)
+pub(super) fn unexpected_token(at: Span, detail: &str, help: &str) -> Diagnostic {
+    Diagnostic::error(KDL_SYNTAX, "Syntax error").with_label(at, "").detail(detail).help(help)
 }
 
 /// What the lexer refuses and nothing can be guessed from.
-pub(super) fn lexer(text: &str, error: &LexerError, start: usize, base: usize, id: SourceId) -> Diagnostic {
+pub(super) fn lexer_problem(
+    text: &str,
+    error: &LexerError,
+    start: usize,
+    base: usize,
+    id: SourceId,
+) -> Diagnostic {
     let one = |at: usize| {
         let at = (0..=at.min(text.len())).rev().find(|n| text.is_char_boundary(*n)).unwrap_or_default();
-        span(id, at, at + text[at..].chars().next().map_or(0, char::len_utf8))
+        byte_span(id, at, at + text[at..].chars().next().map_or(0, char::len_utf8))
     };
     let in_text = text[start..].starts_with(['"', '#']);
     match error {
@@ -307,10 +317,14 @@ pub(super) fn lexer(text: &str, error: &LexerError, start: usize, base: usize, i
         LexerError::UnexpectedEof(_) if in_text => unclosed_text(one(start)),
         LexerError::UnexpectedEof(_) => {
             let open = text[start..].find("/*").map_or(start, |n| start + n);
-            unexpected(span(id, open, open + 2), "This comment is not closed.", "Close it with `*/`.")
+            unexpected_token(
+                byte_span(id, open, open + 2),
+                "This comment is not closed.",
+                "Close it with `*/`.",
+            )
         }
-        LexerError::InvalidEscape(at) | LexerError::BadUnicodeEscape(at) => escape(one(base + at)),
-        LexerError::MissingText if in_text => escape(one(start)),
+        LexerError::InvalidEscape(at) | LexerError::BadUnicodeEscape(at) => invalid_escape(one(base + at)),
+        LexerError::MissingText if in_text => invalid_escape(one(start)),
         LexerError::MissingStringNewline => {
             multi_line(one(start), "Nothing may follow the opening `\"\"\"` on its line.")
         }
@@ -321,55 +335,55 @@ pub(super) fn lexer(text: &str, error: &LexerError, start: usize, base: usize, i
             at.map_or(one(start), |at| one(base + at)),
             "Every line must be indented at least as far as the closing `\"\"\"`, in the same way.",
         ),
-        LexerError::BadEscline(at) => unexpected(
+        LexerError::BadEscline(at) => unexpected_token(
             one(base + at),
             "After a backslash outside of quotes, the line must end.",
             "Put the text into double quotes, with `\\\\` for a backslash.",
         ),
-        LexerError::InvalidCharacter(at) => unexpected(
+        LexerError::InvalidCharacter(at) => unexpected_token(
             one(base + at),
             "This character is invisible or changes the direction of text, which KDL refuses.",
             "Remove it; inside text, write it as `\\u{…}`.",
         ),
-        LexerError::InvalidOperator => brackets(text, start, one(start)),
-        _ => unexpected(one(start), "This is no KDL.", "Put text into double quotes."),
+        LexerError::InvalidOperator => brackets_as_list(text, start, one(start)),
+        _ => unexpected_token(one(start), "This is no KDL.", "Put text into double quotes."),
     }
 }
 
 fn unclosed_text(at: Span) -> Diagnostic {
     Diagnostic::error(TEXT, "Text is not closed")
-        .at(at, "opened here")
+        .with_label(at, "opened here")
         .detail("The closing quote is missing; text in single `\"` ends on its own line.")
         .help("Close the quote. Text of several lines stands between two lines of `\"\"\"`.")
 }
 
-fn escape(at: Span) -> Diagnostic {
+fn invalid_escape(at: Span) -> Diagnostic {
     Diagnostic::error(TEXT, "Unknown escape in text")
-        .at(at, "")
+        .with_label(at, "")
         .detail("Known are `\\n`, `\\r`, `\\t`, `\\s`, `\\b`, `\\f`, `\\\"`, `\\\\` and `\\u{…}`.")
         .help("Write `\\\\` for a backslash, or the whole text as `#\"…\"#`.")
 }
 
 fn multi_line(at: Span, detail: &str) -> Diagnostic {
-    Diagnostic::error(TEXT, "Text of several lines is not well formed").at(at, "").detail(detail).help(
+    Diagnostic::error(TEXT, "Text of several lines is not well formed").with_label(at, "").detail(detail).help(
         "Put `\"\"\"` at the end of the first line and on a line of its own after the text; the last one's indentation is cut off.",
     )
 }
 
 /// `nodes [a, b]`, `nodes=[a, b]`.
-fn brackets(text: &str, start: usize, at: Span) -> Diagnostic {
+fn brackets_as_list(text: &str, start: usize, at: Span) -> Diagnostic {
     let line = text[start..].lines().next().unwrap_or_default();
     let items = line.strip_prefix('[').and_then(|rest| rest.split_once(']')).map(|(items, _)| items);
     let before = text[..start].rsplit(['\n', '{', ';']).next().unwrap_or_default();
     let name = before.split([' ', '\t', '=']).rfind(|word| !word.is_empty());
     let problem = Diagnostic::error(LIST_PUNCTUATION, "List in brackets")
-        .at(at, "")
+        .with_label(at, "")
         .detail("KDL has no brackets: a list is a name with several values, on a line of its own.");
     match (name, items) {
         (Some(name), Some(items)) if items.len() < SHOWN => {
             let right = items.split(',').map(str::trim).collect::<Vec<_>>().join(" ");
             let alone = before.trim() == name && !items.is_empty() && !items.contains(['"', '[', '{']);
-            let problem = problem.help(format!("Write `{} {right}`.", short(name)));
+            let problem = problem.help(format!("Write `{} {right}`.", shorten_text(name)));
             let end = at.start + u32::try_from(items.len() + 2).unwrap_or_default();
             if alone { problem.fix(Span { end, ..at }, right) } else { problem }
         }

@@ -15,17 +15,17 @@ const BEHIND: &str = "_";
 
 /// Makes of what reading `old` gave what reading `new` would give; `None` where only that can tell, and then
 /// all is as it was.
-pub(in crate::config) fn again(
+pub(in crate::config) fn reparse_kdl(
     document: &mut Document,
     old: &str,
     new: &str,
     is_kind: &dyn Fn(&str) -> bool,
 ) -> Option<()> {
-    let changed = around(document, old, new)?;
+    let changed = changed_node_range(document, old, new)?;
     let delta = i64::try_from(new.len()).ok()? - i64::try_from(old.len()).ok()?;
     let end = usize::try_from(i64::try_from(changed.end).ok()? + delta).ok()?;
     let is_last = changed.end == old.len();
-    let only = |text: &str| only(document.source, text, is_last, is_kind);
+    let only = |text: &str| parse_only_word(document.source, text, is_last, is_kind);
     let (was, was_named) = only(&old[changed.clone()])?;
     let (mut word, named) = only(new.get(changed.start..end)?)?;
     let at = document.root.iter().position(|entry| entry.key == was.key)?;
@@ -39,18 +39,18 @@ pub(in crate::config) fn again(
         end: u32::try_from(changed.end).ok()?,
     };
     if named {
-        renewed(document, at, word, piece, delta)
+        replace_blocks(document, at, word, piece, delta)
     } else {
-        replaced(document, at, word, piece, delta)
+        replace_word_value(document, at, word, piece, delta)
     }
 }
 
 /// Returns the node at the top level that holds everything that changed, with the lines up to the next one.
-fn around(document: &Document, old: &str, new: &str) -> Option<Range<usize>> {
+fn changed_node_range(document: &Document, old: &str, new: &str) -> Option<Range<usize>> {
     let (from, tail) = shared_ends(old.as_bytes(), new.as_bytes());
     let to = old.len() - tail;
     let (mut start, mut end) = (None, old.len());
-    for begin in document.root.iter().flat_map(|word| begins(word, old)) {
+    for begin in document.root.iter().flat_map(|word| node_starts(word, old)) {
         if begin <= from {
             start = start.max(Some(begin));
         } else {
@@ -65,14 +65,14 @@ fn around(document: &Document, old: &str, new: &str) -> Option<Range<usize>> {
 }
 
 /// Returns where nodes of a top-level word begin, as far as they surely begin a line.
-fn begins<'d>(word: &'d Entry, text: &'d str) -> impl Iterator<Item = usize> + 'd {
+fn node_starts<'d>(word: &'d Entry, text: &'d str) -> impl Iterator<Item = usize> + 'd {
     let line = |at: u32| {
         let before = text.get(..at as usize)?;
         let start = before.rfind('\n').map_or(0, |n| n + 1);
         Some((start, &before[start..]))
     };
     let own = line(word.key_span.start).filter(|(_, before)| before.is_empty());
-    let named = blocks(word).unwrap_or_default().iter().filter_map(move |entry| {
+    let named = mapping_entries(word).unwrap_or_default().iter().filter_map(move |entry| {
         let (start, before) = line(entry.key_span.start)?;
         let rest = before.strip_prefix(word.key.as_str())?;
         (!rest.is_empty() && rest.bytes().all(|b| b == b' ')).then_some(start)
@@ -80,7 +80,7 @@ fn begins<'d>(word: &'d Entry, text: &'d str) -> impl Iterator<Item = usize> + '
     own.map(|(start, _)| start).into_iter().chain(named)
 }
 
-fn blocks(word: &Entry) -> Option<&[Entry]> {
+fn mapping_entries(word: &Entry) -> Option<&[Entry]> {
     match &word.value.value {
         NodeValue::Mapping(entries) => Some(entries),
         _ => None,
@@ -88,9 +88,14 @@ fn blocks(word: &Entry) -> Option<&[Entry]> {
 }
 
 /// Returns the only word of a piece, and whether its nodes are blocks with names.
-fn only(id: SourceId, text: &str, is_last: bool, is_kind: &dyn Fn(&str) -> bool) -> Option<(Entry, bool)> {
+fn parse_only_word(
+    id: SourceId,
+    text: &str,
+    is_last: bool,
+    is_kind: &dyn Fn(&str) -> bool,
+) -> Option<(Entry, bool)> {
     let behind = if is_last { "" } else { BEHIND };
-    let mut words = read::words(id, &format!("{text}{behind}"), is_kind).ok()?;
+    let mut words = read::parse_words(id, &format!("{text}{behind}"), is_kind).ok()?;
     if !is_last {
         let last = words.pop()?.into_entry();
         if last.key != BEHIND || last.value.value != NodeValue::Bare {
@@ -103,9 +108,9 @@ fn only(id: SourceId, text: &str, is_last: bool, is_kind: &dyn Fn(&str) -> bool)
 }
 
 /// Puts the blocks of a piece in the place of those that stood there; `None` where a name would stand twice.
-fn renewed(document: &mut Document, at: usize, word: Entry, piece: Span, delta: i64) -> Option<()> {
+fn replace_blocks(document: &mut Document, at: usize, word: Entry, piece: Span, delta: i64) -> Option<()> {
     let NodeValue::Mapping(new) = word.value.value else { return None };
-    let known = blocks(document.root.get(at)?)?;
+    let known = mapping_entries(document.root.get(at)?)?;
     let first = known.partition_point(|entry| entry.key_span.start < piece.start);
     let last = known.partition_point(|entry| entry.key_span.start < piece.end);
     let same = known[first..last].iter().map(|entry| &entry.key).eq(new.iter().map(|entry| &entry.key));
@@ -125,7 +130,13 @@ fn renewed(document: &mut Document, at: usize, word: Entry, piece: Span, delta: 
 }
 
 /// Puts the one value of a word in the place of the one that stood there.
-fn replaced(document: &mut Document, at: usize, word: Entry, piece: Span, delta: i64) -> Option<()> {
+fn replace_word_value(
+    document: &mut Document,
+    at: usize,
+    word: Entry,
+    piece: Span,
+    delta: i64,
+) -> Option<()> {
     move_on(document, piece.end, delta);
     *document.root.get_mut(at)? = word;
     Some(())
@@ -174,7 +185,7 @@ mod tests {
             let new = TEXT.replacen(from, to, 1);
             assert_ne!(new, TEXT);
             let mut found = read(TEXT).unwrap();
-            assert!(again(&mut found, TEXT, &new, &is_kind).is_some(), "{from} → {to}");
+            assert!(reparse_kdl(&mut found, TEXT, &new, &is_kind).is_some(), "{from} → {to}");
             assert_eq!(Some(found), read(&new), "{from} → {to}");
         }
         for (from, to) in [
@@ -191,7 +202,7 @@ mod tests {
             let new = TEXT.replacen(from, to, 1);
             assert_ne!(new, TEXT);
             let mut kept = read(TEXT).unwrap();
-            assert_eq!(again(&mut kept, TEXT, &new, &is_kind), None, "{from} → {to}");
+            assert_eq!(reparse_kdl(&mut kept, TEXT, &new, &is_kind), None, "{from} → {to}");
             assert_eq!(Some(kept), read(TEXT));
         }
     }
@@ -206,7 +217,7 @@ mod tests {
             new.replace_range(at..(at + gone).min(TEXT.len()), &typed);
             let mut found = read(TEXT).unwrap();
             let wanted =
-                if again(&mut found, TEXT, &new, &is_kind).is_some() { read(&new) } else { read(TEXT) };
+                if reparse_kdl(&mut found, TEXT, &new, &is_kind).is_some() { read(&new) } else { read(TEXT) };
             prop_assert_eq!(Some(found), wanted, "{:?}", new);
         }
     }

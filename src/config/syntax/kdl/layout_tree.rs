@@ -98,9 +98,9 @@ impl Node {
 }
 
 /// Reads the layout of a text; `None` when it is no KDL.
-pub(in crate::config) fn tree(text: &str) -> Option<Tree> {
+pub(in crate::config) fn parse_kdl_layout(text: &str) -> Option<Tree> {
     let mut reader = Reader { tokens: Tokens::new(SourceId(0), text), at: 0, comments: Vec::new() };
-    let nodes = reader.nodes()?;
+    let nodes = reader.read_nodes()?;
     if !reader.tokens.problems.is_empty() {
         return None;
     }
@@ -118,14 +118,14 @@ struct Reader<'t> {
 
 impl Reader<'_> {
     /// Takes the next token, and keeps the comments before it.
-    fn take(&mut self) -> Option<Token> {
+    fn next_token(&mut self) -> Option<Token> {
         let token = self.tokens.next().ok()?;
         if token.start > self.at {
-            comments(self.tokens.text, self.at..token.start, &mut self.comments);
+            find_comments(self.tokens.text, self.at..token.start, &mut self.comments);
         }
         if token.kind == Kind::Line {
             // Line ends are one token, comments between them included.
-            comments(self.tokens.text, token.start..token.end, &mut self.comments);
+            find_comments(self.tokens.text, token.start..token.end, &mut self.comments);
         }
         self.at = self.at.max(token.end);
         Some(token)
@@ -138,7 +138,7 @@ impl Reader<'_> {
     /// Takes the next token that is no line end.
     fn take_in_block(&mut self) -> Option<Token> {
         loop {
-            let token = self.take()?;
+            let token = self.next_token()?;
             if !matches!(token.kind, Kind::Line | Kind::Semicolon) {
                 return Some(token);
             }
@@ -146,7 +146,7 @@ impl Reader<'_> {
     }
 
     /// Reads nodes up to a closing brace or the end, which stays to be read.
-    fn nodes(&mut self) -> Option<Vec<Node>> {
+    fn read_nodes(&mut self) -> Option<Vec<Node>> {
         let mut nodes = Vec::new();
         loop {
             let token = self.take_in_block()?;
@@ -158,16 +158,16 @@ impl Reader<'_> {
                 Kind::SlashDash => {
                     let known = self.comments.len();
                     let name = self.take_in_block()?;
-                    let node = self.node(name)?;
-                    self.dropped(token.start..node.semicolon.unwrap_or(node.end), known);
+                    let node = self.read_node(name)?;
+                    self.keep_commented_out(token.start..node.semicolon.unwrap_or(node.end), known);
                 }
-                _ => nodes.push(self.node(token)?),
+                _ => nodes.push(self.read_node(token)?),
             }
         }
     }
 
     /// Keeps what is commented out in place of the comments in it.
-    fn dropped(&mut self, at: Range<usize>, known: usize) {
+    fn keep_commented_out(&mut self, at: Range<usize>, known: usize) {
         let behind: Vec<_> =
             self.comments.split_off(known).into_iter().filter(|c| c.start >= at.end).collect();
         self.comments.push(at);
@@ -175,7 +175,7 @@ impl Reader<'_> {
     }
 
     /// Reads a node behind its name.
-    fn node(&mut self, name: Token) -> Option<Node> {
+    fn read_node(&mut self, name: Token) -> Option<Node> {
         let Kind::Text { text, .. } = name.kind else { return None };
         let mut node = Node {
             name: text,
@@ -186,7 +186,7 @@ impl Reader<'_> {
             semicolon: None,
         };
         loop {
-            let token = self.take()?;
+            let token = self.next_token()?;
             match token.kind {
                 Kind::Line => return Some(node),
                 Kind::Semicolon => {
@@ -200,11 +200,11 @@ impl Reader<'_> {
                 Kind::SlashDash => {
                     let known = self.comments.len();
                     let next = self.take_in_block()?;
-                    let end = self.part(next)?.end();
-                    self.dropped(token.start..end, known);
+                    let end = self.read_part(next)?.end();
+                    self.keep_commented_out(token.start..end, known);
                     node.end = end;
                 }
-                _ => match self.part(token)? {
+                _ => match self.read_part(token)? {
                     Part::Entry(entry) => {
                         node.end = entry.at.end;
                         node.entries.push(entry);
@@ -219,28 +219,28 @@ impl Reader<'_> {
     }
 
     /// Reads an argument, a property or a block.
-    fn part(&mut self, token: Token) -> Option<Part> {
+    fn read_part(&mut self, token: Token) -> Option<Part> {
         if token.kind == Kind::OpenBrace {
-            let nodes = self.nodes()?;
-            let close = self.take()?;
+            let nodes = self.read_nodes()?;
+            let close = self.next_token()?;
             let whole = close.kind == Kind::CloseBrace;
             return whole.then_some(Part::Block(Block { at: token.start..close.end, nodes }));
         }
         let at = token.start..token.end;
         if let Kind::Text { text, .. } = &token.kind {
-            let next = self.take()?;
+            let next = self.next_token()?;
             if next.kind == Kind::Equals {
-                let value = self.take()?;
+                let value = self.next_token()?;
                 let at_value = value.start..value.end;
                 return Some(Part::Entry(Entry {
                     key: Some((text.clone(), at)),
-                    value: scalar(value)?,
+                    value: token_value(value)?,
                     at: at_value,
                 }));
             }
             self.put_back(next);
         }
-        Some(Part::Entry(Entry { key: None, value: scalar(token)?, at }))
+        Some(Part::Entry(Entry { key: None, value: token_value(token)?, at }))
     }
 }
 
@@ -258,7 +258,7 @@ impl Part {
     }
 }
 
-fn scalar(token: Token) -> Option<Value> {
+fn token_value(token: Token) -> Option<Value> {
     match token.kind {
         Kind::Text { text, .. } => Some(Value::Text(text)),
         Kind::Number => Some(Value::Number),
@@ -269,7 +269,7 @@ fn scalar(token: Token) -> Option<Value> {
 }
 
 /// Finds the comments in a part of a text without tokens.
-fn comments(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>) {
+fn find_comments(text: &str, within: Range<usize>, found: &mut Vec<Range<usize>>) {
     let mut at = within.start;
     while let Some(start) = text[at..within.end].find('/').map(|n| at + n) {
         let rest = &text[start..within.end];
@@ -319,7 +319,7 @@ mod tests {
             }
         }
         let mut out = Vec::new();
-        walk(text, &tree(text).unwrap().nodes, &mut out);
+        walk(text, &parse_kdl_layout(text).unwrap().nodes, &mut out);
         out
     }
 
@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn comments_and_what_is_commented_out_are_kept() {
         let text = "// one\na /* two */ 1 /-2 // three\n/- b { // in\n  c }\n/* four\n /* five */ */\nd {\n  // six\n}\n// seven";
-        let read = tree(text).unwrap();
+        let read = parse_kdl_layout(text).unwrap();
         let comments: Vec<_> = read.comments.iter().map(|at| &text[at.clone()]).collect();
         assert_eq!(
             comments,

@@ -12,5 +12,5 @@ mod read;
 mod strings;
 mod tokens;
 
-pub(super) use incremental::again;
+pub(super) use incremental::reparse_kdl;
 pub use read::parse;

@@ -6,7 +6,7 @@ use super::tokens::{Kind, Stop, Token, Tokens};
 use crate::config::syntax::budget::Values;
 use crate::config::syntax::document::{Document, Entry, Form, Node, NodeValue, Scalar, Syntax};
 use crate::config::syntax::limits::{
-    MAX_DEPTH, MAX_PROBLEMS, VALUE_AND_BLOCK, duplicate, too_deep, too_many_values,
+    MAX_DEPTH, MAX_PROBLEMS, VALUE_AND_BLOCK, duplicate_key, too_deep, too_many_values,
 };
 use crate::config::syntax::unique_keys::Unique;
 use crate::model::address::Name;
@@ -25,12 +25,12 @@ pub fn parse(
     source: &Source,
     is_kind: &dyn Fn(&str) -> bool,
 ) -> Result<Document, Vec<Diagnostic>> {
-    let root = words(id, &source.text, is_kind)?.into_iter().map(Word::into_entry).collect();
+    let root = parse_words(id, &source.text, is_kind)?.into_iter().map(Word::into_entry).collect();
     Ok(Document { source: id, syntax: Syntax::Kdl, root })
 }
 
 /// Returns the top-level words of a text.
-pub(super) fn words(
+pub(super) fn parse_words(
     id: SourceId,
     text: &str,
     is_kind: &dyn Fn(&str) -> bool,
@@ -43,7 +43,7 @@ pub(super) fn words(
     };
     let ended = reader.run();
     let problems = reader.tokens.problems;
-    if ended.is_err() || !problems.is_empty() { Err(problems) } else { Ok(reader.root.finish()) }
+    if ended.is_err() || !problems.is_empty() { Err(problems) } else { Ok(reader.root.into_words()) }
 }
 
 struct Reader<'a> {
@@ -80,13 +80,13 @@ enum Phase {
 
 impl Reader<'_> {
     fn run(&mut self) -> Result<(), Stop> {
-        while let Some((node, phase)) = self.begin()? {
-            self.proceed(node, phase)?;
+        while let Some((node, phase)) = self.begin_node()? {
+            self.read_node(node, phase)?;
         }
         Ok(())
     }
 
-    fn silent(&self) -> bool {
+    fn is_silent(&self) -> bool {
         self.open.last().is_some_and(|open| open.silent)
     }
 
@@ -98,12 +98,12 @@ impl Reader<'_> {
     }
 
     /// Returns the next node, or the one whose block closes here; `None` at the end.
-    fn begin(&mut self) -> Result<Option<(Raw, Phase)>, Stop> {
+    fn begin_node(&mut self) -> Result<Option<(Raw, Phase)>, Stop> {
         self.skip_lines()?;
         let mut token = self.tokens.next()?;
         match token.kind {
-            Kind::End => return self.end(),
-            Kind::CloseBrace => return self.close(&token).map(Some),
+            Kind::End => return self.finish_input(),
+            Kind::CloseBrace => return self.close_block(&token).map(Some),
             _ => {}
         }
         let dropped = token.kind == Kind::SlashDash;
@@ -112,12 +112,12 @@ impl Reader<'_> {
             token = self.tokens.next()?;
         }
         if token.kind == Kind::OpenParen {
-            token = self.annotation(&token)?;
+            token = self.skip_annotation(&token)?;
         }
         self.name(token, dropped).map(|node| Some((node, Phase::Entries)))
     }
 
-    fn end(&mut self) -> Result<Option<(Raw, Phase)>, Stop> {
+    fn finish_input(&mut self) -> Result<Option<(Raw, Phase)>, Stop> {
         match self.open.last().map(|open| open.brace) {
             None => Ok(None),
             Some(brace) => {
@@ -128,20 +128,20 @@ impl Reader<'_> {
                         && problem.span().is_some_and(|span| span.start > at.start)
                 };
                 self.tokens.problems.retain(|problem| !is_behind(problem));
-                Err(self.tokens.fatal(hints::unclosed_brace(at)))
+                Err(self.tokens.report_fatal(hints::unclosed_brace(at)))
             }
         }
     }
 
-    fn close(&mut self, token: &Token) -> Result<(Raw, Phase), Stop> {
+    fn close_block(&mut self, token: &Token) -> Result<(Raw, Phase), Stop> {
         let Some(open) = self.open.pop() else {
             let at = self.tokens.span(token.start, token.end);
-            return Err(self.tokens.fatal(hints::stray_brace(at)));
+            return Err(self.tokens.report_fatal(hints::stray_brace(at)));
         };
         let mut node = open.node;
         if !open.dropped {
             let block = self.tokens.span(open.brace, token.end);
-            node.body = Some(node.body.map_or(block, |body| body.to(block)));
+            node.body = Some(node.body.map_or(block, |body| body.cover_with(block)));
             node.block = Some(open.block);
         }
         Ok((node, open.after))
@@ -158,7 +158,7 @@ impl Reader<'_> {
                 Kind::OpenBrace => "A block stands behind its name, on the same line.",
                 _ => "A line begins with a name.",
             };
-            return Err(self.tokens.fatal(hints::unexpected(
+            return Err(self.tokens.report_fatal(hints::unexpected_token(
                 at,
                 what,
                 "Write `name value` or `name { … }`.",
@@ -184,15 +184,15 @@ impl Reader<'_> {
         let Some(name) = text.strip_suffix(':').filter(|name| bare && !name.is_empty()) else {
             return Ok((text, end));
         };
-        let (to, meant) = self.meant(end)?;
+        let (to, meant) = self.corrected_value(end)?;
         let at = self.tokens.span(end - 1, to);
-        self.tokens.report(hints::colon(at, name, &meant))?;
+        self.tokens.report(hints::colon_after_name(at, name, &meant))?;
         Ok((name.into(), end - 1))
     }
 
     /// Returns where the next value ends, and its corrected text: two slips in one place are one
     /// message. Without a value, that is the offset given and nothing.
-    fn meant(&mut self, from: usize) -> Result<(usize, String), Stop> {
+    fn corrected_value(&mut self, from: usize) -> Result<(usize, String), Stop> {
         let known = self.tokens.problems.len();
         let token = self.tokens.peek()?.clone();
         let text = self.tokens.text;
@@ -209,28 +209,28 @@ impl Reader<'_> {
     }
 
     /// Reads a type annotation, which is refused, and returns the token behind it.
-    fn annotation(&mut self, open: &Token) -> Result<Token, Stop> {
+    fn skip_annotation(&mut self, open: &Token) -> Result<Token, Stop> {
         let word = self.tokens.next()?;
         let close = self.tokens.next()?;
         let whole = matches!(word.kind, Kind::Text { .. }) && close.kind == Kind::CloseParen;
         let end = if whole { close.end } else { open.end };
-        let problem = hints::annotation(self.tokens.span(open.start, end));
+        let problem = hints::type_annotation(self.tokens.span(open.start, end));
         if !whole {
-            return Err(self.tokens.fatal(problem));
+            return Err(self.tokens.report_fatal(problem));
         }
         self.tokens.report(problem)?;
         self.tokens.next()
     }
 
     /// Reads a node on, until it ends or its block opens.
-    fn proceed(&mut self, mut node: Raw, phase: Phase) -> Result<(), Stop> {
+    fn read_node(&mut self, mut node: Raw, phase: Phase) -> Result<(), Stop> {
         loop {
             let mut token = self.tokens.next()?;
             match token.kind {
-                Kind::Line | Kind::Semicolon => return self.finish(node),
+                Kind::Line | Kind::Semicolon => return self.finish_node(node),
                 Kind::End | Kind::CloseBrace => {
                     self.tokens.put_back(token);
-                    return self.finish(node);
+                    return self.finish_node(node);
                 }
                 _ => {}
             }
@@ -240,35 +240,41 @@ impl Reader<'_> {
                 token = self.tokens.next()?;
             }
             if token.kind == Kind::OpenBrace && (phase != Phase::Done || dropped) {
-                return self.open(node, &token, phase, dropped);
+                return self.open_block(node, &token, phase, dropped);
             }
-            self.entry(&mut node, token, phase, dropped)?;
+            self.read_entry(&mut node, token, phase, dropped)?;
         }
     }
 
-    fn open(&mut self, node: Raw, token: &Token, phase: Phase, dropped: bool) -> Result<(), Stop> {
+    fn open_block(&mut self, node: Raw, token: &Token, phase: Phase, dropped: bool) -> Result<(), Stop> {
         if self.open.len() >= MAX_DEPTH {
             let at = self.tokens.span(token.start, token.end);
-            return Err(self.tokens.fatal(too_deep(at)));
+            return Err(self.tokens.report_fatal(too_deep(at)));
         }
-        let silent = dropped || node.dropped || self.silent();
+        let silent = dropped || node.dropped || self.is_silent();
         let after = if dropped && phase != Phase::Done { Phase::Blocks } else { Phase::Done };
         self.open.push(Open { node, block: Block::default(), brace: token.start, after, dropped, silent });
         Ok(())
     }
 
     /// Reads one argument or property.
-    fn entry(&mut self, node: &mut Raw, token: Token, phase: Phase, dropped: bool) -> Result<(), Stop> {
+    fn read_entry(
+        &mut self,
+        node: &mut Raw,
+        token: Token,
+        phase: Phase,
+        dropped: bool,
+    ) -> Result<(), Stop> {
         let at = self.tokens.span(token.start, token.end);
         let nothing_yet = node.arguments.is_empty() && node.properties.entries().is_empty();
         if token.kind == Kind::Equals && phase == Phase::Entries && nothing_yet && !dropped {
-            return self.equals(node, &token);
+            return self.recover_equals(node, &token);
         }
         if token.kind == (Kind::Text { text: ":".into(), bare: true }) && nothing_yet {
             return self.lone_colon(node, &token);
         }
         if phase != Phase::Entries {
-            return Err(self.tokens.fatal(hints::unexpected(
+            return Err(self.tokens.report_fatal(hints::unexpected_token(
                 at,
                 "A node ends with its block.",
                 "Put this on a line of its own, or before the block.",
@@ -276,28 +282,32 @@ impl Reader<'_> {
         }
         if !dropped && !token.spaced && !matches!(token.kind, Kind::Equals) {
             let help = "Put a space before it; quotes go around the whole text.";
-            return Err(self.tokens.fatal(hints::unexpected(at, "Values are separated by spaces.", help)));
+            return Err(self.tokens.report_fatal(hints::unexpected_token(
+                at,
+                "Values are separated by spaces.",
+                help,
+            )));
         }
-        if !self.values.spend(1) {
-            return Err(self.tokens.fatal(too_many_values(at)));
+        if !self.values.try_spend(1) {
+            return Err(self.tokens.report_fatal(too_many_values(at)));
         }
         match token.kind {
             Kind::Text { ref text, bare: true } if text.ends_with(':') => {
-                self.argument(node, token, dropped)
+                self.add_argument(node, token, dropped)
             }
             Kind::Text { text, .. } if self.tokens.peek()?.kind == Kind::Equals => {
                 self.tokens.next()?;
-                self.property(node, text, (token.start, token.end), dropped)
+                self.add_property(node, text, (token.start, token.end), dropped)
             }
-            _ => self.argument(node, token, dropped),
+            _ => self.add_argument(node, token, dropped),
         }
     }
 
     /// `cidr = "…"` as a line of its own: the sign is dropped, and what is meant is clear.
-    fn equals(&mut self, node: &Raw, token: &Token) -> Result<(), Stop> {
-        let (to, meant) = self.meant(token.end)?;
+    fn recover_equals(&mut self, node: &Raw, token: &Token) -> Result<(), Stop> {
+        let (to, meant) = self.corrected_value(token.end)?;
         let at = self.tokens.span(node.name_span.end as usize, to);
-        self.tokens.report(hints::equals(at, &node.name, &meant))?;
+        self.tokens.report(hints::equals_after_name(at, &node.name, &meant))?;
         let value = self.tokens.next()?;
         self.tokens.put_back(Token { spaced: true, ..value });
         Ok(())
@@ -305,12 +315,12 @@ impl Reader<'_> {
 
     /// `"cidr": …`, `cidr : …`: the colon is dropped.
     fn lone_colon(&mut self, node: &Raw, token: &Token) -> Result<(), Stop> {
-        let (to, meant) = self.meant(token.end)?;
+        let (to, meant) = self.corrected_value(token.end)?;
         let at = self.tokens.span(node.name_span.end as usize, to);
-        self.tokens.report(hints::colon(at, &node.name, &meant))
+        self.tokens.report(hints::colon_after_name(at, &node.name, &meant))
     }
 
-    fn property(
+    fn add_property(
         &mut self,
         node: &mut Raw,
         key: Name,
@@ -319,37 +329,37 @@ impl Reader<'_> {
     ) -> Result<(), Stop> {
         let mut token = self.tokens.next()?;
         if token.kind == Kind::OpenParen {
-            token = self.annotation(&token)?;
+            token = self.skip_annotation(&token)?;
         }
         if token.kind == Kind::OpenBrace {
             let at = self.tokens.span(end, token.end);
-            return Err(self.tokens.fatal(hints::block_as_value(at, &key)));
+            return Err(self.tokens.report_fatal(hints::block_as_value(at, &key)));
         }
-        let value = self.value(token)?;
+        let value = self.read_value(token)?;
         let entry = Entry { key, key_span: self.tokens.span(start, end), value };
-        if dropped || node.dropped || self.silent() {
+        if dropped || node.dropped || self.is_silent() {
             return Ok(());
         }
         if let Some(first) = node.properties.get(&entry.key) {
-            let problem = duplicate(&entry.key, first.key_span, entry.key_span);
+            let problem = duplicate_key(&entry.key, first.key_span, entry.key_span);
             return self.tokens.report(problem);
         }
-        let whole = entry.key_span.to(entry.value.span);
-        node.body = Some(node.body.map_or(whole, |body| body.to(whole)));
+        let whole = entry.key_span.cover_with(entry.value.span);
+        node.body = Some(node.body.map_or(whole, |body| body.cover_with(whole)));
         node.properties.push(entry);
         Ok(())
     }
 
-    fn argument(&mut self, node: &mut Raw, mut token: Token, dropped: bool) -> Result<(), Stop> {
+    fn add_argument(&mut self, node: &mut Raw, mut token: Token, dropped: bool) -> Result<(), Stop> {
         if token.kind == Kind::OpenParen {
-            token = self.annotation(&token)?;
+            token = self.skip_annotation(&token)?;
         }
         if let Kind::Text { text, bare: true } = &token.kind
             && let Some(key) = text.strip_suffix(':').filter(|key| !key.is_empty())
         {
             return self.colon_argument(node, &key.into(), &token, dropped);
         }
-        let value = self.value(token)?;
+        let value = self.read_value(token)?;
         if !dropped {
             node.arguments.push(value);
         }
@@ -365,30 +375,30 @@ impl Reader<'_> {
         dropped: bool,
     ) -> Result<(), Stop> {
         let end = token.end - 1;
-        let (to, meant) = self.meant(token.end)?;
+        let (to, meant) = self.corrected_value(token.end)?;
         let is_value = !matches!(self.tokens.peek()?.kind, Kind::OpenBrace | Kind::Line | Kind::End);
         if is_value && !meant.is_empty() {
             let at = self.tokens.span(end, to);
             self.tokens.report(hints::colon_in_line(at, key, &meant))?;
-            return self.property(node, key.clone(), (token.start, end), dropped);
+            return self.add_property(node, key.clone(), (token.start, end), dropped);
         }
         let at = self.tokens.span(end, to);
-        self.tokens.report(hints::colon(at, key, &meant))?;
+        self.tokens.report(hints::colon_after_name(at, key, &meant))?;
         let kind = Kind::Text { text: key.clone(), bare: true };
-        let value = self.value(Token { kind, end, ..token.clone() })?;
+        let value = self.read_value(Token { kind, end, ..token.clone() })?;
         if !dropped {
             node.arguments.push(value);
         }
         Ok(())
     }
 
-    fn value(&mut self, token: Token) -> Result<Node, Stop> {
+    fn read_value(&mut self, token: Token) -> Result<Node, Stop> {
         let span = self.tokens.span(token.start, token.end);
         let scalar = |text: Name, form| NodeValue::Scalar(Scalar { text, form, sole_argument: false });
         let value = match token.kind {
             Kind::Text { text, .. } => scalar(text, Form::Text),
             Kind::Number => {
-                let Some(text) = number(&self.tokens.text[token.start..token.end]) else {
+                let Some(text) = decimal_text(&self.tokens.text[token.start..token.end]) else {
                     self.tokens.report(hints::not_finite(span))?;
                     return Ok(Node { value: NodeValue::Null, span, through: None });
                 };
@@ -403,24 +413,24 @@ impl Reader<'_> {
                     "A value is missing here."
                 };
                 let help = "Write a word, text in double quotes, a number, `#true`, `#false` or `#null`.";
-                return Err(self.tokens.fatal(hints::unexpected(span, what, help)));
+                return Err(self.tokens.report_fatal(hints::unexpected_token(span, what, help)));
             }
         };
         Ok(Node { value, span, through: None })
     }
 
     /// Puts a whole node where it belongs.
-    fn finish(&mut self, node: Raw) -> Result<(), Stop> {
-        if !self.values.spend(1) {
-            return Err(self.tokens.fatal(too_many_values(node.name_span)));
+    fn finish_node(&mut self, node: Raw) -> Result<(), Stop> {
+        if !self.values.try_spend(1) {
+            return Err(self.tokens.report_fatal(too_many_values(node.name_span)));
         }
-        if node.dropped || self.silent() {
+        if node.dropped || self.is_silent() {
             return Ok(());
         }
         let problems = &mut self.tokens.problems;
         match self.open.last_mut() {
-            Some(open) => open.block.add(node, problems),
-            None => self.root.add(node, problems),
+            Some(open) => open.block.add_node(node, problems),
+            None => self.root.add_top_level(node, problems),
         }
         if problems.len() >= MAX_PROBLEMS { Err(Stop) } else { Ok(()) }
     }
@@ -428,7 +438,7 @@ impl Reader<'_> {
 
 /// Returns a number in decimal digits; `None` when it is not finite. Decimal text stays as written,
 /// without its underscores: the schema says what it is.
-fn number(written: &str) -> Option<Name> {
+fn decimal_text(written: &str) -> Option<Name> {
     if written.starts_with('#') {
         return None;
     }

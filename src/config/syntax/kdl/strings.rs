@@ -7,12 +7,12 @@
 use crate::model::address::Name;
 
 /// Returns what a quoted or raw text says, from its source with the quotes.
-pub(super) fn decode(written: &str) -> Name {
+pub(super) fn decode_string(written: &str) -> Name {
     let bare = written.trim_start_matches('#');
     let raw = bare.len() < written.len();
     let inner = bare.trim_end_matches('#');
     if let Some(block) = inner.strip_prefix("\"\"\"").and_then(|rest| rest.strip_suffix("\"\"\"")) {
-        return lines(block, raw).into();
+        return decode_multiline(block, raw).into();
     }
     let inner = inner.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(inner);
     if raw || !inner.contains('\\') {
@@ -22,14 +22,14 @@ pub(super) fn decode(written: &str) -> Name {
     let mut rest = inner;
     while let Some(at) = rest.find('\\') {
         text.push_str(&rest[..at]);
-        rest = escape(&rest[at + 1..], &mut text);
+        rest = decode_escape(&rest[at + 1..], &mut text);
     }
     text.push_str(rest);
     text.into()
 }
 
 /// Adds what the escape behind a backslash says, and returns what follows it.
-fn escape<'a>(rest: &'a str, text: &mut String) -> &'a str {
+fn decode_escape<'a>(rest: &'a str, text: &mut String) -> &'a str {
     let mut letters = rest.chars();
     let said = match letters.next() {
         Some('n') => '\n',
@@ -68,7 +68,7 @@ struct Line {
 
 /// Text of several lines, from behind the opening quotes to before the closing ones: the last line is
 /// the indentation that every other line loses; a line of white space is empty.
-fn lines(block: &str, raw: bool) -> String {
+fn decode_multiline(block: &str, raw: bool) -> String {
     let mut rest = after_line_end(block);
     let mut flat = String::with_capacity(block.len());
     let mut found = Vec::new();
@@ -77,7 +77,7 @@ fn lines(block: &str, raw: bool) -> String {
         let body = rest.trim_start_matches(is_space);
         flat.push_str(&rest[..rest.len() - body.len()]);
         let text = flat.len();
-        rest = line(body, raw, &mut flat);
+        rest = decode_line(body, raw, &mut flat);
         found.push(Line { start, text, end: flat.len() });
         if rest.is_empty() {
             break;
@@ -93,13 +93,13 @@ fn lines(block: &str, raw: bool) -> String {
 }
 
 /// Adds one line without its escapes, and returns what follows, its line end included.
-fn line<'a>(mut rest: &'a str, raw: bool, flat: &mut String) -> &'a str {
+fn decode_line<'a>(mut rest: &'a str, raw: bool, flat: &mut String) -> &'a str {
     loop {
         let stop = rest.find(|c| is_line_end(c) || (c == '\\' && !raw)).unwrap_or(rest.len());
         flat.push_str(&rest[..stop]);
         rest = &rest[stop..];
         match rest.strip_prefix('\\').filter(|_| !raw) {
-            Some(after) => rest = escape(after, flat),
+            Some(after) => rest = decode_escape(after, flat),
             None => return rest,
         }
     }
@@ -124,11 +124,11 @@ fn is_space(c: char) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::decode;
+    use super::decode_string;
 
     #[test]
     fn what_a_text_says() {
-        let says = |written| decode(written).to_string();
+        let says = |written| decode_string(written).to_string();
         assert_eq!(says(r#""a\"b\\c\n\u{e9}\s|""#), "a\"b\\c\n\u{e9} |");
         assert_eq!(says("\"a\\  \n  b\""), "ab");
         assert_eq!(says("##\"a\"#\\n\"##"), "a\"#\\n");
@@ -147,7 +147,7 @@ mod tests {
                 format!("###\"\"\"\n  {}\n  \"\"\"###", body.replace('\n', "\n  ").replace('"', "'")),
             ] {
                 let Ok(entry) = kdl::KdlEntry::parse(&written) else { continue };
-                let said = decode(&written);
+                let said = decode_string(&written);
                 prop_assert_eq!(Some(said.as_str()), entry.value().as_string(), "{}", written);
             }
         }

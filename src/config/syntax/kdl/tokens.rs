@@ -4,7 +4,7 @@
 use just_kdl::lexer::{Lexer, LexerError, Token as Lexed};
 
 use super::{hints, strings};
-use crate::config::syntax::limits::{MAX_PROBLEMS, says_again, span};
+use crate::config::syntax::limits::{MAX_PROBLEMS, byte_span, says_again};
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{SourceId, Span};
@@ -93,7 +93,7 @@ impl<'a> Tokens<'a> {
 
     /// Returns a span of this source.
     pub(super) fn span(&self, start: usize, end: usize) -> Span {
-        span(self.id, start, end)
+        byte_span(self.id, start, end)
     }
 
     /// Keeps a problem; with too many, reading stops.
@@ -106,7 +106,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// Keeps a problem behind which nothing can be understood.
-    pub(super) fn fatal(&mut self, problem: Diagnostic) -> Stop {
+    pub(super) fn report_fatal(&mut self, problem: Diagnostic) -> Stop {
         self.problems.push(problem);
         Stop
     }
@@ -115,7 +115,7 @@ impl<'a> Tokens<'a> {
     pub(super) fn next(&mut self) -> Result<Token, Stop> {
         match self.peeked.take() {
             Some(token) => Ok(token),
-            None => self.scan(),
+            None => self.scan_token(),
         }
     }
 
@@ -130,7 +130,7 @@ impl<'a> Tokens<'a> {
         self.peeked = Some(token);
     }
 
-    fn scan(&mut self) -> Result<Token, Stop> {
+    fn scan_token(&mut self) -> Result<Token, Stop> {
         let mut spaced = false;
         loop {
             let (lexed, at) = self.lexer.next_token(false);
@@ -139,11 +139,11 @@ impl<'a> Tokens<'a> {
             let token = match lexed {
                 Ok(Lexed::Spaces) => None,
                 Ok(Lexed::Lines) if self.splits_line_end(start) => {
-                    self.jump(start + 1);
+                    self.restart_at(start + 1);
                     None
                 }
-                Ok(lexed) => self.accept(lexed, start, end, spaced)?,
-                Err(error) => self.mend(&error, start, spaced)?,
+                Ok(lexed) => self.accept_token(lexed, start, end, spaced)?,
+                Err(error) => self.recover_from_error(&error, start, spaced)?,
             };
             if let Some(token) = token {
                 return Ok(token);
@@ -159,12 +159,12 @@ impl<'a> Tokens<'a> {
     }
 
     /// Starts the lexer again at an offset.
-    fn jump(&mut self, to: usize) {
+    fn restart_at(&mut self, to: usize) {
         self.base = to;
         self.lexer = Lexer::new(&self.text.as_bytes()[to..]);
     }
 
-    fn accept(
+    fn accept_token(
         &mut self,
         lexed: Lexed,
         start: usize,
@@ -173,11 +173,11 @@ impl<'a> Tokens<'a> {
     ) -> Result<Option<Token>, Stop> {
         let kind = match lexed {
             Lexed::String(_) if self.text[start..].starts_with(['"', '#']) => {
-                Kind::Text { text: strings::decode(&self.text[start..end]), bare: false }
+                Kind::Text { text: strings::decode_string(&self.text[start..end]), bare: false }
             }
-            Lexed::String(text) => return self.bare(&text, start, end, spaced),
-            Lexed::Number(_) if hints::glued(self.text, start, end) => {
-                return self.unquoted(start, spaced).map(Some);
+            Lexed::String(text) => return self.read_bare_word(&text, start, end, spaced),
+            Lexed::Number(_) if hints::is_glued(self.text, start, end) => {
+                return self.read_unquoted(start, spaced).map(Some);
             }
             Lexed::Number(_) => Kind::Number,
             Lexed::Bool(value) => Kind::Boolean(value),
@@ -197,12 +197,18 @@ impl<'a> Tokens<'a> {
     }
 
     /// A word without quotes, which is where most slips show.
-    fn bare(&mut self, text: &str, start: usize, end: usize, spaced: bool) -> Result<Option<Token>, Stop> {
-        if hints::glued(self.text, start, end) {
-            return self.unquoted(start, spaced).map(Some);
+    fn read_bare_word(
+        &mut self,
+        text: &str,
+        start: usize,
+        end: usize,
+        spaced: bool,
+    ) -> Result<Option<Token>, Stop> {
+        if hints::is_glued(self.text, start, end) {
+            return self.read_unquoted(start, spaced).map(Some);
         }
         if text.starts_with(['“', '„', '”']) {
-            self.report(hints::typographic(self.text, self.span(start, end), text))?;
+            self.report(hints::typographic_quotes(self.text, self.span(start, end), text))?;
         }
         if let Some(rest) = text.strip_prefix('\'') {
             return self.single_quoted(rest, start, end, spaced).map(Some);
@@ -211,16 +217,16 @@ impl<'a> Tokens<'a> {
             let kind = Kind::Text { text: text.into(), bare: true };
             return Ok(Some(Token { kind, start, end, spaced }));
         };
-        self.comma(start)?;
+        self.report_comma(start)?;
         let kind = Kind::Text { text: word.into(), bare: true };
         Ok((!word.is_empty()).then_some(Token { kind, start, end: end - 1, spaced }))
     }
 
     /// Says once for each line that its values have commas.
-    fn comma(&mut self, start: usize) -> Result<(), Stop> {
+    fn report_comma(&mut self, start: usize) -> Result<(), Stop> {
         let again = self.comma.is_some_and(|last| !self.text[last..start].contains('\n'));
         self.comma = Some(start);
-        if again { Ok(()) } else { self.report(hints::comma(self.text, self.id, start)) }
+        if again { Ok(()) } else { self.report(hints::comma_separator(self.text, self.id, start)) }
     }
 
     fn single_quoted(&mut self, rest: &str, start: usize, end: usize, spaced: bool) -> Result<Token, Stop> {
@@ -229,60 +235,65 @@ impl<'a> Tokens<'a> {
             Some(close) => (&line[..close], start + close + 2),
             None => (rest, end),
         };
-        let written = hints::correct(self.text, start, word);
+        let written = hints::correct_word(self.text, start, word);
         self.report(hints::single_quotes(self.span(start, end), word, &written))?;
-        self.jump(end);
+        self.restart_at(end);
         Ok(Token { kind: Kind::Text { text: word.into(), bare: false }, start, end, spaced })
     }
 
     /// A word that is text only with quotes: `10.0.0.0/16`, `/healthz`, `${a + b}`.
-    fn unquoted(&mut self, start: usize, spaced: bool) -> Result<Token, Stop> {
+    fn read_unquoted(&mut self, start: usize, spaced: bool) -> Result<Token, Stop> {
         let end = hints::word_end(self.text, start);
         let word = &self.text[start..end];
-        let written = hints::correct(self.text, start, word);
+        let written = hints::correct_word(self.text, start, word);
         self.report(hints::needs_quotes(self.span(start, end), word, &written))?;
-        self.jump(end);
+        self.restart_at(end);
         Ok(Token { kind: Kind::Text { text: word.into(), bare: false }, start, end, spaced })
     }
 
     /// Reads on behind what the lexer refuses, where it is clear what was meant.
-    fn mend(&mut self, error: &LexerError, start: usize, spaced: bool) -> Result<Option<Token>, Stop> {
+    fn recover_from_error(
+        &mut self,
+        error: &LexerError,
+        start: usize,
+        spaced: bool,
+    ) -> Result<Option<Token>, Stop> {
         let first = self.text.as_bytes().get(start).copied().unwrap_or_default();
         match error {
-            LexerError::UnexpectedKeyword => self.keyword(start, spaced).map(Some),
-            LexerError::InvalidNumber => self.number(start, spaced).map(Some),
-            LexerError::InvalidOperator if first == b'/' => self.unquoted(start, spaced).map(Some),
+            LexerError::UnexpectedKeyword => self.read_keyword(start, spaced).map(Some),
+            LexerError::InvalidNumber => self.read_number(start, spaced).map(Some),
+            LexerError::InvalidOperator if first == b'/' => self.read_unquoted(start, spaced).map(Some),
             LexerError::BadRawString | LexerError::MissingText if first == b'#' => self.hash(start, spaced),
             _ => {
-                let problem = hints::lexer(self.text, error, start, self.base, self.id);
-                Err(self.fatal(problem))
+                let problem = hints::lexer_problem(self.text, error, start, self.base, self.id);
+                Err(self.report_fatal(problem))
             }
         }
     }
 
-    fn keyword(&mut self, start: usize, spaced: bool) -> Result<Token, Stop> {
+    fn read_keyword(&mut self, start: usize, spaced: bool) -> Result<Token, Stop> {
         let end = hints::word_end(self.text, start);
         let word = &self.text[start..end];
         let kind = match word {
             "true" | "false" => Kind::Boolean(word == "true"),
             "null" => Kind::Null,
-            _ => return self.unquoted(start, spaced),
+            _ => return self.read_unquoted(start, spaced),
         };
         let written = hints::correct_as(self.text, start, &format!("#{word}"));
         self.report(hints::bare_keyword(self.span(start, end), word, &written))?;
-        self.jump(end);
+        self.restart_at(end);
         Ok(Token { kind, start, end, spaced })
     }
 
-    fn number(&mut self, start: usize, spaced: bool) -> Result<Token, Stop> {
+    fn read_number(&mut self, start: usize, spaced: bool) -> Result<Token, Stop> {
         let end = hints::word_end(self.text, start);
         let word = &self.text[start..end];
         let Some(number) = word.strip_suffix(',').filter(|n| n.bytes().all(|b| b.is_ascii_digit())) else {
-            return self.unquoted(start, spaced);
+            return self.read_unquoted(start, spaced);
         };
         let end = start + number.len();
-        self.comma(start)?;
-        self.jump(end + 1);
+        self.report_comma(start)?;
+        self.restart_at(end + 1);
         Ok(Token { kind: Kind::Number, start, end, spaced })
     }
 
@@ -292,15 +303,15 @@ impl<'a> Tokens<'a> {
         if let Some(value) = hints::boolean_of(&self.text[start..end]) {
             let written = hints::correct_as(self.text, start, if value { "#true" } else { "#false" });
             self.report(hints::wrong_keyword(self.span(start, end), value, &written))?;
-            self.jump(end);
+            self.restart_at(end);
             return Ok(Some(Token { kind: Kind::Boolean(value), start, end, spaced }));
         }
         if self.text[..start].ends_with('=') {
-            return self.unquoted(start, spaced).map(Some);
+            return self.read_unquoted(start, spaced).map(Some);
         }
         let line = self.text[start..].lines().next().unwrap_or_default();
         self.report(hints::hash_comment(self.span(start, start + 1), line))?;
-        self.jump(start + line.len());
+        self.restart_at(start + line.len());
         Ok(None)
     }
 }

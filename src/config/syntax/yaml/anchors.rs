@@ -21,10 +21,10 @@ pub(super) type Anchors = HashMap<usize, Anchored>;
 
 /// Marks a node, and all in it, as reached through an alias or merge key. The recursion is as deep as
 /// the tree, which is bounded.
-pub(super) fn through(node: &mut Node, at: Span) {
+pub(super) fn mark_reached_through(node: &mut Node, at: Span) {
     node.through = Some(at);
     match &mut node.value {
-        NodeValue::Sequence(items) => items.iter_mut().for_each(|item| through(item, at)),
+        NodeValue::Sequence(items) => items.iter_mut().for_each(|item| mark_reached_through(item, at)),
         NodeValue::Mapping(entries) => entries_through(entries, at),
         NodeValue::Null | NodeValue::Bare | NodeValue::Scalar(_) => {}
     }
@@ -33,6 +33,6 @@ pub(super) fn through(node: &mut Node, at: Span) {
 /// The same for the entries of a mapping.
 pub(super) fn entries_through(entries: &mut [Entry], at: Span) {
     for entry in entries {
-        through(&mut entry.value, at);
+        mark_reached_through(&mut entry.value, at);
     }
 }

@@ -2,11 +2,11 @@
 
 use granit_parser::ErrorKind;
 
-use super::lines::{Line, expression_end, floor, quoted};
-use super::messages::{glued_key, invisible, space};
+use super::lines::{Line, expression_end, floor_boundary, quote_yaml_text};
+use super::messages::{glued_key, invisible_characters, missing_space_problem};
 use crate::config::syntax::limits::{
     BRACKET, EXPRESSION_IN_FLOW, INDENTATION, QUOTING, RESERVED_START, TAB, UNCLOSED_QUOTE, UNQUOTED_CRON,
-    UNQUOTED_EXPRESSION, YAML_SYNTAX, span, too_deep,
+    UNQUOTED_EXPRESSION, YAML_SYNTAX, byte_span, too_deep,
 };
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{SourceId, Span};
@@ -26,78 +26,80 @@ struct Place<'a> {
 }
 
 /// Returns what to say about an error of the parser at an offset.
-pub(super) fn explain(id: SourceId, text: &str, kind: &ErrorKind, at: usize) -> Diagnostic {
-    let at = floor(text, at);
-    let place = Place { id, text, at, line: Line::at(text, at) };
+pub(super) fn explain_scan_error(id: SourceId, text: &str, kind: &ErrorKind, at: usize) -> Diagnostic {
+    let at = floor_boundary(text, at);
+    let place = Place { id, text, at, line: Line::line_at(text, at) };
     place
-        .tab(kind)
+        .tab_indentation(kind)
         .or_else(|| place.inner_quotes())
-        .or_else(|| place.known(kind))
-        .unwrap_or_else(|| place.other(kind))
+        .or_else(|| place.specific_problem(kind))
+        .unwrap_or_else(|| place.general_problem(kind))
 }
 
 impl Place<'_> {
     fn span(&self, start: usize, end: usize) -> Span {
-        span(self.id, start, end)
+        byte_span(self.id, start, end)
     }
 
     /// The character at the error.
-    fn here(&self) -> Span {
+    fn error_span(&self) -> Span {
         let len = self.text[self.at..].chars().next().filter(|c| *c != '\n').map_or(0, char::len_utf8);
         self.span(self.at, self.at + len)
     }
 
-    fn rest(&self) -> &str {
+    fn rest_of_line(&self) -> &str {
         &self.text[self.at..self.line.end.max(self.at)]
     }
 
-    fn key(&self) -> &str {
+    fn line_key(&self) -> &str {
         &self.text[self.line.text..self.line.value]
     }
 
-    fn other(&self, kind: &ErrorKind) -> Diagnostic {
+    fn general_problem(&self, kind: &ErrorKind) -> Diagnostic {
         let words = kind.to_string();
         let mut letters = words.chars();
         let first = letters.next().map(char::to_uppercase);
         let sentence: String = first.into_iter().flatten().chain(letters).collect();
         Diagnostic::error(YAML_SYNTAX, "Syntax error")
-            .at(self.here(), "")
+            .with_label(self.error_span(), "")
             .detail(format!("{}.", sentence.trim_end_matches('.')))
             .help("Check brackets, quotes and indentation here and on the line above; quotes around a value keep YAML from reading anything into it.")
     }
 
-    fn known(&self, kind: &ErrorKind) -> Option<Diagnostic> {
+    fn specific_problem(&self, kind: &ErrorKind) -> Option<Diagnostic> {
         match kind {
-            ErrorKind::RecursionLimitExceeded => Some(too_deep(self.here())),
-            ErrorKind::MappingValueNotAllowed => self.colon(),
+            ErrorKind::RecursionLimitExceeded => Some(too_deep(self.error_span())),
+            ErrorKind::MappingValueNotAllowed => self.unexpected_colon(),
             ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => Some(self.no_key(self.line)),
             ErrorKind::ExpectedBlockMappingKey
             | ErrorKind::ExpectedBlockSequenceEntry
-            | ErrorKind::InvalidIndentation => self.indentation(),
+            | ErrorKind::InvalidIndentation => self.wrong_indentation(),
             ErrorKind::ExpectedFlowMappingSeparator
             | ErrorKind::ExpectedFlowSequenceSeparator
             | ErrorKind::InvalidColonPlacement
-            | ErrorKind::ExpectedNodeContent => self.expression_in_flow().or_else(|| self.separator()),
+            | ErrorKind::ExpectedNodeContent => {
+                self.expression_in_flow().or_else(|| self.missing_separator())
+            }
             ErrorKind::UnexpectedEofFlowMapping
             | ErrorKind::UnexpectedEofFlowSequence
             | ErrorKind::UnexpectedEofImplicitFlowMapping
             | ErrorKind::UnclosedFlowCollection { .. }
             | ErrorKind::MismatchedFlowCollectionEnd { .. }
             | ErrorKind::MisplacedFlowCollectionEnd
-            | ErrorKind::InvalidFlowScalarIndent => Some(self.bracket(kind)),
+            | ErrorKind::InvalidFlowScalarIndent => Some(self.bracket_problem(kind)),
             ErrorKind::MissingAnchorOrAliasName => {
-                cron(self.text, self.span(self.at, self.at + 1)).or_else(|| self.reserved())
+                unquoted_cron(self.text, self.span(self.at, self.at + 1)).or_else(|| self.reserved_start())
             }
             ErrorKind::UnexpectedCharacter { .. }
             | ErrorKind::InvalidBlockScalarHeader
-            | ErrorKind::MissingDocumentEndBeforeDirective => self.reserved(),
-            ErrorKind::BlockSequenceEntryNotAllowed => Some(self.item()),
-            _ => self.quote(kind),
+            | ErrorKind::MissingDocumentEndBeforeDirective => self.reserved_start(),
+            ErrorKind::BlockSequenceEntryNotAllowed => Some(self.item_after_key()),
+            _ => self.quote_problem(kind),
         }
     }
 
     /// A tab in the indentation of this line or of the next.
-    fn tab(&self, kind: &ErrorKind) -> Option<Diagnostic> {
+    fn tab_indentation(&self, kind: &ErrorKind) -> Option<Diagnostic> {
         let tabs = matches!(
             kind,
             ErrorKind::TabInBlockIndentation
@@ -106,17 +108,18 @@ impl Place<'_> {
                 | ErrorKind::TabAtBlockScalarStart
                 | ErrorKind::TabInPlainScalar
         );
-        let next = self.text[self.at..].find('\n').map(|n| Line::at(self.text, self.at + n + 1));
+        let next = self.text[self.at..].find('\n').map(|n| Line::line_at(self.text, self.at + n + 1));
         let lines = [Some(self.line), next.filter(|_| tabs)];
         let at = lines
             .into_iter()
             .flatten()
             .find_map(|line| self.text[line.start..line.text].find('\t').map(|tab| line.start + tab));
-        let at = at.or_else(|| tabs.then(|| self.rest().find('\t').map(|n| self.at + n)).flatten())?;
+        let at =
+            at.or_else(|| tabs.then(|| self.rest_of_line().find('\t').map(|n| self.at + n)).flatten())?;
         let width = self.text[at..].bytes().take_while(|b| *b == b'\t').count();
         Some(
             Diagnostic::error(TAB, "Tab in the indentation")
-                .at(self.span(at, at + width), "a tab")
+                .with_label(self.span(at, at + width), "a tab")
                 .detail("YAML lines are indented with spaces only.")
                 .help("Write two spaces for each level instead of the tab.")
                 .fix(self.span(at, at + width), "  ".repeat(width)),
@@ -124,7 +127,7 @@ impl Place<'_> {
     }
 
     /// A second `: ` on the line, or a colon where the line above goes on.
-    fn colon(&self) -> Option<Diagnostic> {
+    fn unexpected_colon(&self) -> Option<Diagnostic> {
         let value = self.line.value;
         let expression = self.text[value..self.at.max(value)].rfind("${").map(|n| value + n);
         if let Some(start) =
@@ -132,27 +135,27 @@ impl Place<'_> {
         {
             return Some(self.unquoted_expression(start));
         }
-        if value < self.at && value > self.line.text && self.key().trim_end().ends_with(':') {
+        if value < self.at && value > self.line.text && self.line_key().trim_end().ends_with(':') {
             let end = value_end(self.text, value, false, false);
-            let right = quoted(&self.text[value..end]);
+            let right = quote_yaml_text(&self.text[value..end]);
             return Some(
                 Diagnostic::error(YAML_SYNTAX, "Second colon in a value")
-                    .at(self.here(), "this colon")
+                    .with_label(self.error_span(), "this colon")
                     .detail("Without quotes, YAML takes `: ` for the end of a key.")
                     .help(format!(
                         "Write `{}{right}` if it is text; a nested key goes on a line of its own.",
-                        self.key()
+                        self.line_key()
                     )),
             );
         }
-        let above = self.above()?;
+        let above = self.previous_filled_line()?;
         if glued_key(&self.text[above.value..above.end]).is_some() {
-            return Some(space(self.text, self.span(above.value, above.end)));
+            return Some(missing_space_problem(self.text, self.span(above.value, above.end)));
         }
         if above.indent() == self.line.indent() && !self.text[above.text..above.end].contains(": ") {
             return Some(self.no_key(above));
         }
-        self.indentation()
+        self.wrong_indentation()
     }
 
     /// `host: ${env == 'prod' ? 'a' : 'b'}`.
@@ -163,11 +166,11 @@ impl Place<'_> {
             None => self.line.end,
         };
         let whole = self.span(start, end);
-        let right = quoted(&self.text[start..end]);
+        let right = quote_yaml_text(&self.text[start..end]);
         let problem = Diagnostic::error(UNQUOTED_EXPRESSION, "Expression without quotes")
-            .at(whole, "quote it")
+            .with_label(whole, "quote it")
             .detail("Without quotes, YAML ends the value at `: `, in the middle of the expression.");
-        let problem = problem.help(format!("Quote it: `{}{right}`.", self.key()));
+        let problem = problem.help(format!("Quote it: `{}{right}`.", self.line_key()));
         if expression_end(self.text, expression + 1).is_some() {
             problem.fix(whole, right)
         } else {
@@ -177,17 +180,17 @@ impl Place<'_> {
 
     /// `{ a: ${x} }`, `[ ${x} ]`: the brace begins a map.
     fn expression_in_flow(&self) -> Option<Diagnostic> {
-        if !(self.text[..self.at].ends_with('$') && self.rest().starts_with('{')) {
+        if !(self.text[..self.at].ends_with('$') && self.rest_of_line().starts_with('{')) {
             return None;
         }
         let before = &self.text[self.line.start..self.at - 1];
         let word = before.rfind(|c: char| c.is_whitespace() || matches!(c, ',' | '[' | '{'));
         let start = self.line.start + word.map_or(0, |n| n + 1);
         let end = value_end(self.text, expression_end(self.text, self.at)?, true, false);
-        let right = quoted(&self.text[start..end]);
+        let right = quote_yaml_text(&self.text[start..end]);
         Some(
             Diagnostic::error(EXPRESSION_IN_FLOW, "Expression without quotes in `{}` or `[]`")
-                .at(self.span(start, end), "quote it")
+                .with_label(self.span(start, end), "quote it")
                 .detail("Inside `{}` and `[]`, YAML takes the braces of `${…}` for a map.")
                 .help(format!("Write `{right}`."))
                 .fix(self.span(start, end), right),
@@ -195,59 +198,59 @@ impl Place<'_> {
     }
 
     /// Something between the items of `{}` or `[]` is missing, or the bracket is not closed.
-    fn separator(&self) -> Option<Diagnostic> {
+    fn missing_separator(&self) -> Option<Diagnostic> {
         let open = open_bracket(self.text, self.at)?;
-        if Line::at(self.text, open).start != self.line.start {
-            return Some(self.unclosed(open));
+        if Line::line_at(self.text, open).start != self.line.start {
+            return Some(self.unclosed_bracket(open));
         }
         Some(
             Diagnostic::error(BRACKET, "Comma or closing bracket missing")
-                .at(self.here(), "before this")
-                .at(self.span(open, open + 1), "inside this bracket")
+                .with_label(self.error_span(), "before this")
+                .with_label(self.span(open, open + 1), "inside this bracket")
                 .detail("Inside `{}` and `[]`, entries are separated by commas.")
                 .help("Write a comma, close the bracket, or put quotes around the text."),
         )
     }
 
-    fn unclosed(&self, open: usize) -> Diagnostic {
+    fn unclosed_bracket(&self, open: usize) -> Diagnostic {
         let close = if self.text[open..].starts_with('{') { '}' } else { ']' };
         Diagnostic::error(BRACKET, "Bracket is not closed")
-            .at(self.span(open, open + 1), "opened here")
+            .with_label(self.span(open, open + 1), "opened here")
             .detail(format!("Its `{close}` is missing."))
             .help(format!("Close it with `{close}`; text that begins with a bracket needs quotes."))
     }
 
-    fn bracket(&self, kind: &ErrorKind) -> Diagnostic {
+    fn bracket_problem(&self, kind: &ErrorKind) -> Diagnostic {
         match kind {
             ErrorKind::MisplacedFlowCollectionEnd => Diagnostic::error(BRACKET, "Bracket without its pair")
-                .at(self.here(), "closes nothing")
+                .with_label(self.error_span(), "closes nothing")
                 .detail("No bracket of this sort is open here.")
                 .help("Remove it, or put quotes around the text."),
             ErrorKind::MismatchedFlowCollectionEnd { open, close } => {
                 Diagnostic::error(BRACKET, "Brackets do not match")
-                    .at(self.here(), "opened here")
+                    .with_label(self.error_span(), "opened here")
                     .detail(format!("`{open}` is closed by `{close}`."))
                     .help("Close each bracket with its own sort.")
             }
-            _ if self.rest().starts_with(['{', '[']) => self.unclosed(self.at),
+            _ if self.rest_of_line().starts_with(['{', '[']) => self.unclosed_bracket(self.at),
             _ => open_bracket(self.text, self.at)
-                .map_or_else(|| self.other(kind), |open| self.unclosed(open)),
+                .map_or_else(|| self.general_problem(kind), |open| self.unclosed_bracket(open)),
         }
     }
 
     /// A value that begins with a character which YAML keeps for itself.
-    fn reserved(&self) -> Option<Diagnostic> {
-        let first = self.rest().chars().next()?;
+    fn reserved_start(&self) -> Option<Diagnostic> {
+        let first = self.rest_of_line().chars().next()?;
         if !matches!(first, '@' | '`' | '%' | '&' | '*' | '|' | '>') {
             return None;
         }
         let end = value_end(self.text, self.at, in_flow(self.text, self.at), false);
         let end = self.text[self.at..end].find(": ").map_or(end, |n| self.at + n);
         let whole = self.span(self.at, end);
-        let right = quoted(&self.text[self.at..end]);
+        let right = quote_yaml_text(&self.text[self.at..end]);
         Some(
             Diagnostic::error(RESERVED_START, "Reserved first character")
-                .at(whole, "needs quotes")
+                .with_label(whole, "needs quotes")
                 .detail(format!("Without quotes, a YAML value cannot begin with `{first}`."))
                 .help(format!("Write `{right}`."))
                 .fix(whole, right),
@@ -255,25 +258,25 @@ impl Place<'_> {
     }
 
     /// `a: - b`.
-    fn item(&self) -> Diagnostic {
-        let value = self.rest().trim_start_matches('-').trim();
+    fn item_after_key(&self) -> Diagnostic {
+        let value = self.rest_of_line().trim_start_matches('-').trim();
         Diagnostic::error(YAML_SYNTAX, "List item behind a key")
-            .at(self.here(), "")
+            .with_label(self.error_span(), "")
             .detail("A list with dashes begins on the line below its key.")
-            .help(format!("Write `{}[{value}]`, or put each `- ` on a line of its own.", self.key()))
+            .help(format!("Write `{}[{value}]`, or put each `- ` on a line of its own.", self.line_key()))
     }
 
     /// A line that is no `key: value` where one must be.
     fn no_key(&self, line: Line) -> Diagnostic {
         if glued_key(&self.text[line.value..line.end]).is_some() {
-            return space(self.text, self.span(line.value, line.end));
+            return missing_space_problem(self.text, self.span(line.value, line.end));
         }
         let written = &self.text[line.text..line.end];
-        if let Some(problem) = invisible(written, self.span(line.text, line.end)) {
+        if let Some(problem) = invisible_characters(written, self.span(line.text, line.end)) {
             return problem;
         }
         let problem = Diagnostic::error(YAML_SYNTAX, "Line without a key")
-            .at(self.span(line.text, line.end), "")
+            .with_label(self.span(line.text, line.end), "")
             .detail("The lines around it are `key: value`; this one has no `: `.");
         if let Some((key, value)) = written.split_once('：') {
             let right = format!("{}: {}", key.trim(), value.trim());
@@ -294,7 +297,7 @@ impl Place<'_> {
         let line = &self.text[self.line.start..self.line.end];
         let starts = line.match_indices("\"${").map(|(at, _)| self.line.start + at);
         starts.take_while(|start| *start < self.at).find_map(|start| {
-            if !self.opens(start) {
+            if !self.opens_value(start) {
                 return None;
             }
             let end = expression_end(self.text, start + 1).filter(|end| *end <= self.line.end)?;
@@ -304,7 +307,7 @@ impl Place<'_> {
                 let whole = self.span(start, end + 1);
                 let right = format!("\"${{{}}}\"", inner.replace('"', "'"));
                 Diagnostic::error(UNQUOTED_EXPRESSION, "Double quotes inside of double quotes")
-                    .at(whole, "the first quote inside ends the text")
+                    .with_label(whole, "the first quote inside ends the text")
                     .detail("Inside of YAML's `\"…\"`, the texts of an expression stand in single quotes.")
                     .help(format!("Write `{right}`."))
                     .fix(whole, right)
@@ -313,7 +316,7 @@ impl Place<'_> {
     }
 
     /// Tells whether a quote of this line opens a value: it is in no comment, and in no other text.
-    fn opens(&self, quote: usize) -> bool {
+    fn opens_value(&self, quote: usize) -> bool {
         let before = &self.text[self.line.text..quote];
         let begins = quote == self.line.value || before.trim_end().ends_with([',', ':', '[', '{']);
         let commented = before.starts_with('#') || before.contains(" #");
@@ -321,13 +324,14 @@ impl Place<'_> {
     }
 
     /// The next line above that is not blank.
-    fn above(&self) -> Option<Line> {
-        let above = std::iter::successors(self.line.before(self.text), |line| line.before(self.text));
+    fn previous_filled_line(&self) -> Option<Line> {
+        let above =
+            std::iter::successors(self.line.previous_line(self.text), |line| line.previous_line(self.text));
         above.take(LINES_ABOVE).find(|line| !line.is_blank(self.text))
     }
 
-    fn indentation(&self) -> Option<Diagnostic> {
-        let above = self.above()?;
+    fn wrong_indentation(&self) -> Option<Diagnostic> {
+        let above = self.previous_filled_line()?;
         let (indent, least) = (self.line.indent(), above.indent());
         let item = self.text[self.line.text..].starts_with("- ");
         if indent == least && item {
@@ -339,12 +343,12 @@ impl Place<'_> {
         if indent == least {
             return None;
         }
-        let levels = self.levels();
+        let levels = self.indentation_levels();
         let known = levels.iter().rev().map(usize::to_string).collect::<Vec<_>>().join(", ");
         Some(
             Diagnostic::error(INDENTATION, "Indentation matches no block")
-                .at(self.span(self.line.text, self.line.end), format!("indented by {indent}"))
-                .at(self.span(above.text, above.end), format!("indented by {least}"))
+                .with_label(self.span(self.line.text, self.line.end), format!("indented by {indent}"))
+                .with_label(self.span(above.text, above.end), format!("indented by {least}"))
                 .detail(format!(
                     "This line is indented by {indent} spaces; the blocks above begin at {known}."
                 ))
@@ -354,15 +358,16 @@ impl Place<'_> {
 
     fn list_beside_keys(&self, here: &str, above: Line, there: &str) -> Diagnostic {
         Diagnostic::error(INDENTATION, "List items beside keys")
-            .at(self.span(self.line.text, self.line.end), here)
-            .at(self.span(above.text, above.end), there)
+            .with_label(self.span(self.line.text, self.line.end), here)
+            .with_label(self.span(above.text, above.end), there)
             .detail("A block is a list, all lines of which begin with `- `, or a map, but not both.")
             .help("Indent the list below a key of its own.")
     }
 
     /// The indentations of the blocks that are open above, the innermost first.
-    fn levels(&self) -> Vec<usize> {
-        let above = std::iter::successors(self.line.before(self.text), |line| line.before(self.text));
+    fn indentation_levels(&self) -> Vec<usize> {
+        let above =
+            std::iter::successors(self.line.previous_line(self.text), |line| line.previous_line(self.text));
         let mut levels: Vec<usize> = Vec::new();
         for line in above.take(LINES_ABOVE).filter(|line| !line.is_blank(self.text)) {
             if levels.last().is_none_or(|least| line.indent() < *least) {
@@ -373,12 +378,12 @@ impl Place<'_> {
     }
 
     /// Quotes: not closed, closed too early, or with a wrong escape.
-    fn quote(&self, kind: &ErrorKind) -> Option<Diagnostic> {
+    fn quote_problem(&self, kind: &ErrorKind) -> Option<Diagnostic> {
         let value = self.line.value;
         let opens_here = value < self.at && self.text[value..].starts_with(['"', '\'']);
         match kind {
-            ErrorKind::InvalidTrailingSingleQuotedScalar if opens_here => Some(self.trailing('\'')),
-            ErrorKind::InvalidTrailingDoubleQuotedScalar if opens_here => Some(self.trailing('"')),
+            ErrorKind::InvalidTrailingSingleQuotedScalar if opens_here => Some(self.trailing_text('\'')),
+            ErrorKind::InvalidTrailingDoubleQuotedScalar if opens_here => Some(self.trailing_text('"')),
             ErrorKind::UnclosedQuotedScalar
             | ErrorKind::InvalidQuotedScalarIndent
             | ErrorKind::DocumentIndicatorInQuotedScalar
@@ -390,13 +395,13 @@ impl Place<'_> {
             | ErrorKind::InvalidLowSurrogate
             | ErrorKind::InvalidLowSurrogateHexEscape
             | ErrorKind::MissingLowSurrogate
-            | ErrorKind::UnpairedLowSurrogate => Some(self.escape()),
+            | ErrorKind::UnpairedLowSurrogate => Some(self.invalid_escape_problem()),
             _ => None,
         }
     }
 
     /// `{ a: 'the shop's own' }`: the apostrophe closed the text.
-    fn apostrophe(&self) -> Option<Diagnostic> {
+    fn inner_apostrophe(&self) -> Option<Diagnostic> {
         let line = &self.text[self.line.start..self.line.end.max(self.at)];
         let letters = |at: &usize| {
             line[..*at].ends_with(char::is_alphanumeric)
@@ -406,7 +411,7 @@ impl Place<'_> {
         let at = self.line.start + quotes.skip(1).find(letters)?;
         Some(
             Diagnostic::error(QUOTING, "Apostrophe inside single quotes")
-                .at(self.span(at, at + 1), "closes the text")
+                .with_label(self.span(at, at + 1), "closes the text")
                 .detail("A text in single quotes ends with the next one.")
                 .help("Write the apostrophe twice, or the text in double quotes.")
                 .fix(self.span(at, at + 1), "\'\'"),
@@ -414,23 +419,23 @@ impl Place<'_> {
     }
 
     fn unclosed_quote(&self) -> Diagnostic {
-        if let Some(problem) = self.apostrophe() {
+        if let Some(problem) = self.inner_apostrophe() {
             return problem;
         }
-        let lines = std::iter::successors(Some(self.line), |line| line.before(self.text));
+        let lines = std::iter::successors(Some(self.line), |line| line.previous_line(self.text));
         let starts = lines.take(LINES_ABOVE).flat_map(|line| [line.value, line.text]);
         let open = starts
             .filter(|start| *start <= self.at)
             .find(|start| self.text[*start..].starts_with(['"', '\'']))
-            .map_or(self.here(), |start| self.span(start, start + 1));
+            .map_or(self.error_span(), |start| self.span(start, start + 1));
         Diagnostic::error(UNCLOSED_QUOTE, "Quote is not closed")
-            .at(open, "opened here")
+            .with_label(open, "opened here")
             .detail("The closing quote is missing, so the lines below were read as text.")
             .help("Close the quote on its line; text of several lines goes below `key: |`.")
     }
 
     /// Text behind the closing quote: `'it's'`, `"a" b`.
-    fn trailing(&self, quote: char) -> Diagnostic {
+    fn trailing_text(&self, quote: char) -> Diagnostic {
         let whole = &self.text[self.line.value..self.line.end];
         let inner = whole.strip_prefix(quote).unwrap_or(whole);
         let (text, doubled) = match inner.strip_suffix(quote) {
@@ -445,24 +450,24 @@ impl Place<'_> {
             !inner.contains([quote, '#', ',']) || quote == '\'' && !inner.contains(['#', ',', '"'])
         });
         let problem = Diagnostic::error(QUOTING, "Text behind a closing quote")
-            .at(self.span(self.at, self.line.end), "the text was closed before this")
+            .with_label(self.span(self.at, self.line.end), "the text was closed before this")
             .detail("A quoted value ends with its quote.")
-            .help(format!("Write `{}`{doubled}.", quoted(&text)));
+            .help(format!("Write `{}`{doubled}.", quote_yaml_text(&text)));
         if whole_line {
-            problem.fix(self.span(self.line.value, self.line.end), quoted(&text))
+            problem.fix(self.span(self.line.value, self.line.end), quote_yaml_text(&text))
         } else {
             problem
         }
     }
 
-    fn escape(&self) -> Diagnostic {
+    fn invalid_escape_problem(&self) -> Diagnostic {
         let rest = &self.text[self.at..];
         let known = |c: char| "0abtnvfre \"/\\N_LPxuU\t".contains(c);
         let wrong = rest.match_indices('\\').find(|(n, _)| !rest[n + 1..].starts_with(known));
         let at = self.at + wrong.map_or(0, |(n, _)| n);
         let end = self.text[at..].char_indices().nth(2).map_or(self.text.len(), |(n, _)| at + n);
         Diagnostic::error(QUOTING, "Unknown escape in quotes")
-            .at(self.span(at, end), "")
+            .with_label(self.span(at, end), "")
             .detail("In double quotes, a backslash begins an escape such as `\\n` or `\\\"`.")
             .help("Write `\\\\` for a backslash, or use single quotes, which have no escapes.")
     }
@@ -471,15 +476,15 @@ impl Place<'_> {
 /// `- ${x ? 1 : 2}`: YAML takes the first half for a key.
 pub(super) fn expression_as_key(text: &str, at: Span) -> Diagnostic {
     let start = at.start as usize;
-    let line = Line::at(text, start);
+    let line = Line::line_at(text, start);
     let place = Place { id: at.source, text, at: start, line: Line { value: start, ..line } };
     place.unquoted_expression(start + text[start..].find("${").unwrap_or_default())
 }
 
 /// `*/5 * * * *`: YAML takes the `*` for an alias.
-pub(super) fn cron(text: &str, at: Span) -> Option<Diagnostic> {
+pub(super) fn unquoted_cron(text: &str, at: Span) -> Option<Diagnostic> {
     let start = at.start as usize;
-    let line = Line::at(text, start);
+    let line = Line::line_at(text, start);
     let mut end = value_end(text, start, in_flow(text, start), true);
     let fields = |end: usize| text[start..end].split_ascii_whitespace().count();
     if fields(end) < 5 && !in_flow(text, start) {
@@ -490,12 +495,12 @@ pub(super) fn cron(text: &str, at: Span) -> Option<Diagnostic> {
     if !(5..=6).contains(&fields(end)) || !written.chars().all(cron) {
         return None;
     }
-    let whole = span(at.source, start, end);
-    let right = quoted(written);
+    let whole = byte_span(at.source, start, end);
+    let right = quote_yaml_text(written);
     let key = if line.value == start { &text[line.text..line.value] } else { "" };
     Some(
         Diagnostic::error(UNQUOTED_CRON, "Cron schedule without quotes")
-            .at(whole, "quote the cron")
+            .with_label(whole, "quote the cron")
             .detail("Without quotes, YAML takes a `*` at the beginning for an alias.")
             .help(format!("Quote the cron: `{key}{right}`."))
             .fix(whole, right),
@@ -505,7 +510,7 @@ pub(super) fn cron(text: &str, at: Span) -> Option<Diagnostic> {
 /// Returns where an unquoted value that begins at an offset ends: before a comment or, inside `{}` and
 /// `[]`, before what ends an entry; `comments` keeps `#` in it.
 pub(super) fn value_end(text: &str, from: usize, flow: bool, comments: bool) -> usize {
-    let line = Line::at(text, from);
+    let line = Line::line_at(text, from);
     let rest = &text[from..line.end.max(from)];
     let comment = if comments { None } else { rest.find(" #") };
     let entry = if flow { rest.find([',', ']', '}']) } else { None };
@@ -515,12 +520,13 @@ pub(super) fn value_end(text: &str, from: usize, flow: bool, comments: bool) -> 
 
 /// Tells whether an offset stands inside `{}` or `[]` that opened on its line.
 fn in_flow(text: &str, at: usize) -> bool {
-    open_bracket(text, at).is_some_and(|open| Line::at(text, open).start == Line::at(text, at).start)
+    open_bracket(text, at)
+        .is_some_and(|open| Line::line_at(text, open).start == Line::line_at(text, at).start)
 }
 
 /// Returns the innermost bracket that is open at an offset, in the text shortly above.
 fn open_bracket(text: &str, at: usize) -> Option<usize> {
-    let from = floor(text, at.saturating_sub(BYTES_ABOVE));
+    let from = floor_boundary(text, at.saturating_sub(BYTES_ABOVE));
     let mut depth = 0_usize;
     for (n, c) in text[from..at].char_indices().rev() {
         match c {

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::read;
-use crate::config::syntax::document::{Document, Entry, Node, NodeValue, moved, shift};
+use crate::config::syntax::document::{Document, Entry, Node, NodeValue, shift_offset, shift_span};
 use crate::model::source::{Source, Span, shared_ends};
 
 /// What stands above a block that is read alone, so that it is as deep as in its file.
@@ -13,8 +13,8 @@ const ABOVE: &str = "_:\n";
 
 /// Makes of what reading `old` gave what reading `new` would give; `None` where only that can tell, and then
 /// all is as it was.
-pub(in crate::config) fn again(document: &mut Document, old: &str, new: &str) -> Option<()> {
-    let (place, changed) = around(document, old, new)?;
+pub(in crate::config) fn reparse_yaml(document: &mut Document, old: &str, new: &str) -> Option<()> {
+    let (place, changed) = changed_block_range(document, old, new)?;
     let delta = i64::try_from(new.len()).ok()? - i64::try_from(old.len()).ok()?;
     let written =
         new.get(changed.start..usize::try_from(i64::try_from(changed.end).ok()? + delta).ok()?)?;
@@ -32,8 +32,8 @@ pub(in crate::config) fn again(document: &mut Document, old: &str, new: &str) ->
         return None;
     };
     // A value that is missing at the end stands wherever the next thing begins.
-    let indent = column(old, place.key.start)?;
-    let in_line = |entry: &Entry| column(&alone.text, entry.key_span.start) == Some(indent);
+    let indent = indent_before(old, place.key.start)?;
+    let in_line = |entry: &Entry| indent_before(&alone.text, entry.key_span.start) == Some(indent);
     if !entries.iter().all(in_line)
         || span.end as usize > alone.text.trim_end().len()
         || ends_empty(entries)
@@ -42,11 +42,11 @@ pub(in crate::config) fn again(document: &mut Document, old: &str, new: &str) ->
     }
     let there = i64::try_from(changed.start).ok()? - i64::try_from(ABOVE.len()).ok()?;
     let (mut span, mut entries) = (*span, std::mem::take(entries));
-    shift(&mut span, 0, there);
+    shift_span(&mut span, 0, there);
     for entry in &mut entries {
         entry.shift(0, there);
     }
-    spliced(document, &place, Piece { entries, span, end: u32::try_from(changed.end).ok()?, delta })
+    splice_piece(document, &place, Piece { entries, span, end: u32::try_from(changed.end).ok()?, delta })
 }
 
 /// Where a block stands: which entry of which top-level entry, and its key.
@@ -67,7 +67,7 @@ struct Piece {
 }
 
 /// Returns the block of the second level that holds everything that changed, with its lines.
-fn around(document: &Document, old: &str, new: &str) -> Option<(Place, Range<usize>)> {
+fn changed_block_range(document: &Document, old: &str, new: &str) -> Option<(Place, Range<usize>)> {
     let (from, tail) = shared_ends(old.as_bytes(), new.as_bytes());
     let to = old.len() - tail;
     let begins = |entry: &Entry| entry.key_span.start as usize;
@@ -75,13 +75,13 @@ fn around(document: &Document, old: &str, new: &str) -> Option<(Place, Range<usi
     let NodeValue::Mapping(entries) = &document.root[top].value.value else { return None };
     let inner = entries.partition_point(|entry| begins(entry) <= from).checked_sub(1)?;
     let key = entries[inner].key_span;
-    let start = line(old, key)?;
+    let start = key_line_start(old, key)?;
     let end = match (entries.get(inner + 1), document.root.get(top + 1)) {
-        (Some(next), _) => line(old, next.key_span)?,
+        (Some(next), _) => key_line_start(old, next.key_span)?,
         (None, Some(next)) => begins(next),
         (None, None) => old.len(),
     };
-    let is_plain = column(old, document.root[top].key_span.start) == Some(0)
+    let is_plain = indent_before(old, document.root[top].key_span.start) == Some(0)
         && document.root.iter().chain(entries).all(|entry| entry.value.through.is_none())
         && start > document.root[top].key_span.end as usize;
     // A change that touches the end may join what stands behind it.
@@ -90,13 +90,13 @@ fn around(document: &Document, old: &str, new: &str) -> Option<(Place, Range<usi
 }
 
 /// Returns where the line of a key begins, if nothing but spaces stands before it.
-fn line(text: &str, key: Span) -> Option<usize> {
-    let column = column(text, key.start)?;
+fn key_line_start(text: &str, key: Span) -> Option<usize> {
+    let column = indent_before(text, key.start)?;
     (column > 0).then(|| key.start as usize - column)
 }
 
 /// Returns how many spaces stand before an offset on its line; `None` where something else does.
-fn column(text: &str, at: u32) -> Option<usize> {
+fn indent_before(text: &str, at: u32) -> Option<usize> {
     let before = text.get(..at as usize)?;
     let spaces = before.len() - before.trim_end_matches(' ').len();
     let rest = &before[..before.len() - spaces];
@@ -113,7 +113,7 @@ fn ends_empty(entries: &[Entry]) -> bool {
 }
 
 /// Puts a piece in its place; `None` where a name would stand twice.
-fn spliced(document: &mut Document, place: &Place, piece: Piece) -> Option<()> {
+fn splice_piece(document: &mut Document, place: &Place, piece: Piece) -> Option<()> {
     let Piece { entries: new, span, end, delta } = piece;
     let NodeValue::Mapping(entries) = &mut document.root[place.top].value.value else { return None };
     let mut others = entries.iter().enumerate().filter(|(n, _)| *n != place.inner);
@@ -135,7 +135,7 @@ fn spliced(document: &mut Document, place: &Place, piece: Piece) -> Option<()> {
     if is_last {
         value.span.end = span.end;
     } else {
-        value.span.end = moved(value.span.end, delta);
+        value.span.end = shift_offset(value.span.end, delta);
     }
     for entry in document.root.iter_mut().skip(place.top + 1) {
         entry.shift(end, delta);
@@ -171,14 +171,14 @@ mod tests {
             let new = TEXT.replacen(from, to, 1);
             assert_ne!(new, TEXT);
             let mut found = read(TEXT).unwrap();
-            assert!(again(&mut found, TEXT, &new).is_some(), "{from} → {to}");
+            assert!(reparse_yaml(&mut found, TEXT, &new).is_some(), "{from} → {to}");
             assert_eq!(Some(found), read(&new), "{from} → {to}");
         }
         for (from, to) in
             [("b: {", "a: {"), ("stead: 1", "stead: 2"), ("vpc:", "vpcs:"), ("'v'", "'v"), ("g:", "gg:")]
         {
             let mut kept = read(TEXT).unwrap();
-            assert_eq!(again(&mut kept, TEXT, &TEXT.replacen(from, to, 1)), None, "{from} → {to}");
+            assert_eq!(reparse_yaml(&mut kept, TEXT, &TEXT.replacen(from, to, 1)), None, "{from} → {to}");
             assert_eq!(Some(kept), read(TEXT));
         }
     }
@@ -192,7 +192,7 @@ mod tests {
             let mut new = TEXT.to_owned();
             new.replace_range(at..(at + gone).min(TEXT.len()), &typed);
             let mut found = read(TEXT).unwrap();
-            let wanted = if again(&mut found, TEXT, &new).is_some() { read(&new) } else { read(TEXT) };
+            let wanted = if reparse_yaml(&mut found, TEXT, &new).is_some() { read(&new) } else { read(TEXT) };
             prop_assert_eq!(Some(found), wanted, "{:?}", new);
         }
     }

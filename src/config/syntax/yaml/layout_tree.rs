@@ -106,7 +106,7 @@ impl Node {
 }
 
 /// Reads the layout of a text; `None` when it is no YAML.
-pub(in crate::config) fn tree(text: &str) -> Option<Tree> {
+pub(in crate::config) fn parse_yaml_layout(text: &str) -> Option<Tree> {
     let options = options! {
         emit_comments: true,
         emit_unresolved_aliases: true,
@@ -133,7 +133,7 @@ pub(in crate::config) fn tree(text: &str) -> Option<Tree> {
         at += 3;
     }
     let mut reader = Reader { text, events: &events, next: 0, at };
-    let root = if events.is_empty() { None } else { Some(reader.node(false)?) };
+    let root = if events.is_empty() { None } else { Some(reader.read_node(false)?) };
     Some(Tree { root, comments })
 }
 
@@ -146,7 +146,7 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    fn take(&mut self) -> Option<&'t (Event<'t>, Range<usize>)> {
+    fn next_event(&mut self) -> Option<&'t (Event<'t>, Range<usize>)> {
         let events = self.events;
         let event = events.get(self.next)?;
         self.next += 1;
@@ -158,13 +158,13 @@ impl<'t> Reader<'t> {
     }
 
     /// Returns where the next character is that is no white space and no comment.
-    fn ahead(&self) -> usize {
-        ahead(self.text, self.at)
+    fn next_content_offset(&self) -> usize {
+        skip_to_content(self.text, self.at)
     }
 
     /// Reads a value. The recursion is as deep as the tree, which `read` has bounded.
-    fn node(&mut self, flow: bool) -> Option<Node> {
-        let (event, range) = self.take()?;
+    fn read_node(&mut self, flow: bool) -> Option<Node> {
+        let (event, range) = self.next_event()?;
         let anchor = match self.events.get(self.next) {
             Some((Event::Anchor(..), at)) => {
                 self.next += 1;
@@ -179,14 +179,14 @@ impl<'t> Reader<'t> {
                 (Content::Alias, range.clone())
             }
             Event::Scalar(text, style, ..) => {
-                let at = self.scalar(*style, range);
+                let at = self.read_scalar(*style, range);
                 (Content::Scalar { text: Name::new(text), style: *style, at: at.clone() }, at)
             }
             Event::SequenceStart(style, ..) => {
-                self.collection(*style == StructureStyle::Flow, range, false, flow)?
+                self.read_collection(*style == StructureStyle::Flow, range, false, flow)?
             }
             Event::MappingStart(style, ..) => {
-                self.collection(*style == StructureStyle::Flow, range, true, flow)?
+                self.read_collection(*style == StructureStyle::Flow, range, true, flow)?
             }
             _ => return None,
         };
@@ -196,11 +196,11 @@ impl<'t> Reader<'t> {
     }
 
     /// Returns where a scalar stands, and reads on behind it.
-    fn scalar(&mut self, style: ScalarStyle, range: &Range<usize>) -> Range<usize> {
+    fn read_scalar(&mut self, style: ScalarStyle, range: &Range<usize>) -> Range<usize> {
         let at = match style {
             ScalarStyle::Plain if range.is_empty() => self.at..self.at,
             ScalarStyle::Literal | ScalarStyle::Folded => {
-                let start = self.ahead();
+                let start = self.next_content_offset();
                 let header = self.text[start..].split('\n').next().unwrap_or_default();
                 let written = &self.text[start..range.end.max(start)];
                 let keeps = header.split('#').next().is_some_and(|header| header.contains('+'));
@@ -214,7 +214,7 @@ impl<'t> Reader<'t> {
         at
     }
 
-    fn collection(
+    fn read_collection(
         &mut self,
         flow: bool,
         range: &Range<usize>,
@@ -229,8 +229,8 @@ impl<'t> Reader<'t> {
         let mut items: Vec<Item> = Vec::new();
         let end = loop {
             match self.peek()? {
-                Event::SequenceEnd | Event::MappingEnd => break self.take()?.1.end,
-                _ => items.push(self.item(flow || in_flow, mapping)?),
+                Event::SequenceEnd | Event::MappingEnd => break self.next_event()?.1.end,
+                _ => items.push(self.read_item(flow || in_flow, mapping)?),
             }
         };
         let start =
@@ -242,18 +242,18 @@ impl<'t> Reader<'t> {
         Some((content, start..end))
     }
 
-    fn item(&mut self, flow: bool, mapping: bool) -> Option<Item> {
-        let mut start = self.ahead();
+    fn read_item(&mut self, flow: bool, mapping: bool) -> Option<Item> {
+        let mut start = self.next_content_offset();
         if flow && self.text[start..].starts_with(',') {
             self.at = start + 1;
-            start = self.ahead();
+            start = self.next_content_offset();
         }
         if !mapping {
             if !flow {
                 // Its dash.
                 self.at = start + 1;
             }
-            let value = self.node(flow)?;
+            let value = self.read_node(flow)?;
             return Some(Item { start, key: None, value });
         }
         if self.text[start..].starts_with('?')
@@ -261,19 +261,19 @@ impl<'t> Reader<'t> {
         {
             self.at = start + 1;
         }
-        let key = self.node(flow)?;
+        let key = self.read_node(flow)?;
         let Content::Scalar { text, style, at } = key.content else { return None };
-        let next = self.ahead();
+        let next = self.next_content_offset();
         let colon = self.text[next..].starts_with(':').then_some(next + 1);
         self.at = colon.unwrap_or(self.at);
-        let value = self.node(flow)?;
+        let value = self.read_node(flow)?;
         let key = Key { text, at, colon, plain: style == ScalarStyle::Plain };
         Some(Item { start, key: Some(key), value })
     }
 }
 
 /// Returns where the next character from an offset on is that is no white space and no comment.
-fn ahead(text: &str, mut at: usize) -> usize {
+fn skip_to_content(text: &str, mut at: usize) -> usize {
     loop {
         let rest = &text[at..];
         at += rest.len() - rest.trim_start().len();
@@ -302,7 +302,7 @@ mod tests {
             }
         }
         let mut out = Vec::new();
-        walk(text, tree(text).unwrap().root.as_ref().unwrap(), &mut out);
+        walk(text, parse_yaml_layout(text).unwrap().root.as_ref().unwrap(), &mut out);
         out
     }
 
@@ -349,7 +349,7 @@ mod tests {
 
     #[test]
     fn an_empty_text_has_comments_only() {
-        let read = tree("# a\r\n\r\n# b").unwrap();
+        let read = parse_yaml_layout("# a\r\n\r\n# b").unwrap();
         assert!(read.root.is_none());
         assert_eq!(read.comments, [0..3, 7..10]);
     }

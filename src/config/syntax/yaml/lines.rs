@@ -15,8 +15,8 @@ pub(super) struct Line {
 
 impl Line {
     /// Returns the line of an offset.
-    pub(super) fn at(text: &str, at: usize) -> Self {
-        let at = floor(text, at);
+    pub(super) fn line_at(text: &str, at: usize) -> Self {
+        let at = floor_boundary(text, at);
         let start = text[..at].rfind('\n').map_or(0, |n| n + 1);
         let whole = text[start..].split('\n').next().unwrap_or_default();
         let end = start + whole.trim_end().len();
@@ -26,8 +26,8 @@ impl Line {
     }
 
     /// Returns the line before, if there is one.
-    pub(super) fn before(self, text: &str) -> Option<Self> {
-        (self.start > 0).then(|| Self::at(text, self.start - 1))
+    pub(super) fn previous_line(self, text: &str) -> Option<Self> {
+        (self.start > 0).then(|| Self::line_at(text, self.start - 1))
     }
 
     /// Returns how far the line is indented.
@@ -42,7 +42,7 @@ impl Line {
 }
 
 /// Returns the greatest character boundary up to an offset.
-pub(super) fn floor(text: &str, at: usize) -> usize {
+pub(super) fn floor_boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|n| text.is_char_boundary(*n)).unwrap_or_default()
 }
 
@@ -82,7 +82,7 @@ pub(super) fn expression_end(text: &str, at: usize) -> Option<usize> {
 }
 
 /// Returns a text in the YAML quotes that need the fewest escapes.
-pub(super) fn quoted(text: &str) -> String {
+pub(super) fn quote_yaml_text(text: &str) -> String {
     if text.contains(['"', '\\']) {
         format!("'{}'", text.replace('\'', "''"))
     } else {
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_value_begins_behind_dashes_and_key() {
-        let value = |text: &'static str| &text[Line::at(text, 0).value..Line::at(text, 0).end];
+        let value = |text: &'static str| &text[Line::line_at(text, 0).value..Line::line_at(text, 0).end];
         assert_eq!(value("  a: b c  "), "b c");
         assert_eq!(value("- - a:  ${x ? 1 : 2}\r\n"), "${x ? 1 : 2}");
         assert_eq!(value("a: \nb: 1"), "");
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn quotes_are_those_that_need_no_escape() {
-        assert_eq!(quoted("a 'b'"), "\"a 'b'\"");
-        assert_eq!(quoted("a \"b\" 'c'"), "'a \"b\" ''c'''");
+        assert_eq!(quote_yaml_text("a 'b'"), "\"a 'b'\"");
+        assert_eq!(quote_yaml_text("a \"b\" 'c'"), "'a \"b\" ''c'''");
     }
 }

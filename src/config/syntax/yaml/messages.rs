@@ -1,48 +1,53 @@
 //! The words of YAML problems that the tree shows: the parser has nothing against them.
 
 use super::hints::{self, value_end};
-use super::lines::{Line, expression_end, floor, quoted};
+use super::lines::{Line, expression_end, floor_boundary, quote_yaml_text};
 use crate::config::syntax::document::{Form, Node};
 use crate::config::syntax::limits::{
     ALIAS, DOCUMENTS, KEY, MERGE, MISSING_SPACE, NOT_A_MAPPING, QUOTING, RESERVED_START, TAG,
-    TOO_MANY_VALUES, UNQUOTED_EXPRESSION, span,
+    TOO_MANY_VALUES, UNQUOTED_EXPRESSION, byte_span,
 };
 use crate::model::address::Name;
-use crate::model::diagnostic::{Diagnostic, nearest};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::source::{SourceId, Span};
 
 pub(super) fn not_a_mapping(text: &str, at: Span) -> Diagnostic {
     let (start, end) = (at.start as usize, at.end as usize);
     if text.get(start..end).is_some_and(|written| glued_key(written).is_some()) {
-        return space(text, at);
+        return missing_space_problem(text, at);
     }
-    let line = Line::at(text, start);
+    let line = Line::line_at(text, start);
     Diagnostic::error(NOT_A_MAPPING, "Not a mapping")
-        .at(span(at.source, start, line.end.min(end)), "the top level is this")
+        .with_label(byte_span(at.source, start, line.end.min(end)), "the top level is this")
         .detail("The top level of a file is made of `key: value` lines.")
         .help("Begin with `stead: 1` and `stack: NAME`.")
 }
 
-pub(super) fn documents(text: &str, id: SourceId, at: usize) -> Diagnostic {
-    let end = Line::at(text, at).end.max(at);
+pub(super) fn several_documents(text: &str, id: SourceId, at: usize) -> Diagnostic {
+    let end = Line::line_at(text, at).end.max(at);
     Diagnostic::error(DOCUMENTS, "Several documents")
-        .at(span(id, at, end), "a second document begins here")
+        .with_label(byte_span(id, at, end), "a second document begins here")
         .detail("A file is one YAML document.")
         .help("Move it to a file of its own: all files of a stack's directory are read together.")
 }
 
-pub(super) fn tag(text: &str, tag: &str, at: Span) -> Diagnostic {
-    let value = text[floor(text, at.end as usize)..].split('\n').next().unwrap_or_default().trim();
+pub(super) fn unsupported_tag(text: &str, tag: &str, at: Span) -> Diagnostic {
+    let value = text[floor_boundary(text, at.end as usize)..].split('\n').next().unwrap_or_default().trim();
     let problem = Diagnostic::error(TAG, "Tag")
-        .at(at, "")
+        .with_label(at, "")
         .detail("Types come from the schema, so YAML tags such as `!!str` are not used.");
     if tag == "!!str" && !value.is_empty() && !value.starts_with(['"', '\'', '|', '>', '[', '{', '&', '*'])
     {
         let start = at.start as usize;
-        let end = value_end(text, floor(text, at.end as usize), text[..start].contains(['[', '{']), false);
-        let problem = problem.help(format!("Write `{}`.", quoted(value)));
-        let written = text[floor(text, at.end as usize)..end.max(at.end as usize)].trim();
-        problem.fix(span(at.source, start, end), quoted(written))
+        let end = value_end(
+            text,
+            floor_boundary(text, at.end as usize),
+            text[..start].contains(['[', '{']),
+            false,
+        );
+        let problem = problem.help(format!("Write `{}`.", quote_yaml_text(value)));
+        let written = text[floor_boundary(text, at.end as usize)..end.max(at.end as usize)].trim();
+        problem.fix(byte_span(at.source, start, end), quote_yaml_text(written))
     } else if matches!(tag, "!Ref" | "!GetAtt" | "!Sub" | "!Join" | "!ImportValue") {
         problem.help(
             "Write a reference as `$KIND.NAME` or `$KIND.NAME.ATTRIBUTE`, and `${…}` inside of a text.",
@@ -55,24 +60,24 @@ pub(super) fn tag(text: &str, tag: &str, at: Span) -> Diagnostic {
 }
 
 /// A key that is a list, a map, nothing or an alias; and `{{ x }}`, which YAML takes for one.
-pub(super) fn key(text: &str, at: Span, flow: bool) -> Diagnostic {
+pub(super) fn invalid_key(text: &str, at: Span, flow: bool) -> Diagnostic {
     let start = at.start as usize;
     if flow && text[..start].ends_with('{') && text[start..].starts_with('{') {
-        return template(text, at, start - 1);
+        return template_braces(text, at, start - 1);
     }
     let found = if at.start == at.end { "the key is missing" } else { "this is no plain text" };
     Diagnostic::error(KEY, "Key that is not text")
-        .at(at, found)
+        .with_label(at, found)
         .detail("A key is a word or quoted text, not a list, a map, an alias or nothing.")
         .help("Write `key: value`.")
 }
 
 /// `{{ x }}`.
-fn template(text: &str, at: Span, start: usize) -> Diagnostic {
-    let line = Line::at(text, start);
+fn template_braces(text: &str, at: Span, start: usize) -> Diagnostic {
+    let line = Line::line_at(text, start);
     let end = text[start..line.end].find("}}").map_or(line.end, |n| start + n + 2);
     let inner = text[start..end].trim_matches(['{', '}']).trim();
-    let whole = span(at.source, start, end);
+    let whole = byte_span(at.source, start, end);
     // A word that is no root of references is somebody's variable.
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let right = match inner {
@@ -81,19 +86,19 @@ fn template(text: &str, at: Span, start: usize) -> Diagnostic {
         other => format!("\"${{{other}}}\""),
     };
     Diagnostic::error(RESERVED_START, "Template in double braces")
-        .at(whole, "YAML reads this as two maps")
+        .with_label(whole, "YAML reads this as two maps")
         .detail("Expressions are written `${…}`; double braces mean nothing here.")
         .help(format!("Write `{right}`, or quotes around text that shall keep its braces."))
 }
 
 pub(super) fn unknown_alias(text: &str, name: &str, at: Span, names: &[Name]) -> Diagnostic {
-    if let Some(cron) = hints::cron(text, at) {
+    if let Some(cron) = hints::unquoted_cron(text, at) {
         return cron;
     }
     let problem = Diagnostic::error(ALIAS, "Alias without an anchor")
-        .at(at, "")
+        .with_label(at, "")
         .detail(format!("`*{name}` repeats what `&{name}` marks, and no such mark stands above."));
-    match nearest(name, names.iter().map(Name::as_str)) {
+    match nearest_name(name, names.iter().map(Name::as_str)) {
         Some(near) => problem.help(format!("Did you mean `*{near}`?")).fix(at, format!("*{near}")),
         None => problem.help(format!(
             "Mark what it repeats, above, by `&{name}`; text that begins with `*` needs quotes."
@@ -103,30 +108,30 @@ pub(super) fn unknown_alias(text: &str, name: &str, at: Span, names: &[Name]) ->
 
 pub(super) fn alias_in_itself(at: Span) -> Diagnostic {
     Diagnostic::error(ALIAS, "Alias inside its own anchor")
-        .at(at, "")
+        .with_label(at, "")
         .detail("The marked block would hold itself without end.")
         .help("Mark a smaller block, or write this one out.")
 }
 
-pub(super) fn expansion(at: Span) -> Diagnostic {
+pub(super) fn excessive_expansion(at: Span) -> Diagnostic {
     Diagnostic::error(TOO_MANY_VALUES, "Aliases repeat too much")
-        .at(at, "reading stopped here")
+        .with_label(at, "reading stopped here")
         .detail("The file's aliases would repeat far more values than its text holds.")
         .help("Write the values out, or use `locals` and `for_each`.")
 }
 
-pub(super) fn merge(at: Span, key: Span) -> Diagnostic {
+pub(super) fn invalid_merge(at: Span, key: Span) -> Diagnostic {
     Diagnostic::error(MERGE, "Merge of what is not a mapping")
-        .at(at, "this is not a mapping")
-        .at(key, "to be merged here")
+        .with_label(at, "this is not a mapping")
+        .with_label(key, "to be merged here")
         .detail("`<<` takes the keys of a mapping, or of a list of mappings.")
         .help("Write `<<: *anchor` or `<<: [*first, *second]`.")
 }
 
 pub(super) fn second_merge(first: Span, again: Span) -> Diagnostic {
     Diagnostic::error(MERGE, "Second merge key")
-        .at(again, "written again")
-        .at(first, "first written here")
+        .with_label(again, "written again")
+        .with_label(first, "first written here")
         .detail("A mapping has one `<<`.")
         .help("Write `<<: [*first, *second]`; the first one wins.")
 }
@@ -147,26 +152,26 @@ pub(super) fn missing_space(text: &str, key: Span, value: &Node) -> bool {
 }
 
 /// `key:value`.
-pub(super) fn space(text: &str, at: Span) -> Diagnostic {
+pub(super) fn missing_space_problem(text: &str, at: Span) -> Diagnostic {
     let start = at.start as usize;
-    let line = Line::at(text, start);
+    let line = Line::line_at(text, start);
     let written = &text[start..line.end.max(start)];
     let colon = start + glued_key(written).unwrap_or_default();
     let right = format!("{}: {}", &text[start..colon], &text[colon + 1..line.end.max(colon + 1)]);
     Diagnostic::error(MISSING_SPACE, "No space after the colon")
-        .at(span(at.source, colon, colon + 1), "a space is missing behind this")
+        .with_label(byte_span(at.source, colon, colon + 1), "a space is missing behind this")
         .detail("Without the space, YAML reads the whole line as one text.")
         .help(format!("Write `{right}`."))
-        .fix(span(at.source, colon, colon + 1), ": ")
+        .fix(byte_span(at.source, colon, colon + 1), ": ")
 }
 
 /// `“shop”`: quotes of a word processor are part of the text.
-pub(super) fn typographic(text: &str, at: Span) -> Option<Diagnostic> {
+pub(super) fn typographic_text(text: &str, at: Span) -> Option<Diagnostic> {
     let inner = text.strip_prefix(['“', '„', '‘', '”', '’'])?.strip_suffix(['“', '”', '‘', '’'])?;
-    let right = quoted(inner);
+    let right = quote_yaml_text(inner);
     Some(
         Diagnostic::error(QUOTING, "Typographic quotes")
-            .at(at, "part of the text")
+            .with_label(at, "part of the text")
             .detail("YAML knows `\"` and `'` only; other quotes are letters of the text.")
             .help(format!("Write `{right}`; text that shall keep them needs quotes around them."))
             .fix(at, right),
@@ -174,7 +179,7 @@ pub(super) fn typographic(text: &str, at: Span) -> Option<Diagnostic> {
 }
 
 /// Spaces that are none, and letters that nobody sees: part of the text all the same.
-pub(super) fn invisible(text: &str, at: Span) -> Option<Diagnostic> {
+pub(super) fn invisible_characters(text: &str, at: Span) -> Option<Diagnostic> {
     // Nearly all texts are ASCII, which is told at once. A key that was read on into the next line is told
     // of there.
     if text.is_ascii() || at.end as usize - at.start as usize > text.len() {
@@ -189,7 +194,7 @@ pub(super) fn invisible(text: &str, at: Span) -> Option<Diagnostic> {
     let right: String = text.chars().map(|c| if is_unseen(c) { ' ' } else { c }).collect();
     Some(
         Diagnostic::error(QUOTING, "A character that is not seen")
-            .at(at, "")
+            .with_label(at, "")
             .detail(format!(
                 "It holds U+{:04X}, which looks like a space or like nothing.",
                 u32::from(letter)
@@ -206,12 +211,12 @@ pub(super) fn cut_off(text: &str) -> bool {
 
 /// `${a # b}`: what stands behind ` #` is a comment.
 pub(super) fn commented_out(text: &str, at: Span) -> Option<Diagnostic> {
-    let line = Line::at(text, at.end as usize);
+    let line = Line::line_at(text, at.end as usize);
     let rest = text.get(at.end as usize..line.end)?;
     rest.trim_start().starts_with('#').then(|| {
         let value = &text[at.start as usize..line.end];
         let problem = Diagnostic::error(UNQUOTED_EXPRESSION, "Expression cut off by a comment")
-            .at(span(at.source, at.start as usize, line.end), "needs quotes")
+            .with_label(byte_span(at.source, at.start as usize, line.end), "needs quotes")
             .detail("Without quotes, YAML ends a value at ` #`.");
         match expression_end(
             text,
@@ -219,14 +224,14 @@ pub(super) fn commented_out(text: &str, at: Span) -> Option<Diagnostic> {
         ) {
             Some(_) => {
                 let end = value_end(text, at.start as usize, false, true);
-                let right = quoted(&text[at.start as usize..end]);
+                let right = quote_yaml_text(&text[at.start as usize..end]);
                 problem
                     .help(format!("Write `{right}`."))
-                    .fix(span(at.source, at.start as usize, end), right)
+                    .fix(byte_span(at.source, at.start as usize, end), right)
             }
             None => problem.help(format!(
                 "Close the expression with `}}`, and put quotes around it: `{}`.",
-                quoted(value)
+                quote_yaml_text(value)
             )),
         }
     })

@@ -12,5 +12,5 @@ mod lines;
 mod messages;
 mod read;
 
-pub(super) use incremental::again;
+pub(super) use incremental::reparse_yaml;
 pub use read::parse;

@@ -2,12 +2,12 @@
 
 use granit_parser::{Event, Parser, ScalarStyle, Span as Marks, StrInput, options};
 
-use super::anchors::{Anchored, Anchors, entries_through, through};
+use super::anchors::{Anchored, Anchors, entries_through, mark_reached_through};
 use super::{hints, messages};
 use crate::config::syntax::budget::Values;
 use crate::config::syntax::document::{Document, Entry, Form, Node, NodeValue, Scalar, Syntax};
 use crate::config::syntax::limits::{
-    MAX_DEPTH, MAX_PROBLEMS, duplicate, says_again, span, too_deep, too_many_values,
+    MAX_DEPTH, MAX_PROBLEMS, byte_span, duplicate_key, says_again, too_deep, too_many_values,
 };
 use crate::config::syntax::unique_keys::Unique;
 use crate::model::address::Name;
@@ -115,53 +115,53 @@ impl Reader<'_> {
         };
         let text = self.text;
         for event in Parser::<StrInput>::new_from_str_with_options(text, options) {
-            let (event, marks) = event.map_err(|error| self.unreadable(&error))?;
-            self.event(event, marks)?;
+            let (event, marks) = event.map_err(|error| self.scan_problem(&error))?;
+            self.handle_event(event, marks)?;
         }
         Ok(())
     }
 
     /// Words the parser's error, with what is open here.
-    fn unreadable(&self, error: &granit_parser::ScanError) -> Stop {
+    fn scan_problem(&self, error: &granit_parser::ScanError) -> Stop {
         let at = error.marker().byte_offset().unwrap_or(self.text.len());
-        Box::new(hints::explain(self.id, self.text, error.kind(), at))
+        Box::new(hints::explain_scan_error(self.id, self.text, error.kind(), at))
     }
 
     fn span(&self, start: usize, end: usize) -> Span {
-        span(self.id, start, end)
+        byte_span(self.id, start, end)
     }
 
-    fn event(&mut self, event: Event<'_>, marks: Marks) -> Result<(), Stop> {
+    fn handle_event(&mut self, event: Event<'_>, marks: Marks) -> Result<(), Stop> {
         let range = marks.byte_range().unwrap_or_default();
         match event {
-            Event::DocumentStart(..) => self.document(range.start),
+            Event::DocumentStart(..) => self.begin_document(range.start),
             Event::Scalar(text, style, anchor, tag) => {
                 if tag.is_some() {
-                    self.tag(&marks)?;
+                    self.report_tag(&marks)?;
                 }
-                let node = self.scalar(&text, style, &range);
+                let node = self.scalar_node(&text, style, &range);
                 self.check_expression(&node)?;
-                self.place(node, anchor, 1, 0)
+                self.add_anchored(node, anchor, 1, 0)
             }
             Event::SequenceStart(style, anchor, tag) => {
                 if tag.is_some() {
-                    self.tag(&marks)?;
+                    self.report_tag(&marks)?;
                 }
-                self.begin(Content::Sequence(Vec::new()), style, &range, anchor)
+                self.begin_collection(Content::Sequence(Vec::new()), style, &range, anchor)
             }
             Event::MappingStart(style, anchor, tag) => {
                 if tag.is_some() {
-                    self.tag(&marks)?;
+                    self.report_tag(&marks)?;
                 }
                 let content = Content::Mapping { entries: Unique::default(), key: None, merge: None };
-                self.begin(content, style, &range, anchor)
+                self.begin_collection(content, style, &range, anchor)
             }
-            Event::SequenceEnd | Event::MappingEnd => self.finish(range.end),
+            Event::SequenceEnd | Event::MappingEnd => self.finish_collection(range.end),
             Event::Anchor(_, name) => {
                 self.names.push(Name::from(&*name));
                 Ok(())
             }
-            Event::Alias(anchor) => self.alias(anchor, self.span(range.start, range.end)),
+            Event::Alias(anchor) => self.add_alias(anchor, self.span(range.start, range.end)),
             Event::UnresolvedAlias(name) => {
                 let at = self.span(range.start, range.end);
                 Err(Box::new(messages::unknown_alias(self.text, &name, at, &self.names)))
@@ -181,21 +181,21 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn document(&mut self, at: usize) -> Result<(), Stop> {
+    fn begin_document(&mut self, at: usize) -> Result<(), Stop> {
         self.documents += 1;
         if self.documents > 1 {
-            return Err(Box::new(messages::documents(self.text, self.id, at)));
+            return Err(Box::new(messages::several_documents(self.text, self.id, at)));
         }
         Ok(())
     }
 
-    fn tag(&mut self, marks: &Marks) -> Result<(), Stop> {
+    fn report_tag(&mut self, marks: &Marks) -> Result<(), Stop> {
         let range = marks.tag_span().and_then(|tag| tag.byte_range()).unwrap_or_default();
         let tag = self.text.get(range.clone()).unwrap_or_default();
-        self.report(messages::tag(self.text, tag, self.span(range.start, range.end)))
+        self.report(messages::unsupported_tag(self.text, tag, self.span(range.start, range.end)))
     }
 
-    fn scalar(&self, text: &str, style: ScalarStyle, range: &std::ops::Range<usize>) -> Node {
+    fn scalar_node(&self, text: &str, style: ScalarStyle, range: &std::ops::Range<usize>) -> Node {
         let span = self.span(range.start, range.end);
         let plain = style == ScalarStyle::Plain;
         let value = if plain && (range.is_empty() || matches!(text, "" | "~" | "null" | "Null" | "NULL")) {
@@ -217,8 +217,8 @@ impl Reader<'_> {
                 }
             }
             Some(scalar) if scalar.form == Form::Plain => {
-                let unseen = || messages::invisible(&scalar.text, node.span);
-                match messages::typographic(&scalar.text, node.span).or_else(unseen) {
+                let unseen = || messages::invisible_characters(&scalar.text, node.span);
+                match messages::typographic_text(&scalar.text, node.span).or_else(unseen) {
                     Some(problem) => self.report(problem),
                     None => Ok(()),
                 }
@@ -227,7 +227,7 @@ impl Reader<'_> {
         }
     }
 
-    fn begin(
+    fn begin_collection(
         &mut self,
         content: Content,
         style: granit_parser::StructureStyle,
@@ -239,7 +239,11 @@ impl Reader<'_> {
             return Err(Box::new(too_deep(self.span(range.start, range.end))));
         }
         if self.key_expected() {
-            return Err(Box::new(messages::key(self.text, self.span(range.start, range.end), flow)));
+            return Err(Box::new(messages::invalid_key(
+                self.text,
+                self.span(range.start, range.end),
+                flow,
+            )));
         }
         let open = Open { content, start: range.start, end: range.end, flow, anchor, size: 1, height: 0 };
         self.open.push(open);
@@ -251,7 +255,7 @@ impl Reader<'_> {
         matches!(content, Some(Content::Mapping { key: None, .. }))
     }
 
-    fn finish(&mut self, end: usize) -> Result<(), Stop> {
+    fn finish_collection(&mut self, end: usize) -> Result<(), Stop> {
         let Some(open) = self.open.pop() else { return Ok(()) };
         let end = if open.flow { end } else { open.end };
         let span = self.span(open.start, end);
@@ -259,20 +263,20 @@ impl Reader<'_> {
             Content::Sequence(items) => NodeValue::Sequence(items),
             Content::Mapping { mut entries, merge, .. } => {
                 if let Some(merge) = merge {
-                    self.merge(&mut entries, merge)?;
+                    self.merge_entries(&mut entries, merge)?;
                 }
                 NodeValue::Mapping(entries.into_entries())
             }
         };
-        self.place(Node { value, span, through: None }, open.anchor, open.size, open.height + 1)
+        self.add_anchored(Node { value, span, through: None }, open.anchor, open.size, open.height + 1)
     }
 
     /// Adds what `<<` names: keys that are written win, and of several mappings the first.
-    fn merge(&mut self, entries: &mut Unique, merge: Merge) -> Result<(), Stop> {
+    fn merge_entries(&mut self, entries: &mut Unique, merge: Merge) -> Result<(), Stop> {
         for node in merge.from {
             let at = node.through.unwrap_or(merge.key);
             let NodeValue::Mapping(mut new) = node.value else {
-                self.report(messages::merge(node.through.unwrap_or(node.span), merge.key))?;
+                self.report(messages::invalid_merge(node.through.unwrap_or(node.span), merge.key))?;
                 continue;
             };
             if node.through.is_none() {
@@ -287,9 +291,9 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn alias(&mut self, anchor: usize, at: Span) -> Result<(), Stop> {
+    fn add_alias(&mut self, anchor: usize, at: Span) -> Result<(), Stop> {
         if self.key_expected() {
-            return Err(Box::new(messages::key(self.text, at, false)));
+            return Err(Box::new(messages::invalid_key(self.text, at, false)));
         }
         let Some(anchored) = self.anchors.get(&anchor) else {
             return Err(Box::new(messages::alias_in_itself(at)));
@@ -298,31 +302,31 @@ impl Reader<'_> {
         if self.open.len() + height > MAX_DEPTH {
             return Err(Box::new(too_deep(at)));
         }
-        if !self.values.spend(size) {
-            return Err(Box::new(messages::expansion(at)));
+        if !self.values.try_spend(size) {
+            return Err(Box::new(messages::excessive_expansion(at)));
         }
         let mut node = anchored.node.clone();
-        through(&mut node, at);
-        self.add(node, size, height, at.end as usize)
+        mark_reached_through(&mut node, at);
+        self.add_node(node, size, height, at.end as usize)
     }
 
     /// Places a node that stands in the text, and keeps it for aliases.
-    fn place(&mut self, node: Node, anchor: usize, size: usize, height: usize) -> Result<(), Stop> {
-        if !self.values.spend(1) {
+    fn add_anchored(&mut self, node: Node, anchor: usize, size: usize, height: usize) -> Result<(), Stop> {
+        if !self.values.try_spend(1) {
             return Err(Box::new(too_many_values(node.span)));
         }
         if anchor > 0 {
-            if !self.values.spend(size) {
-                return Err(Box::new(messages::expansion(node.span)));
+            if !self.values.try_spend(size) {
+                return Err(Box::new(messages::excessive_expansion(node.span)));
             }
             self.anchors.insert(anchor, Anchored { node: node.clone(), size, height });
         }
         let end = node.span.end as usize;
-        self.add(node, size, height, end)
+        self.add_node(node, size, height, end)
     }
 
     /// Adds a node to what is open.
-    fn add(&mut self, node: Node, size: usize, height: usize, end: usize) -> Result<(), Stop> {
+    fn add_node(&mut self, node: Node, size: usize, height: usize, end: usize) -> Result<(), Stop> {
         let Some(open) = self.open.last_mut() else {
             self.root = Some(node);
             return Ok(());
@@ -336,15 +340,15 @@ impl Reader<'_> {
                 Ok(())
             }
             Content::Mapping { key, .. } => match key.take() {
-                None => self.key(&node),
-                Some(key) => self.entry(key, node),
+                None => self.set_key(&node),
+                Some(key) => self.add_entry(key, node),
             },
         }
     }
 
-    fn key(&mut self, node: &Node) -> Result<(), Stop> {
+    fn set_key(&mut self, node: &Node) -> Result<(), Stop> {
         let Some(scalar) = node.scalar() else {
-            return Err(Box::new(messages::key(self.text, node.span, false)));
+            return Err(Box::new(messages::invalid_key(self.text, node.span, false)));
         };
         let plain = scalar.form == Form::Plain;
         if plain && messages::cut_off(&scalar.text) {
@@ -358,10 +362,10 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn entry(&mut self, key: Key, value: Node) -> Result<(), Stop> {
+    fn add_entry(&mut self, key: Key, value: Node) -> Result<(), Stop> {
         let block = self.open.last().is_some_and(|open| !open.flow);
         if block && messages::missing_space(self.text, key.span, &value) {
-            return self.report(messages::space(self.text, value.span));
+            return self.report(messages::missing_space_problem(self.text, value.span));
         }
         let Some(Content::Mapping { entries, merge, .. }) =
             self.open.last_mut().map(|open| &mut open.content)
@@ -376,7 +380,7 @@ impl Reader<'_> {
             let problem = if key.merge {
                 messages::second_merge(first, key.span)
             } else {
-                duplicate(&key.text, first, key.span)
+                duplicate_key(&key.text, first, key.span)
             };
             return self.report(problem);
         }

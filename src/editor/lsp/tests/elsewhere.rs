@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::config::input::files::Files;
 use crate::config::request::Request;
-use crate::editor::lsp::change::applied;
+use crate::editor::lsp::change::apply_edits;
 use crate::editor::lsp::protocol::{Range, TextEdit};
 use crate::editor::lsp::{Disk, Server};
 use crate::kinds::REGISTRY;
@@ -39,7 +39,7 @@ impl Files for Below {
         Ok(text.clone().into_bytes())
     }
 
-    fn place(&self) -> Vec<Name> {
+    fn path_from_root(&self) -> Vec<Name> {
         self.1.strip_prefix("/r").unwrap().iter().map(|part| Name::new(part.to_str().unwrap())).collect()
     }
 
@@ -62,7 +62,7 @@ impl Repository {
         };
         let edits = &changes[&format!("file://{path}")];
         let edits: Vec<TextEdit> = edits.as_array().unwrap().iter().map(edit).collect();
-        applied(&self.0[Path::new(path)], &edits)
+        apply_edits(&self.0[Path::new(path)], &edits)
     }
 }
 
@@ -77,11 +77,11 @@ impl Disk for Repository {
         Box::new(Below(self.clone(), directory.to_owned()))
     }
 
-    fn neighbours(&self, _: &Path) -> Vec<PathBuf> {
+    fn neighbor_directories(&self, _: &Path) -> Vec<PathBuf> {
         self.0.keys().map(|path| path.parent().unwrap().to_owned()).collect()
     }
 
-    fn pinned(&self, _: &Path) -> Option<Catalog> {
+    fn locked_catalog(&self, _: &Path) -> Option<Catalog> {
         None
     }
 }

@@ -11,11 +11,11 @@ use crate::emulator::chance;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::status_timeline::{Timeline, after};
+use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
-use crate::emulator::world::request::call::{Call, Reply, done, success};
+use crate::emulator::world::request::call::{Call, Reply, message_response, success_response};
 use crate::emulator::world::router::{Access, Route};
-use crate::emulator::world::state::account::{Tier, digest};
+use crate::emulator::world::state::account::{Tier, digest_key};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 
@@ -23,10 +23,10 @@ const COLLECTION: &str = "/api/v1/api-keys";
 const ITEM: &str = "/api/v1/api-keys/{id}";
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, COLLECTION, Access::Account, |call| call.list::<ApiKey>()),
-    Route::new(Method::Post, COLLECTION, Access::Account, create),
-    Route::new(Method::Get, ITEM, Access::Account, read),
-    Route::new(Method::Delete, ITEM, Access::Account, delete),
+    Route::new(Method::Get, COLLECTION, Access::Account, |call| call.list_records::<ApiKey>()),
+    Route::new(Method::Post, COLLECTION, Access::Account, create_api_key),
+    Route::new(Method::Get, ITEM, Access::Account, read_api_key),
+    Route::new(Method::Delete, ITEM, Access::Account, delete_api_key),
 ];
 
 /// The name of the account's first key.
@@ -81,7 +81,7 @@ impl Body for ApiKey {
 
     fn index(index: &mut Ring, record: &Record<Self>, present: bool) {
         if let Some(role) = record.body.role_id {
-            index.roles.note(role, present);
+            index.roles.count_use(role, present);
         }
         if present {
             index.digests.insert(record.body.digest.clone(), record.id);
@@ -94,50 +94,50 @@ impl Body for ApiKey {
         let key = &record.body;
         let members = view.world.project_members.index().of_subject(record.id);
         let members: Vec<_> = members.filter_map(|id| view.world.project_members.get(id)).collect();
-        fields.put("id", &record.id);
-        fields.put("name", &key.name);
-        fields.put("key_prefix", &key.key_prefix);
-        fields.put("is_active", &key.is_valid(view.now));
-        fields.put("account_id", &view.world.account.id);
-        fields.put("scope", if members.is_empty() { "account" } else { "project" });
-        fields.put("rate_limit_tier", &key.rate_limit_tier);
+        fields.write_field("id", &record.id);
+        fields.write_field("name", &key.name);
+        fields.write_field("key_prefix", &key.key_prefix);
+        fields.write_field("is_active", &key.is_valid(view.now));
+        fields.write_field("account_id", &view.world.account.id);
+        fields.write_field("scope", if members.is_empty() { "account" } else { "project" });
+        fields.write_field("rate_limit_tier", &key.rate_limit_tier);
         if let Some(end) = key.expires_at {
-            fields.put("expires_at", &end);
+            fields.write_field("expires_at", &end);
         }
-        fields.put("last_used_at", &key.last_used_at);
+        fields.write_field("last_used_at", &key.last_used_at);
         view.world.show_role(key.role_id, fields);
-        fields.array("project_accesses", members, |fields, member| {
-            ProjectMember::access(member, view, fields);
+        fields.write_object_array("project_accesses", members, |fields, member| {
+            ProjectMember::write_access(member, view, fields);
         });
-        fields.put("created_by", &key.created_by);
-        fields.put("created_at", &record.created_at);
+        fields.write_field("created_by", &key.created_by);
+        fields.write_field("created_at", &record.created_at);
     }
 }
 
 impl World {
     /// Returns the key that was made with this secret, when it is valid.
     pub(in crate::emulator::world) fn made_key(&self, secret: &str, now: Time) -> Option<Uuid> {
-        let id = self.api_keys.index().digests.get(&digest(secret)).copied()?;
+        let id = self.api_keys.index().digests.get(&digest_key(secret)).copied()?;
         self.api_keys.get(id).filter(|record| record.body.is_valid(now)).map(|record| record.id)
     }
 
     /// Notes that a key was used.
     pub(in crate::emulator::world) fn note_use(&mut self, key: Uuid, now: Time) {
         let last = self.api_keys.get(key).and_then(|record| record.body.last_used_at);
-        if last.is_none_or(|last| after(last, NOTED) <= now) {
+        if last.is_none_or(|last| time_after(last, NOTED) <= now) {
             self.api_keys.amend(key, |record| record.body.last_used_at = Some(now));
         }
     }
 
     /// Returns the id of the account's first key: that of no other object, whatever else there is.
     pub(in crate::emulator::world) fn first_key(&self) -> Uuid {
-        chance::id(!self.account.seed, 0)
+        chance::nth_uuid(!self.account.seed, 0)
     }
 
     /// Shows the account's first key as every other key is shown, in place of an earlier one: its owner made it with
     /// the account.
     pub fn record_first_key(&mut self, secret: &str, tier: Tier) {
-        let (id, digest) = (self.first_key(), digest(secret));
+        let (id, digest) = (self.first_key(), digest_key(secret));
         if self.api_keys.get(id).is_some_and(|known| known.body.digest == digest) {
             return;
         }
@@ -151,10 +151,10 @@ impl World {
             rate_limit_tier: tier,
             expires_at: None,
             last_used_at: None,
-            role_id: Some(role::owner()),
+            role_id: Some(role::owner_role()),
             created_by: self.account.id,
         };
-        let timeline = Timeline::settled(born, "active");
+        let timeline = Timeline::with_status(born, "active");
         self.record_key(Record { id, project: None, created_at: born, updated_at: born, timeline, body });
     }
 
@@ -167,13 +167,13 @@ impl World {
     /// Returns a secret that follows from nothing that is ever shown.
     fn fresh_secret(&mut self) -> String {
         const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-        format!("sk_{}", chance::text(self.fresh_id(), 2, ALPHABET, 40))
+        format!("sk_{}", chance::derive_text(self.fresh_id(), 2, ALPHABET, 40))
     }
 }
 
 /// Reads the tier; support grants the high one, and here a setting of the account.
-fn tier(call: &Call<'_>) -> Result<Tier, Refusal> {
-    let word = call.body.optional("rate_limit_tier", |field| field.one_of(&["standard", "high"]))?;
+fn read_rate_tier(call: &Call<'_>) -> Result<Tier, Refusal> {
+    let word = call.body.optional_field("rate_limit_tier", |field| field.one_of(&["standard", "high"]))?;
     match word {
         Some("high") if !call.world.account.high_tier => Err(Refusal::new(
             403,
@@ -185,26 +185,28 @@ fn tier(call: &Call<'_>) -> Result<Tier, Refusal> {
     }
 }
 
-fn expiry(call: &Call<'_>) -> Result<Option<Time>, Refusal> {
-    let Some(text) = call.body.optional("expires_at", |field| field.text(1, 64))? else { return Ok(None) };
+fn read_expiry(call: &Call<'_>) -> Result<Option<Time>, Refusal> {
+    let Some(text) = call.body.optional_field("expires_at", |field| field.text(1, 64))? else {
+        return Ok(None);
+    };
     let wrong = "expires_at must be an RFC 3339 time such as 2026-12-31T12:00:00Z";
-    let time: Time = text.parse().map_err(|_| Refusal::bad(wrong))?;
+    let time: Time = text.parse().map_err(|_| Refusal::bad_request(wrong))?;
     if time <= call.now {
-        return Err(Refusal::bad("expires_at must lie in the future"));
+        return Err(Refusal::bad_request("expires_at must lie in the future"));
     }
     Ok(Some(time))
 }
 
-fn create(call: &mut Call<'_>) -> Reply {
-    let name = call.body.required("name", |field| field.text(1, LONGEST_NAME))?.to_owned();
-    let expires_at = expiry(call)?;
-    let role_id = call.role(call.grant.account())?;
-    let rate_limit_tier = tier(call)?;
+fn create_api_key(call: &mut Call<'_>) -> Reply {
+    let name = call.body.required_field("name", |field| field.text(1, LONGEST_NAME))?.to_owned();
+    let expires_at = read_expiry(call)?;
+    let role_id = call.optional_role(call.grant.account_permissions())?;
+    let rate_limit_tier = read_rate_tier(call)?;
     let secret = call.world.fresh_secret();
-    let (now, created_by) = (call.now, call.caller());
+    let (now, created_by) = (call.now, call.caller_id());
     let body = ApiKey {
         name,
-        digest: digest(&secret),
+        digest: digest_key(&secret),
         key_prefix: secret.chars().take(PREFIX).collect(),
         is_active: true,
         rate_limit_tier,
@@ -213,28 +215,28 @@ fn create(call: &mut Call<'_>) -> Reply {
         role_id,
         created_by,
     };
-    let id = call.world.create(None, now, Timeline::settled(now, "active"), body);
-    let record = call.named::<ApiKey>(id)?;
+    let id = call.world.create_record(None, now, Timeline::with_status(now, "active"), body);
+    let record = call.find_by_id::<ApiKey>(id)?;
     let view = View { world: call.world, now, detail: true };
-    Ok(success(201, "API key created: this is the only time that its secret is shown", |fields| {
-        fields.object("data", |fields| {
+    Ok(success_response(201, "API key created: this is the only time that its secret is shown", |fields| {
+        fields.write_object("data", |fields| {
             ApiKey::show(record, view, fields);
-            fields.put("secret", &secret);
+            fields.write_field("secret", &secret);
         });
     }))
 }
 
-fn read(call: &mut Call<'_>) -> Reply {
-    let id = call.find::<ApiKey>()?.id;
-    call.show::<ApiKey>(200, id, "")
+fn read_api_key(call: &mut Call<'_>) -> Reply {
+    let id = call.find_by_path::<ApiKey>()?.id;
+    call.record_response::<ApiKey>(200, id, "")
 }
 
-fn delete(call: &mut Call<'_>) -> Reply {
-    let record = call.find::<ApiKey>()?;
+fn delete_api_key(call: &mut Call<'_>) -> Reply {
+    let record = call.find_by_path::<ApiKey>()?;
     let (id, digest) = (record.id, record.body.digest.clone());
     // Whoever deletes the key in use is locked out, as everywhere.
     call.world.account.keys.retain(|key| key.digest != digest);
     call.world.end_memberships(id);
     call.world.api_keys.remove(id);
-    Ok(done("API key deleted"))
+    Ok(message_response("API key deleted"))
 }

@@ -14,9 +14,9 @@ use crate::emulator::world::Time;
 use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::request_body::Field;
-use crate::emulator::world::engine::status_timeline::{Timeline, after};
+use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
-use crate::emulator::world::request::call::{Call, Reply, done, listing};
+use crate::emulator::world::request::call::{Call, Reply, list_response, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
@@ -24,10 +24,10 @@ use crate::model::schema::Method;
 const COLLECTION: &str = "/api/v1/invitations";
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, COLLECTION, Access::Account, |call| call.list::<Invitation>()),
-    Route::new(Method::Post, COLLECTION, Access::Account, create),
-    Route::new(Method::Delete, "/api/v1/invitations/{id}", Access::Account, delete),
-    Route::new(Method::Get, "/api/v1/members", Access::Account, members),
+    Route::new(Method::Get, COLLECTION, Access::Account, |call| call.list_records::<Invitation>()),
+    Route::new(Method::Post, COLLECTION, Access::Account, create_invitation),
+    Route::new(Method::Delete, "/api/v1/invitations/{id}", Access::Account, delete_invitation),
+    Route::new(Method::Get, "/api/v1/members", Access::Account, list_members),
     Route::new(Method::Delete, "/api/v1/members/{id}", Access::Account, delete_member),
 ];
 
@@ -71,7 +71,7 @@ impl Body for Invitation {
     }
 
     fn index(index: &mut Guests, record: &Record<Self>, present: bool) {
-        index.roles.note(record.body.role_id, present);
+        index.roles.count_use(record.body.role_id, present);
         let place = (record.created_at, record.id);
         let same = index.emails.entry(record.body.email.to_lowercase()).or_default();
         if present {
@@ -89,12 +89,12 @@ impl Body for Invitation {
     }
 
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
-        fields.put("id", &record.id);
-        fields.put("email", &record.body.email);
-        fields.put("status", record.status(view.now));
+        fields.write_field("id", &record.id);
+        fields.write_field("email", &record.body.email);
+        fields.write_field("status", record.status(view.now));
         view.world.show_role(Some(record.body.role_id), fields);
-        fields.put("expires_at", &after(record.created_at, OPEN));
-        fields.put("created_at", &record.created_at);
+        fields.write_field("expires_at", &time_after(record.created_at, OPEN));
+        fields.write_field("created_at", &record.created_at);
     }
 }
 
@@ -106,21 +106,21 @@ impl World {
 }
 
 /// Reads an address.
-fn email(field: Field<'_>) -> Result<String, Refusal> {
+fn read_email(field: Field<'_>) -> Result<String, Refusal> {
     let text = field.text(3, 254)?;
     let well = text.split_once('@').is_some_and(|(name, host)| {
         let host_is = host.split('.').count() > 1 && host.split('.').all(|label| !label.is_empty());
         !name.is_empty() && host_is && !host.contains('@')
     });
     if !well || text.chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
-        return Err(Refusal::bad("email must be an address such as someone@example.com"));
+        return Err(Refusal::bad_request("email must be an address such as someone@example.com"));
     }
     Ok(text.to_owned())
 }
 
-fn create(call: &mut Call<'_>) -> Reply {
-    let email = call.body.required("email", email)?;
-    let role_id = call.required_role(call.grant.account())?;
+fn create_invitation(call: &mut Call<'_>) -> Reply {
+    let email = call.body.required_field("email", read_email)?;
+    let role_id = call.required_role(call.grant.account_permissions())?;
     let world = &*call.world;
     let same = world.invitations.index().emails.get(&email.to_lowercase()).into_iter().flatten();
     for record in same.filter_map(|(_, id)| world.invitations.get(*id)) {
@@ -131,34 +131,34 @@ fn create(call: &mut Call<'_>) -> Reply {
     }
     let now = call.now;
     let timeline = Timeline::new(now, &[(0, "pending"), (OPEN, "expired")]);
-    let id = call.world.create(None, now, timeline, Invitation { email, role_id });
-    call.show::<Invitation>(201, id, "invitation sent")
+    let id = call.world.create_record(None, now, timeline, Invitation { email, role_id });
+    call.record_response::<Invitation>(201, id, "invitation sent")
 }
 
-fn delete(call: &mut Call<'_>) -> Reply {
-    let record = call.find::<Invitation>()?;
+fn delete_invitation(call: &mut Call<'_>) -> Reply {
+    let record = call.find_by_path::<Invitation>()?;
     let id = record.id;
     if record.is_accepted() {
         return Err(Refusal::conflict("the invitation was accepted: delete the member instead"));
     }
     call.world.invitations.remove(id);
-    Ok(done("invitation deleted"))
+    Ok(message_response("invitation deleted"))
 }
 
-fn members(call: &mut Call<'_>) -> Reply {
-    let (offset, limit) = call.window()?;
+fn list_members(call: &mut Call<'_>) -> Reply {
+    let (offset, limit) = call.page_bounds()?;
     let world = &*call.world;
     let accepted = &world.invitations.index().accepted;
     let guests = accepted.iter().rev().filter_map(|(_, id)| world.invitations.get(*id)).map(Some);
     // The owner was there first, and lists begin with the youngest.
     let page = guests.chain([None]).skip(offset).take(limit);
     let since = world.projects.get(world.default_project()).map(|project| project.created_at);
-    Ok(listing(accepted.len() + 1, page, |fields, guest| {
+    Ok(list_response(accepted.len() + 1, page, |fields, guest| {
         let email = guest.map_or(OWNER, |guest| &guest.body.email);
-        fields.put("id", &guest.map_or(world.account.id, |guest| guest.id));
-        fields.put("email", email);
-        world.show_role(Some(guest.map_or(role::owner(), |guest| guest.body.role_id)), fields);
-        fields.put("created_at", &guest.map(|guest| guest.created_at).or(since));
+        fields.write_field("id", &guest.map_or(world.account.id, |guest| guest.id));
+        fields.write_field("email", email);
+        world.show_role(Some(guest.map_or(role::owner_role(), |guest| guest.body.role_id)), fields);
+        fields.write_field("created_at", &guest.map(|guest| guest.created_at).or(since));
     }))
 }
 
@@ -168,9 +168,9 @@ fn delete_member(call: &mut Call<'_>) -> Reply {
         return Err(Refusal::new(403, "Forbidden", "access denied: the owner of the account stays"));
     }
     if !call.world.is_member(id) {
-        return Err(Refusal::unknown("member"));
+        return Err(Refusal::not_found("member"));
     }
     call.world.end_memberships(id);
     call.world.invitations.remove(id);
-    Ok(done("member removed"))
+    Ok(message_response("member removed"))
 }

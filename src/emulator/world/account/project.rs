@@ -8,18 +8,18 @@ use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::request_body::Field;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
-use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::permission::Need;
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, "/api/v1/projects", Access::Account, list),
-    Route::new(Method::Post, "/api/v1/projects", Access::Account, create),
-    Route::new(Method::Get, "/api/v1/projects/{id}", Access::Account, read),
-    Route::new(Method::Patch, "/api/v1/projects/{id}", Access::Account, patch),
-    Route::new(Method::Delete, "/api/v1/projects/{id}", Access::Account, delete),
+    Route::new(Method::Get, "/api/v1/projects", Access::Account, list_projects),
+    Route::new(Method::Post, "/api/v1/projects", Access::Account, create_project),
+    Route::new(Method::Get, "/api/v1/projects/{id}", Access::Account, read_project),
+    Route::new(Method::Patch, "/api/v1/projects/{id}", Access::Account, update_project),
+    Route::new(Method::Delete, "/api/v1/projects/{id}", Access::Account, delete_project),
 ];
 
 /// A folder.
@@ -53,65 +53,68 @@ impl Body for Project {
     fn index((): &mut (), _: &Record<Self>, _: bool) {}
 
     fn show(record: &Record<Self>, _: View<'_>, fields: &mut Fields<'_>) {
-        fields.put("id", &record.id);
-        fields.put("name", &record.body.name);
-        fields.put("description", &record.body.description);
-        fields.put("is_default", &record.body.is_default);
-        fields.put("created_at", &record.created_at);
-        fields.put("updated_at", &record.updated_at);
+        fields.write_field("id", &record.id);
+        fields.write_field("name", &record.body.name);
+        fields.write_field("description", &record.body.description);
+        fields.write_field("is_default", &record.body.is_default);
+        fields.write_field("created_at", &record.created_at);
+        fields.write_field("updated_at", &record.updated_at);
     }
 }
 
 const DESCRIPTION: usize = 65_535;
 
-fn list(call: &mut Call<'_>) -> Reply {
-    let all = Need::named("projects:read").is_some_and(|need| call.grant.account().holds(need));
-    let Some(projects) = call.grant.projects().filter(|_| !all) else { return call.list::<Project>() };
+fn list_projects(call: &mut Call<'_>) -> Reply {
+    let all =
+        Need::from_name("projects:read").is_some_and(|need| call.grant.account_permissions().holds(need));
+    let Some(projects) = call.grant.visible_projects().filter(|_| !all) else {
+        return call.list_records::<Project>();
+    };
     let mut records: Vec<_> = projects.keys().filter_map(|id| call.world.projects.get(*id)).collect();
     records.sort_by_key(|record| std::cmp::Reverse((record.created_at, record.id)));
     let view = View { world: call.world, now: call.now, detail: false };
     call.list_of(&records, |fields, record| Project::show(record, view, fields))
 }
 
-fn create(call: &mut Call<'_>) -> Reply {
-    let name = call.body.required("name", Field::name)?;
-    let description = call.body.optional("description", |field| field.text(0, DESCRIPTION))?;
+fn create_project(call: &mut Call<'_>) -> Reply {
+    let name = call.body.required_field("name", Field::name)?;
+    let description = call.body.optional_field("description", |field| field.text(0, DESCRIPTION))?;
     let body = Project { name, description: description.unwrap_or_default().to_owned(), is_default: false };
     let now = call.now;
-    let id = call.world.create(None, now, Timeline::settled(now, "active"), body);
-    call.show::<Project>(201, id, "project created")
+    let id = call.world.create_record(None, now, Timeline::with_status(now, "active"), body);
+    call.record_response::<Project>(201, id, "project created")
 }
 
-fn read(call: &mut Call<'_>) -> Reply {
-    let id = call.find::<Project>()?.id;
-    call.show::<Project>(200, id, "")
+fn read_project(call: &mut Call<'_>) -> Reply {
+    let id = call.find_by_path::<Project>()?.id;
+    call.record_response::<Project>(200, id, "")
 }
 
-fn patch(call: &mut Call<'_>) -> Reply {
-    let id = call.find::<Project>()?.id;
-    let name = call.body.optional("name", Field::name)?;
-    let description = call.body.optional("description", |field| field.text(0, DESCRIPTION))?;
+fn update_project(call: &mut Call<'_>) -> Reply {
+    let id = call.find_by_path::<Project>()?.id;
+    let name = call.body.optional_field("name", Field::name)?;
+    let description = call.body.optional_field("description", |field| field.text(0, DESCRIPTION))?;
     let description = description.map(str::to_owned);
     call.update::<Project>(id, |record| {
         record.body.name = name.unwrap_or_else(|| record.body.name.clone());
         record.body.description = description.unwrap_or_else(|| record.body.description.clone());
     });
-    call.show::<Project>(200, id, "project updated")
+    call.record_response::<Project>(200, id, "project updated")
 }
 
-fn delete(call: &mut Call<'_>) -> Reply {
-    let project = call.find::<Project>()?;
+fn delete_project(call: &mut Call<'_>) -> Reply {
+    let project = call.find_by_path::<Project>()?;
     let id = project.id;
     if project.body.is_default {
-        return Err(Refusal::bad("the account's default project cannot be deleted"));
+        return Err(Refusal::bad_request("the account's default project cannot be deleted"));
     }
     if call.world.holds_anything(id) {
         return Err(Refusal::conflict("the project still holds resources: delete them first"));
     }
-    call.world.dissolve(id);
+    call.world.end_project_memberships(id);
     call.world.remove_scheduled(id);
     call.world.projects.remove(id);
-    Ok(done("project deleted"))
+    Ok(message_response("project deleted"))
 }
 
 impl World {

@@ -13,7 +13,7 @@ use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::request_body::Field;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
-use crate::emulator::world::request::call::{Call, Reply, done, listing};
+use crate::emulator::world::request::call::{Call, Reply, list_response, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
@@ -22,10 +22,10 @@ const COLLECTION: &str = "/api/v1/projects/{id}/members";
 const ITEM: &str = "/api/v1/projects/{id}/members/{member}";
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, COLLECTION, Access::Account, list),
-    Route::new(Method::Post, COLLECTION, Access::Account, create),
-    Route::new(Method::Patch, ITEM, Access::Account, patch),
-    Route::new(Method::Delete, ITEM, Access::Account, delete),
+    Route::new(Method::Get, COLLECTION, Access::Account, list_project_members),
+    Route::new(Method::Post, COLLECTION, Access::Account, create_project_member),
+    Route::new(Method::Patch, ITEM, Access::Account, update_project_member),
+    Route::new(Method::Delete, ITEM, Access::Account, delete_project_member),
 ];
 
 /// Who is a member.
@@ -80,7 +80,7 @@ impl Body for ProjectMember {
 
     fn index(index: &mut Memberships, record: &Record<Self>, present: bool) {
         let key = (record.body.subject.id(), record.id);
-        index.roles.note(record.body.role_id, present);
+        index.roles.count_use(record.body.role_id, present);
         if present {
             index.subjects.insert(key);
         } else {
@@ -93,25 +93,25 @@ impl Body for ProjectMember {
             Subject::ApiKey(id) => (Some(id), None),
             Subject::Member(id) => (None, Some(id)),
         };
-        fields.put("id", &record.id);
-        fields.put("api_key_id", &key);
-        fields.put("member_id", &member);
-        Self::access(record, view, fields);
-        fields.put("created_at", &record.created_at);
-        fields.put("updated_at", &record.updated_at);
+        fields.write_field("id", &record.id);
+        fields.write_field("api_key_id", &key);
+        fields.write_field("member_id", &member);
+        Self::write_access(record, view, fields);
+        fields.write_field("created_at", &record.created_at);
+        fields.write_field("updated_at", &record.updated_at);
     }
 }
 
 impl ProjectMember {
     /// Writes which project a membership opens, and with which role.
-    pub(in crate::emulator::world) fn access(
+    pub(in crate::emulator::world) fn write_access(
         record: &Record<Self>,
         view: View<'_>,
         fields: &mut Fields<'_>,
     ) {
         let project = record.project.and_then(|id| view.world.projects.get(id));
-        fields.put("project_id", &record.project);
-        fields.put("project_name", &project.map(|project| &project.body.name));
+        fields.write_field("project_id", &record.project);
+        fields.write_field("project_name", &project.map(|project| &project.body.name));
         view.world.show_role(Some(record.body.role_id), fields);
     }
 }
@@ -126,7 +126,7 @@ impl World {
     }
 
     /// Ends all memberships of a project.
-    pub(in crate::emulator::world) fn dissolve(&mut self, project: Uuid) {
+    pub(in crate::emulator::world) fn end_project_memberships(&mut self, project: Uuid) {
         let all = self.project_members.page(Some(project), 0, usize::MAX);
         let ended: Vec<_> = all.map(|record| record.id).collect();
         for id in ended {
@@ -135,32 +135,34 @@ impl World {
     }
 }
 
-fn list(call: &mut Call<'_>) -> Reply {
-    let project = Some(call.find::<Project>()?.id);
-    let (offset, limit) = call.window()?;
+fn list_project_members(call: &mut Call<'_>) -> Reply {
+    let project = Some(call.find_by_path::<Project>()?.id);
+    let (offset, limit) = call.page_bounds()?;
     let table = &call.world.project_members;
     let view = View { world: call.world, now: call.now, detail: false };
     let page = table.page(project, offset, limit);
-    Ok(listing(table.len(project), page, |fields, record| ProjectMember::show(record, view, fields)))
+    Ok(list_response(table.len(project), page, |fields, record| ProjectMember::show(record, view, fields)))
 }
 
 /// Reads who is to be a member.
-fn subject(call: &Call<'_>) -> Result<Subject, Refusal> {
-    let key = call.body.optional("api_key_id", Field::uuid)?;
-    let member = call.body.optional("member_id", Field::uuid)?;
+fn read_subject(call: &Call<'_>) -> Result<Subject, Refusal> {
+    let key = call.body.optional_field("api_key_id", Field::uuid)?;
+    let member = call.body.optional_field("member_id", Field::uuid)?;
     match (key, member) {
-        (Some(id), None) => call.named::<ApiKey>(id).map(|_| Subject::ApiKey(id)),
+        (Some(id), None) => call.find_by_id::<ApiKey>(id).map(|_| Subject::ApiKey(id)),
         (None, Some(id)) if call.world.is_member(id) => Ok(Subject::Member(id)),
-        (None, Some(_)) => Err(Refusal::unknown("member")),
-        (Some(_), Some(_)) => Err(Refusal::bad("leave api_key_id or member_id out: a membership has one")),
-        (None, None) => Err(Refusal::bad("one of api_key_id and member_id is required")),
+        (None, Some(_)) => Err(Refusal::not_found("member")),
+        (Some(_), Some(_)) => {
+            Err(Refusal::bad_request("leave api_key_id or member_id out: a membership has one"))
+        }
+        (None, None) => Err(Refusal::bad_request("one of api_key_id and member_id is required")),
     }
 }
 
-fn create(call: &mut Call<'_>) -> Reply {
-    let project = call.find::<Project>()?.id;
-    let subject = subject(call)?;
-    let role_id = call.required_role(call.grant.about(project))?;
+fn create_project_member(call: &mut Call<'_>) -> Reply {
+    let project = call.find_by_path::<Project>()?.id;
+    let subject = read_subject(call)?;
+    let role_id = call.required_role(call.grant.permissions_on_project(project))?;
     let world = &*call.world;
     let mut theirs = world.project_members.index().of_subject(subject.id());
     if theirs.any(|id| world.project_members.get(id).is_some_and(|record| record.project == Some(project)))
@@ -170,30 +172,30 @@ fn create(call: &mut Call<'_>) -> Reply {
     drop(theirs);
     let now = call.now;
     let body = ProjectMember { subject, role_id };
-    let id = call.world.create(Some(project), now, Timeline::settled(now, "active"), body);
-    call.show::<ProjectMember>(201, id, "project member added")
+    let id = call.world.create_record(Some(project), now, Timeline::with_status(now, "active"), body);
+    call.record_response::<ProjectMember>(201, id, "project member added")
 }
 
 /// Finds the membership that the path means.
-fn find<'c>(call: &'c Call<'_>) -> Result<&'c Record<ProjectMember>, Refusal> {
-    let project = call.find::<Project>()?.id;
+fn find_project_member<'c>(call: &'c Call<'_>) -> Result<&'c Record<ProjectMember>, Refusal> {
+    let project = call.find_by_path::<Project>()?.id;
     let id = Uuid::try_parse(call.param(1)).ok();
     let found = id.and_then(|id| call.world.project_members.get(id));
     found
         .filter(|record| record.project == Some(project))
-        .ok_or_else(|| Refusal::unknown(ProjectMember::TITLE))
+        .ok_or_else(|| Refusal::not_found(ProjectMember::TITLE))
 }
 
-fn patch(call: &mut Call<'_>) -> Reply {
-    let record = find(call)?;
+fn update_project_member(call: &mut Call<'_>) -> Reply {
+    let record = find_project_member(call)?;
     let (id, project) = (record.id, record.project.unwrap_or_default());
-    let role_id = call.required_role(call.grant.about(project))?;
+    let role_id = call.required_role(call.grant.permissions_on_project(project))?;
     call.update::<ProjectMember>(id, |record| record.body.role_id = role_id);
-    call.show::<ProjectMember>(200, id, "project member updated")
+    call.record_response::<ProjectMember>(200, id, "project member updated")
 }
 
-fn delete(call: &mut Call<'_>) -> Reply {
-    let id = find(call)?.id;
+fn delete_project_member(call: &mut Call<'_>) -> Reply {
+    let id = find_project_member(call)?.id;
     call.world.project_members.remove(id);
-    Ok(done("project member removed"))
+    Ok(message_response("project member removed"))
 }

@@ -8,156 +8,157 @@ use crate::emulator::world::engine::catalog::{
     SNAPSHOT_GB, TEMPLATES, Template, VM_PLANS, VOLUME_GB, VmPlan,
 };
 use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::money::{self, cents};
-use crate::emulator::world::request::call::{Call, Reply, success};
+use crate::emulator::world::engine::money::{self, from_cents};
+use crate::emulator::world::request::call::{Call, Reply, success_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::model::schema::Method;
 
-const fn public(template: &'static str, run: fn(&mut Call<'_>) -> Reply) -> Route {
+const fn public_route(template: &'static str, run: fn(&mut Call<'_>) -> Reply) -> Route {
     Route::new(Method::Get, template, Access::Public, run)
 }
 
-const fn keyed(template: &'static str, run: fn(&mut Call<'_>) -> Reply) -> Route {
+const fn keyed_route(template: &'static str, run: fn(&mut Call<'_>) -> Reply) -> Route {
     Route::new(Method::Get, template, Access::Account, run)
 }
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    public("/health", |_| Ok(health("ok"))),
-    public("/ready", |_| Ok(health("ready"))),
-    public("/api/v1/public/regions", regions),
-    public("/api/v1/public/templates", |call| call.list_of(&TEMPLATES, template)),
-    public("/api/v1/public/pricing/vm", |call| call.list_of(&VM_PLANS, vm_plan)),
-    public("/api/v1/public/pricing/database", database_plans),
-    public("/api/v1/public/pricing/kubernetes", kubernetes),
-    public("/api/v1/public/pricing/ip", |_| Ok(ip())),
-    public("/api/v1/public/pricing/volume", |_| Ok(volume())),
-    public("/api/v1/public/pricing/snapshot", |_| Ok(by_gb(SNAPSHOT_GB))),
-    public("/api/v1/public/pricing/backup", |_| Ok(by_gb(BACKUP_GB))),
-    keyed("/api/v1/databases/plans", database_plans),
-    keyed("/api/v1/database/plans", database_plans),
-    keyed("/api/v1/databases/engines", |call| call.list_of(&ENGINES, engine)),
-    keyed("/api/v1/k8s/node-plans", |call| call.list_of(&NODE_PLANS, node_plan)),
+    public_route("/health", |_| Ok(health_response("ok"))),
+    public_route("/ready", |_| Ok(health_response("ready"))),
+    public_route("/api/v1/public/regions", list_regions),
+    public_route("/api/v1/public/templates", |call| call.list_of(&TEMPLATES, write_template)),
+    public_route("/api/v1/public/pricing/vm", |call| call.list_of(&VM_PLANS, vm_plan)),
+    public_route("/api/v1/public/pricing/database", database_plans),
+    public_route("/api/v1/public/pricing/kubernetes", kubernetes_pricing),
+    public_route("/api/v1/public/pricing/ip", |_| Ok(ip_pricing())),
+    public_route("/api/v1/public/pricing/volume", |_| Ok(volume_pricing())),
+    public_route("/api/v1/public/pricing/snapshot", |_| Ok(by_gb(SNAPSHOT_GB))),
+    public_route("/api/v1/public/pricing/backup", |_| Ok(by_gb(BACKUP_GB))),
+    keyed_route("/api/v1/databases/plans", database_plans),
+    keyed_route("/api/v1/database/plans", database_plans),
+    keyed_route("/api/v1/databases/engines", |call| call.list_of(&ENGINES, write_engine)),
+    keyed_route("/api/v1/k8s/node-plans", |call| call.list_of(&NODE_PLANS, node_plan)),
 ];
 
-fn health(status: &str) -> Response {
-    success(200, "", |fields| fields.put("status", status))
+fn health_response(status: &str) -> Response {
+    success_response(200, "", |fields| fields.write_field("status", status))
 }
 
-fn regions(call: &mut Call<'_>) -> Reply {
+fn list_regions(call: &mut Call<'_>) -> Reply {
     call.list_of(&[("us-east", "US East")], |fields, (slug, name)| {
-        fields.put("slug", slug);
-        fields.put("name", name);
+        fields.write_field("slug", slug);
+        fields.write_field("name", name);
     })
 }
 
-fn template(fields: &mut Fields<'_>, template: &Template) {
-    fields.put("id", &template.id);
-    fields.put("slug", template.slug);
-    fields.put("name", template.name);
-    fields.put("os_family", template.os_family);
-    fields.put("version", template.version);
+fn write_template(fields: &mut Fields<'_>, template: &Template) {
+    fields.write_field("id", &template.id);
+    fields.write_field("slug", template.slug);
+    fields.write_field("name", template.name);
+    fields.write_field("os_family", template.os_family);
+    fields.write_field("version", template.version);
 }
 
-fn prices(fields: &mut Fields<'_>, month: Decimal) {
-    fields.number("price_per_hour", money::hourly(month));
-    fields.number("monthly_price", money::monthly(month));
+fn write_prices(fields: &mut Fields<'_>, month: Decimal) {
+    fields.write_number("price_per_hour", money::hourly_price(month));
+    fields.write_number("monthly_price", money::round_to_cents(month));
 }
 
 fn vm_plan(fields: &mut Fields<'_>, plan: &VmPlan) {
-    fields.put("id", &plan.id);
-    fields.put("slug", plan.slug);
-    fields.put("name", plan.slug);
-    fields.put("cpu", &plan.cpu);
-    fields.put("ram", &plan.ram);
-    fields.put("storage", &plan.storage);
-    prices(fields, plan.month());
+    fields.write_field("id", &plan.id);
+    fields.write_field("slug", plan.slug);
+    fields.write_field("name", plan.slug);
+    fields.write_field("cpu", &plan.cpu);
+    fields.write_field("ram", &plan.ram);
+    fields.write_field("storage", &plan.storage);
+    write_prices(fields, plan.monthly_price());
 }
 
 fn database_plans(call: &mut Call<'_>) -> Reply {
     call.list_of(&DATABASE_PLANS, |fields, plan: &DatabasePlan| {
-        fields.put("id", &plan.id);
-        fields.put("slug", plan.slug);
-        fields.put("engine", plan.engine);
-        fields.put("cpu", &plan.cpu);
-        fields.put("ram", &plan.ram);
-        fields.put("included_storage_gb", &plan.storage);
-        prices(fields, plan.month());
-        fields.number("storage_price_per_gb_month", plan.storage_month());
-        fields.put("is_free", &plan.is_free());
+        fields.write_field("id", &plan.id);
+        fields.write_field("slug", plan.slug);
+        fields.write_field("engine", plan.engine);
+        fields.write_field("cpu", &plan.cpu);
+        fields.write_field("ram", &plan.ram);
+        fields.write_field("included_storage_gb", &plan.storage);
+        write_prices(fields, plan.base_monthly_price());
+        fields.write_number("storage_price_per_gb_month", plan.storage_month());
+        fields.write_field("is_free", &plan.is_free());
     })
 }
 
-fn engine(fields: &mut Fields<'_>, engine: &Engine) {
-    fields.put("engine", engine.name);
-    fields.put("versions", engine.versions);
-    fields.put("default_version", &engine.versions.first());
-    fields.put("ports", engine.ports);
+fn write_engine(fields: &mut Fields<'_>, engine: &Engine) {
+    fields.write_field("engine", engine.name);
+    fields.write_field("versions", engine.versions);
+    fields.write_field("default_version", &engine.versions.first());
+    fields.write_field("ports", engine.ports);
 }
 
 fn node_plan(fields: &mut Fields<'_>, plan: &NodePlan) {
-    fields.put("id", &plan.id);
-    fields.put("slug", plan.slug);
-    fields.put("node_class", plan.node_class);
-    fields.put("cpu", &plan.cpu);
-    fields.put("ram", &plan.ram);
-    fields.put("storage", &plan.storage);
-    prices(fields, plan.month());
+    fields.write_field("id", &plan.id);
+    fields.write_field("slug", plan.slug);
+    fields.write_field("node_class", plan.node_class);
+    fields.write_field("cpu", &plan.cpu);
+    fields.write_field("ram", &plan.ram);
+    fields.write_field("storage", &plan.storage);
+    write_prices(fields, plan.node_monthly_price());
 }
 
-fn kubernetes(call: &mut Call<'_>) -> Reply {
-    let (offset, limit) = call.window()?;
-    let mut answer = Response::json(200, Vec::with_capacity(2048));
+fn kubernetes_pricing(call: &mut Call<'_>) -> Reply {
+    let (offset, limit) = call.page_bounds()?;
+    let mut answer = Response::from_json(200, Vec::with_capacity(2048));
     Fields::write(&mut answer.body, |fields| {
-        fields.array("data", NODE_PLANS.iter().skip(offset).take(limit), node_plan);
-        fields.put("total", &NODE_PLANS.len());
-        fields.object("control_planes", |fields| {
-            fields.number("single_monthly", cents(CONTROL_PLANE.0));
-            fields.number("ha_monthly", cents(CONTROL_PLANE.1));
+        fields.write_object_array("data", NODE_PLANS.iter().skip(offset).take(limit), node_plan);
+        fields.write_field("total", &NODE_PLANS.len());
+        fields.write_object("control_planes", |fields| {
+            fields.write_number("single_monthly", from_cents(CONTROL_PLANE.0));
+            fields.write_number("ha_monthly", from_cents(CONTROL_PLANE.1));
         });
     });
     Ok(answer)
 }
 
 /// Writes the prices of a thing for an hour, a month and longer terms (10 and 20 % off).
-fn terms(fields: &mut Fields<'_>, names: [&str; 4], month: Decimal) {
+fn write_term_prices(fields: &mut Fields<'_>, names: [&str; 4], month: Decimal) {
     let [hour, one, year, two_years] = names;
-    fields.number(hour, money::hourly(month));
-    fields.number(one, money::monthly(month));
-    fields.number(year, money::monthly(month * Decimal::new(108, 1)));
-    fields.number(two_years, money::monthly(month * Decimal::new(192, 1)));
+    fields.write_number(hour, money::hourly_price(month));
+    fields.write_number(one, money::round_to_cents(month));
+    fields.write_number(year, money::round_to_cents(month * Decimal::new(108, 1)));
+    fields.write_number(two_years, money::round_to_cents(month * Decimal::new(192, 1)));
 }
 
-fn ip() -> Response {
+fn ip_pricing() -> Response {
     const NAMES: [&str; 4] = ["price_per_hour", "monthly_price", "yearly_price", "twenty_four_month_price"];
-    success(200, "", |fields| {
-        fields.object("pricing", |fields| {
-            fields.object("ipv4", |fields| terms(fields, NAMES, cents(catalog::IPV4)));
-            fields.object("ipv6", |fields| terms(fields, NAMES, Decimal::ZERO));
+    success_response(200, "", |fields| {
+        fields.write_object("pricing", |fields| {
+            fields
+                .write_object("ipv4", |fields| write_term_prices(fields, NAMES, from_cents(catalog::IPV4)));
+            fields.write_object("ipv6", |fields| write_term_prices(fields, NAMES, Decimal::ZERO));
         });
     })
 }
 
-fn volume() -> Response {
+fn volume_pricing() -> Response {
     const NAMES: [&str; 4] = [
         "price_per_gb_hour",
         "price_per_gb_month",
         "yearly_price_per_gb",
         "twenty_four_month_price_per_gb",
     ];
-    success(200, "", |fields| {
-        fields.object("pricing", |fields| {
-            fields.put("id", &1);
-            terms(fields, NAMES, cents(VOLUME_GB));
-            fields.put("region", "us-east");
+    success_response(200, "", |fields| {
+        fields.write_object("pricing", |fields| {
+            fields.write_field("id", &1);
+            write_term_prices(fields, NAMES, from_cents(VOLUME_GB));
+            fields.write_field("region", "us-east");
         });
     })
 }
 
 fn by_gb(price: i64) -> Response {
-    success(200, "", |fields| {
-        fields.object("pricing", |fields| {
-            fields.number("price_per_gb_month", cents(price));
-            fields.number("price_per_gb_hour", money::hourly(cents(price)));
+    success_response(200, "", |fields| {
+        fields.write_object("pricing", |fields| {
+            fields.write_number("price_per_gb_month", from_cents(price));
+            fields.write_number("price_per_gb_hour", money::hourly_price(from_cents(price)));
         });
     })
 }

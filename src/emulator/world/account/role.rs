@@ -11,23 +11,25 @@ use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::request_body::{Body as Input, Field};
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
-use crate::emulator::world::request::call::{Call, Reply, done, listing, success};
+use crate::emulator::world::request::call::{
+    Call, Reply, list_response, message_response, success_response,
+};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::grant::Grant;
 use crate::emulator::world::state::permission::{self, Need, Permissions};
 use crate::emulator::world::state::world::World;
-use crate::model::diagnostic::nearest;
+use crate::model::diagnostic::nearest_name;
 use crate::model::schema::Method;
 
 const COLLECTION: &str = "/api/v1/roles";
 const ITEM: &str = "/api/v1/roles/{id}";
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, COLLECTION, Access::Account, list),
-    Route::new(Method::Post, COLLECTION, Access::Account, create),
-    Route::new(Method::Get, ITEM, Access::Account, read),
-    Route::new(Method::Patch, ITEM, Access::Account, patch),
-    Route::new(Method::Delete, ITEM, Access::Account, delete),
+    Route::new(Method::Get, COLLECTION, Access::Account, list_roles),
+    Route::new(Method::Post, COLLECTION, Access::Account, create_role),
+    Route::new(Method::Get, ITEM, Access::Account, read_role),
+    Route::new(Method::Patch, ITEM, Access::Account, update_role),
+    Route::new(Method::Delete, ITEM, Access::Account, delete_role),
 ];
 
 const MOST_PERMISSIONS: usize = 256;
@@ -57,9 +59,9 @@ const fn built_in(id: u128, name: &'static str, slug: &'static str, holds: fn(Ne
 
 /// Youngest first, as lists have it.
 static BUILT_IN: [BuiltIn; 4] = [
-    built_in(4, "Viewer", "viewer", |need| need == need.reading()),
+    built_in(4, "Viewer", "viewer", |need| need == need.as_read()),
     built_in(3, "Developer", "developer", |need| {
-        need == need.reading() || need.of_projects() || need.name() == "ssh_keys:write"
+        need == need.as_read() || need.of_projects() || need.name() == "ssh_keys:write"
     }),
     built_in(2, "Admin", "admin", |need| need.name() != "billing:write"),
     built_in(1, "Owner", "owner", |_| true),
@@ -71,12 +73,12 @@ impl BuiltIn {
     }
 
     fn permissions(&self) -> Permissions {
-        permission::all().filter(|need| (self.holds)(*need)).collect()
+        permission::all_permissions().filter(|need| (self.holds)(*need)).collect()
     }
 }
 
 /// Returns the role of the account's owner.
-pub(in crate::emulator::world) fn owner() -> Uuid {
+pub(in crate::emulator::world) fn owner_role() -> Uuid {
     BUILT_IN.last().map(|role| role.id).unwrap_or_default()
 }
 
@@ -85,7 +87,7 @@ pub(in crate::emulator::world) fn owner() -> Uuid {
 pub(in crate::emulator::world) struct Uses(HashMap<Uuid, usize>);
 
 impl Uses {
-    pub(in crate::emulator::world) fn note(&mut self, role: Uuid, present: bool) {
+    pub(in crate::emulator::world) fn count_use(&mut self, role: Uuid, present: bool) {
         let count = self.0.entry(role).or_default();
         *count = if present { *count + 1 } else { count.saturating_sub(1) };
         if *count == 0 {
@@ -93,7 +95,7 @@ impl Uses {
         }
     }
 
-    fn any(&self, role: Uuid) -> bool {
+    fn is_used(&self, role: Uuid) -> bool {
         self.0.contains_key(&role)
     }
 }
@@ -126,24 +128,24 @@ impl Body for Role {
     fn show(record: &Record<Self>, _: View<'_>, fields: &mut Fields<'_>) {
         let Role { name, slug, permissions } = &record.body;
         let times = (record.created_at, record.updated_at);
-        show(fields, record.id, (name, slug), permissions, (false, times));
+        write_role(fields, record.id, (name, slug), permissions, (false, times));
     }
 }
 
-fn show(
+fn write_role(
     fields: &mut Fields<'_>,
     id: Uuid,
     (name, slug): (&str, &str),
     permissions: &[String],
     (built_in, times): (bool, (Time, Time)),
 ) {
-    fields.put("id", &id);
-    fields.put("name", name);
-    fields.put("slug", slug);
-    fields.put("permissions", permissions);
-    fields.put("is_builtin", &built_in);
-    fields.put("created_at", &times.0);
-    fields.put("updated_at", &times.1);
+    fields.write_field("id", &id);
+    fields.write_field("name", name);
+    fields.write_field("slug", slug);
+    fields.write_field("permissions", permissions);
+    fields.write_field("is_builtin", &built_in);
+    fields.write_field("created_at", &times.0);
+    fields.write_field("updated_at", &times.1);
 }
 
 /// Writes a built-in role, which is as old as the account.
@@ -151,7 +153,7 @@ fn show_built_in(fields: &mut Fields<'_>, role: &BuiltIn, view: View<'_>) {
     let default = view.world.projects.get(view.world.default_project());
     let since = default.map_or(view.now, |project| project.created_at);
     let names = role.permissions().names();
-    show(fields, role.id, (role.name, role.slug), &names, (true, (since, since)));
+    write_role(fields, role.id, (role.name, role.slug), &names, (true, (since, since)));
 }
 
 impl World {
@@ -161,7 +163,7 @@ impl World {
             return role.permissions();
         }
         let custom = self.roles.get(role).map(|record| &record.body.permissions);
-        custom.into_iter().flatten().filter_map(|name| Need::named(name)).collect()
+        custom.into_iter().flatten().filter_map(|name| Need::from_name(name)).collect()
     }
 
     /// Writes `role_id`, `role_name` and `role_slug`.
@@ -170,18 +172,21 @@ impl World {
         let custom = role.and_then(|role| self.roles.get(role));
         let custom = custom.map(|record| (record.body.name.as_str(), record.body.slug.as_str()));
         let (name, slug) = built_in.or(custom).unzip();
-        fields.put("role_id", &role);
-        fields.put("role_name", &name);
-        fields.put("role_slug", &slug);
+        fields.write_field("role_id", &role);
+        fields.write_field("role_name", &name);
+        fields.write_field("role_slug", &slug);
     }
 }
 
 impl Call<'_> {
     /// Reads the role that a body names; the caller must hold what it permits.
-    pub(in crate::emulator::world) fn role(&self, held: Permissions) -> Result<Option<Uuid>, Refusal> {
-        let Some(id) = self.body.optional("role_id", Field::uuid)? else { return Ok(None) };
+    pub(in crate::emulator::world) fn optional_role(
+        &self,
+        held: Permissions,
+    ) -> Result<Option<Uuid>, Refusal> {
+        let Some(id) = self.body.optional_field("role_id", Field::uuid)? else { return Ok(None) };
         if BuiltIn::find(id).is_none() {
-            self.named::<Role>(id)?;
+            self.find_by_id::<Role>(id)?;
         }
         Grant::hand_on(held, self.world.permissions_of(id))?;
         Ok(Some(id))
@@ -189,38 +194,38 @@ impl Call<'_> {
 
     /// Reads the role that a body must name.
     pub(in crate::emulator::world) fn required_role(&self, held: Permissions) -> Result<Uuid, Refusal> {
-        self.role(held)?.ok_or_else(|| Refusal::bad("role_id is required"))
+        self.optional_role(held)?.ok_or_else(|| Refusal::bad_request("role_id is required"))
     }
 }
 
-fn list(call: &mut Call<'_>) -> Reply {
-    let (offset, limit) = call.window()?;
+fn list_roles(call: &mut Call<'_>) -> Reply {
+    let (offset, limit) = call.page_bounds()?;
     let custom = call.world.roles.len(None);
     let view = View { world: call.world, now: call.now, detail: false };
     let records: Vec<_> = call.world.roles.page(None, offset, limit).collect();
     let rest = BUILT_IN.iter().skip(offset.saturating_sub(custom)).take(limit - records.len());
     let page = records.into_iter().map(Ok).chain(rest.map(Err));
-    Ok(listing(custom + BUILT_IN.len(), page, |fields, role| match role {
+    Ok(list_response(custom + BUILT_IN.len(), page, |fields, role| match role {
         Ok(record) => Role::show(record, view, fields),
         Err(built_in) => show_built_in(fields, built_in, view),
     }))
 }
 
 /// Reads the permissions of a body.
-fn permissions(body: &Input) -> Result<Option<Vec<String>>, Refusal> {
+fn read_permissions(body: &Input) -> Result<Option<Vec<String>>, Refusal> {
     let read = |field: Field<'_>| {
         let name = field.text(1, 128)?;
-        if Need::named(name).is_some() {
+        if Need::from_name(name).is_some() {
             return Ok(name.to_owned());
         }
-        let known: Vec<_> = permission::all().map(Need::name).collect();
-        let hint = nearest(name, known.iter().map(String::as_str));
+        let known: Vec<_> = permission::all_permissions().map(Need::name).collect();
+        let hint = nearest_name(name, known.iter().map(String::as_str));
         let hint = hint.map(|known| format!(" Did you mean {known}?")).unwrap_or_default();
-        Err(Refusal::bad(format!(
+        Err(Refusal::bad_request(format!(
             "permissions: there is no permission {name}.{hint} GET /api/v1/permissions lists them"
         )))
     };
-    let read = body.optional("permissions", |field| field.list(MOST_PERMISSIONS, read))?;
+    let read = body.optional_field("permissions", |field| field.list(MOST_PERMISSIONS, read))?;
     Ok(read.map(|mut names| {
         names.sort();
         names.dedup();
@@ -228,23 +233,23 @@ fn permissions(body: &Input) -> Result<Option<Vec<String>>, Refusal> {
     }))
 }
 
-fn set(names: &[String]) -> Permissions {
-    names.iter().filter_map(|name| Need::named(name)).collect()
+fn permission_set(names: &[String]) -> Permissions {
+    names.iter().filter_map(|name| Need::from_name(name)).collect()
 }
 
 /// Returns a name in lower-case letters, digits and hyphens.
-fn slug(name: &str) -> String {
+fn slugify_name(name: &str) -> String {
     let words = name.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
 }
 
-fn create(call: &mut Call<'_>) -> Reply {
-    let name = call.body.required("name", Field::name)?;
-    let permissions = permissions(&call.body)?.unwrap_or_default();
-    Grant::hand_on(call.grant.account(), set(&permissions))?;
-    let mut slug = slug(&name);
+fn create_role(call: &mut Call<'_>) -> Reply {
+    let name = call.body.required_field("name", Field::name)?;
+    let permissions = read_permissions(&call.body)?.unwrap_or_default();
+    Grant::hand_on(call.grant.account_permissions(), permission_set(&permissions))?;
+    let mut slug = slugify_name(&name);
     if slug.is_empty() {
-        return Err(Refusal::bad("name must have a letter or a digit"));
+        return Err(Refusal::bad_request("name must have a letter or a digit"));
     }
     // Names may repeat, short names do not.
     while call.world.roles.index().0.contains_key(&slug) || BUILT_IN.iter().any(|role| role.slug == slug) {
@@ -253,55 +258,55 @@ fn create(call: &mut Call<'_>) -> Reply {
     }
     let now = call.now;
     let body = Role { name, slug, permissions };
-    let id = call.world.create(None, now, Timeline::settled(now, "active"), body);
-    call.show::<Role>(201, id, "role created")
+    let id = call.world.create_record(None, now, Timeline::with_status(now, "active"), body);
+    call.record_response::<Role>(201, id, "role created")
 }
 
-fn read(call: &mut Call<'_>) -> Reply {
+fn read_role(call: &mut Call<'_>) -> Reply {
     if let Some(role) = Uuid::try_parse(call.param(0)).ok().and_then(BuiltIn::find) {
         let view = View { world: call.world, now: call.now, detail: true };
-        return Ok(success(200, "", |fields| {
-            fields.object("data", |fields| show_built_in(fields, role, view));
+        return Ok(success_response(200, "", |fields| {
+            fields.write_object("data", |fields| show_built_in(fields, role, view));
         }));
     }
-    let id = call.find::<Role>()?.id;
-    call.show::<Role>(200, id, "")
+    let id = call.find_by_path::<Role>()?.id;
+    call.record_response::<Role>(200, id, "")
 }
 
 /// Finds the role that the path means, unless it is built in.
-fn custom<'c>(call: &'c Call<'_>) -> Result<&'c Record<Role>, Refusal> {
+fn find_custom_role<'c>(call: &'c Call<'_>) -> Result<&'c Record<Role>, Refusal> {
     if let Some(role) = Uuid::try_parse(call.param(0)).ok().and_then(BuiltIn::find) {
         let message = format!("access denied: the role {} is built in and cannot be changed", role.slug);
         return Err(Refusal::new(403, "Forbidden", message));
     }
-    call.find::<Role>()
+    call.find_by_path::<Role>()
 }
 
-fn patch(call: &mut Call<'_>) -> Reply {
-    let record = custom(call)?;
+fn update_role(call: &mut Call<'_>) -> Reply {
+    let record = find_custom_role(call)?;
     let (id, mut body) = (record.id, record.body.clone());
-    body.name = call.body.optional("name", Field::name)?.unwrap_or(body.name);
-    if let Some(names) = permissions(&call.body)? {
-        Grant::hand_on(call.grant.account(), set(&names))?;
+    body.name = call.body.optional_field("name", Field::name)?.unwrap_or(body.name);
+    if let Some(names) = read_permissions(&call.body)? {
+        Grant::hand_on(call.grant.account_permissions(), permission_set(&names))?;
         body.permissions = names;
     }
     call.update::<Role>(id, |record| record.body = body);
-    call.show::<Role>(200, id, "role updated")
+    call.record_response::<Role>(200, id, "role updated")
 }
 
-fn delete(call: &mut Call<'_>) -> Reply {
-    let id = custom(call)?.id;
+fn delete_role(call: &mut Call<'_>) -> Reply {
+    let id = find_custom_role(call)?.id;
     let world = &*call.world;
     let uses = [
         &world.api_keys.index().roles,
         &world.project_members.index().roles,
         &world.invitations.index().roles,
     ];
-    if uses.iter().any(|uses| uses.any(id)) {
+    if uses.iter().any(|uses| uses.is_used(id)) {
         return Err(Refusal::conflict("the role is in use by an API key, a member or an invitation"));
     }
     call.world.roles.remove(id);
-    Ok(done("role deleted"))
+    Ok(message_response("role deleted"))
 }
 
 #[cfg(test)]
@@ -311,15 +316,15 @@ mod tests {
     #[test]
     fn a_slug_has_letters_digits_and_hyphens() {
         for (name, wanted) in [("Site Ops", "site-ops"), ("  a--B_9 ", "a-b-9"), ("é", ""), ("x", "x")] {
-            assert_eq!(slug(name), wanted);
+            assert_eq!(slugify_name(name), wanted);
         }
     }
 
     #[test]
     fn each_built_in_role_may_do_what_the_next_may_and_more() {
         for pair in BUILT_IN.windows(2) {
-            assert_eq!(pair[0].permissions().beyond(pair[1].permissions()), None);
-            assert!(pair[1].permissions().beyond(pair[0].permissions()).is_some());
+            assert_eq!(pair[0].permissions().first_not_in(pair[1].permissions()), None);
+            assert!(pair[1].permissions().first_not_in(pair[0].permissions()).is_some());
         }
         assert!(BUILT_IN.iter().all(|role| role.id.get_version_num() == 4));
     }

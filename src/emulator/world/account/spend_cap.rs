@@ -11,7 +11,7 @@ use crate::emulator::world::engine::monthly_meter::next_month;
 use crate::emulator::world::engine::request_body::Field;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
-use crate::emulator::world::request::call::{Call, Reply, success};
+use crate::emulator::world::request::call::{Call, Reply, success_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::Billing;
 use crate::emulator::world::state::world::{Due, World};
@@ -21,8 +21,8 @@ use crate::model::schema::Method;
 const PATH: &str = "/api/v1/apps/spend-settings";
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, PATH, Access::Account, |call| Ok(show(call, ""))),
-    Route::new(Method::Patch, PATH, Access::Account, patch),
+    Route::new(Method::Get, PATH, Access::Account, |call| Ok(spend_settings_response(call, ""))),
+    Route::new(Method::Patch, PATH, Access::Account, update_spend_settings),
 ];
 
 /// The account's cap. There is one record at most, and none before the first change.
@@ -54,18 +54,18 @@ const UNSET: SpendSettings = SpendSettings {
 const NOTICES: [u8; 3] = [100, 90, 75];
 
 /// Returns the last notice that a spend has brought about.
-pub(in crate::emulator::world) fn notice(spend: Decimal, cap: Decimal) -> Option<u8> {
+pub(in crate::emulator::world) fn reached_notice(spend: Decimal, cap: Decimal) -> Option<u8> {
     NOTICES.into_iter().find(|percent| spend * Decimal::ONE_HUNDRED >= cap * Decimal::from(*percent))
 }
 
 impl SpendSettings {
     /// Returns the amount that notices count from.
-    pub(in crate::emulator::world) fn cap(&self) -> Option<Decimal> {
+    pub(in crate::emulator::world) fn notice_cap(&self) -> Option<Decimal> {
         self.monthly_cap_usd.filter(|_| self.enabled)
     }
 
     /// Returns the amount at which apps are paused.
-    fn limit(&self) -> Option<Decimal> {
+    fn pause_cap(&self) -> Option<Decimal> {
         self.monthly_cap_usd.filter(|_| self.enabled && self.cap_action == CapAction::Pause)
     }
 }
@@ -87,27 +87,27 @@ impl Body for SpendSettings {
     fn index((): &mut (), _record: &Record<Self>, _present: bool) {}
 
     fn show(record: &Record<Self>, _view: View<'_>, fields: &mut Fields<'_>) {
-        write(&record.body, fields);
+        write_spend_settings(&record.body, fields);
     }
 }
 
-fn write(settings: &SpendSettings, fields: &mut Fields<'_>) {
-    fields.put("enabled", &settings.enabled);
+fn write_spend_settings(settings: &SpendSettings, fields: &mut Fields<'_>) {
+    fields.write_field("enabled", &settings.enabled);
     match settings.monthly_cap_usd {
-        Some(cap) => fields.number("monthly_cap_usd", cap),
-        None => fields.put("monthly_cap_usd", &None::<i64>),
+        Some(cap) => fields.write_number("monthly_cap_usd", cap),
+        None => fields.write_field("monthly_cap_usd", &None::<i64>),
     }
-    fields.put("cap_action", &settings.cap_action);
-    fields.put("paused_by_cap", &settings.paused_by_cap);
+    fields.write_field("cap_action", &settings.cap_action);
+    fields.write_field("paused_by_cap", &settings.paused_by_cap);
 }
 
 /// Returns when the cap is reached next, or a month begins that lifts it.
-pub(in crate::emulator::world) fn due(world: &World) -> Option<Due> {
-    let settings = world.spend();
-    let rate = world.apps.rate();
-    let reached = settings.limit().filter(|_| !settings.paused_by_cap);
-    let reached = reached.and_then(|cap| world.account.app_spend.reaches(cap, rate));
-    let matters = settings.paused_by_cap || (settings.limit().is_some() && !rate.is_zero());
+pub(in crate::emulator::world) fn next_spend_event(world: &World) -> Option<Due> {
+    let settings = world.current_spend_settings();
+    let rate = world.apps.hourly_rate();
+    let reached = settings.pause_cap().filter(|_| !settings.paused_by_cap);
+    let reached = reached.and_then(|cap| world.account.app_spend.limit_reached_at(cap, rate));
+    let matters = settings.paused_by_cap || (settings.pause_cap().is_some() && !rate.is_zero());
     // At the end of time there is no other month.
     let month = matters.then(|| next_month(world.account.latest)).filter(|at| *at > world.account.latest);
     let at = reached.into_iter().chain(month).min()?.max(world.account.latest);
@@ -116,20 +116,21 @@ pub(in crate::emulator::world) fn due(world: &World) -> Option<Due> {
 
 impl World {
     /// Returns the settings as they are.
-    pub(in crate::emulator::world) fn spend(&self) -> &SpendSettings {
+    pub(in crate::emulator::world) fn current_spend_settings(&self) -> &SpendSettings {
         self.spend_settings.iter().next().map_or(&UNSET, |record| &record.body)
     }
 
     /// Returns the id of the settings, which are made when there are none.
     pub(in crate::emulator::world) fn spend_record(&mut self, now: Time) -> Uuid {
         let known = self.spend_settings.iter().next().map(|record| record.id);
-        known.unwrap_or_else(|| self.create(None, now, Timeline::settled(now, "active"), UNSET))
+        known.unwrap_or_else(|| self.create_record(None, now, Timeline::with_status(now, "active"), UNSET))
     }
 
     /// Pauses or releases the apps, as the spend of the month and the settings say.
     fn apply_cap(&mut self, now: Time) {
-        let settings = self.spend();
-        let reached = settings.limit().is_some_and(|cap| self.account.app_spend.current() >= cap);
+        let settings = self.current_spend_settings();
+        let reached =
+            settings.pause_cap().is_some_and(|cap| self.account.app_spend.current_amount() >= cap);
         if reached == settings.paused_by_cap {
             return;
         }
@@ -153,8 +154,8 @@ impl World {
 
     fn pause_by_cap(&mut self, app: Uuid, now: Time) {
         self.apps.update(app, now, |record| {
-            record.meter(now);
-            record.timeline = Timeline::settled(now, "paused");
+            record.update_meters(now);
+            record.timeline = Timeline::with_status(now, "paused");
             record.body.paused_by_cap = true;
             record.body.next_run_at = None;
         });
@@ -168,7 +169,7 @@ impl Call<'_> {
         billing: &Billing,
         verb: &str,
     ) -> Result<(), Refusal> {
-        if *billing != Billing::Payg || !self.world.spend().paused_by_cap {
+        if *billing != Billing::Payg || !self.world.current_spend_settings().paused_by_cap {
             return Ok(());
         }
         Err(Refusal::new(
@@ -182,20 +183,22 @@ impl Call<'_> {
     }
 }
 
-fn show(call: &Call<'_>, message: &str) -> Response {
-    success(200, message, |fields| {
-        fields.object("settings", |fields| write(call.world.spend(), fields));
+fn spend_settings_response(call: &Call<'_>, message: &str) -> Response {
+    success_response(200, message, |fields| {
+        fields.write_object("settings", |fields| {
+            write_spend_settings(call.world.current_spend_settings(), fields);
+        });
     })
 }
 
-fn patch(call: &mut Call<'_>) -> Reply {
-    let mut settings = call.world.spend().clone();
+fn update_spend_settings(call: &mut Call<'_>) -> Reply {
+    let mut settings = call.world.current_spend_settings().clone();
     let body = &call.body;
-    settings.enabled = body.optional("enabled", Field::boolean)?.unwrap_or(settings.enabled);
-    let cap = body.optional("monthly_cap_usd", |field| field.decimal(Decimal::ONE))?;
+    settings.enabled = body.optional_field("enabled", Field::boolean)?.unwrap_or(settings.enabled);
+    let cap = body.optional_field("monthly_cap_usd", |field| field.decimal(Decimal::ONE))?;
     settings.monthly_cap_usd = cap.or(settings.monthly_cap_usd);
     settings.cap_action =
-        match body.optional("cap_action", |field| field.one_of(&["notify_only", "pause"]))? {
+        match body.optional_field("cap_action", |field| field.one_of(&["notify_only", "pause"]))? {
             Some("pause") => CapAction::Pause,
             Some(_) => CapAction::NotifyOnly,
             None => settings.cap_action,
@@ -204,7 +207,7 @@ fn patch(call: &mut Call<'_>) -> Reply {
     let id = call.world.spend_record(now);
     call.update::<SpendSettings>(id, |record| record.body = settings);
     call.world.apply_cap(now);
-    Ok(show(call, "spend settings updated"))
+    Ok(spend_settings_response(call, "spend settings updated"))
 }
 
 #[cfg(test)]
@@ -222,7 +225,7 @@ mod tests {
             (10_000, Some(100)),
             (20_000, Some(100)),
         ] {
-            assert_eq!(notice(Decimal::new(cents, 2), Decimal::ONE_HUNDRED), wanted, "{cents}");
+            assert_eq!(reached_notice(Decimal::new(cents, 2), Decimal::ONE_HUNDRED), wanted, "{cents}");
         }
     }
 }

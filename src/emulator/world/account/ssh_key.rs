@@ -8,16 +8,16 @@ use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::request_body::Field;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
-use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, "/api/v1/ssh-keys", Access::Account, |call| call.list::<SshKey>()),
-    Route::new(Method::Post, "/api/v1/ssh-keys", Access::Account, create),
-    Route::new(Method::Get, "/api/v1/ssh-keys/{id}", Access::Account, read),
-    Route::new(Method::Delete, "/api/v1/ssh-keys/{id}", Access::Account, delete),
+    Route::new(Method::Get, "/api/v1/ssh-keys", Access::Account, |call| call.list_records::<SshKey>()),
+    Route::new(Method::Post, "/api/v1/ssh-keys", Access::Account, create_ssh_key),
+    Route::new(Method::Get, "/api/v1/ssh-keys/{id}", Access::Account, read_ssh_key),
+    Route::new(Method::Delete, "/api/v1/ssh-keys/{id}", Access::Account, delete_ssh_key),
 ];
 
 /// A public key.
@@ -45,35 +45,35 @@ impl Body for SshKey {
     fn index((): &mut (), _: &Record<Self>, _: bool) {}
 
     fn show(record: &Record<Self>, _: View<'_>, fields: &mut Fields<'_>) {
-        fields.put("id", &record.id);
-        fields.put("name", &record.body.name);
-        fields.put("public_key", &record.body.public_key);
-        fields.put("fingerprint", &record.body.fingerprint);
-        fields.put("created_at", &record.created_at);
+        fields.write_field("id", &record.id);
+        fields.write_field("name", &record.body.name);
+        fields.write_field("public_key", &record.body.public_key);
+        fields.write_field("fingerprint", &record.body.fingerprint);
+        fields.write_field("created_at", &record.created_at);
     }
 }
 
-fn create(call: &mut Call<'_>) -> Reply {
-    let name = call.body.required("name", Field::name)?;
-    let public_key = call.body.required("public_key", |field| field.text(1, 16_384))?.to_owned();
-    let fingerprint = fingerprint(&public_key).ok_or_else(|| {
-        Refusal::bad("public_key must be one OpenSSH line: a type such as ssh-ed25519, the key in base64, and a comment")
+fn create_ssh_key(call: &mut Call<'_>) -> Reply {
+    let name = call.body.required_field("name", Field::name)?;
+    let public_key = call.body.required_field("public_key", |field| field.text(1, 16_384))?.to_owned();
+    let fingerprint = openssh_fingerprint(&public_key).ok_or_else(|| {
+        Refusal::bad_request("public_key must be one OpenSSH line: a type such as ssh-ed25519, the key in base64, and a comment")
     })?;
     let now = call.now;
     let body = SshKey { name, public_key, fingerprint };
-    let id = call.world.create(None, now, Timeline::settled(now, "active"), body);
-    call.show::<SshKey>(201, id, "SSH key created")
+    let id = call.world.create_record(None, now, Timeline::with_status(now, "active"), body);
+    call.record_response::<SshKey>(201, id, "SSH key created")
 }
 
-fn read(call: &mut Call<'_>) -> Reply {
-    let id = call.find::<SshKey>()?.id;
-    call.show::<SshKey>(200, id, "")
+fn read_ssh_key(call: &mut Call<'_>) -> Reply {
+    let id = call.find_by_path::<SshKey>()?.id;
+    call.record_response::<SshKey>(200, id, "")
 }
 
-fn delete(call: &mut Call<'_>) -> Reply {
-    let id = call.find::<SshKey>()?.id;
+fn delete_ssh_key(call: &mut Call<'_>) -> Reply {
+    let id = call.find_by_path::<SshKey>()?.id;
     call.world.ssh_keys.remove(id);
-    Ok(done("SSH key deleted"))
+    Ok(message_response("SSH key deleted"))
 }
 
 const TYPES: &[&str] = &[
@@ -89,20 +89,20 @@ const TYPES: &[&str] = &[
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Returns `SHA256:…` of a line in OpenSSH form; `None` for anything else.
-fn fingerprint(line: &str) -> Option<String> {
+fn openssh_fingerprint(line: &str) -> Option<String> {
     if line.contains(['\n', '\r']) {
         return None;
     }
     let mut words = line.split_whitespace();
     let kind = words.next().filter(|kind| TYPES.contains(kind))?;
-    let blob = decode(words.next()?)?;
+    let blob = decode_base64(words.next()?)?;
     // The blob begins with its own type: a length of four bytes, and the word.
     let length = u32::try_from(kind.len()).ok()?.to_be_bytes();
     let inner = blob.strip_prefix(length.as_slice())?.strip_prefix(kind.as_bytes())?;
-    (!inner.is_empty()).then(|| format!("SHA256:{}", encode(&Sha256::digest(&blob))))
+    (!inner.is_empty()).then(|| format!("SHA256:{}", encode_base64(&Sha256::digest(&blob))))
 }
 
-fn decode(text: &str) -> Option<Vec<u8>> {
+fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let digits = text.trim_end_matches('=');
     let mut bytes = Vec::with_capacity(digits.len() * 3 / 4);
     let (mut held, mut bits) = (0_u32, 0);
@@ -118,7 +118,7 @@ fn decode(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-fn encode(bytes: &[u8]) -> String {
+fn encode_base64(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 4 / 3 + 1);
     let digit = |bits: u32| BASE64.get((bits & 63) as usize).map_or('A', |byte| char::from(*byte));
     for chunk in bytes.chunks(3) {
@@ -139,15 +139,18 @@ mod tests {
     #[test]
     fn a_fingerprint_is_what_openssh_shows() {
         // `ssh-keygen -lf` of GitHub's published host key.
-        assert_eq!(fingerprint(LINE).unwrap(), "SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU");
+        assert_eq!(
+            openssh_fingerprint(LINE).unwrap(),
+            "SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU"
+        );
     }
 
     #[test]
     fn anything_else_is_no_key() {
         let other_type = LINE.replace("ssh-ed25519 ", "ssh-rsa ");
         for line in ["", "ssh-ed25519", "ssh-ed25519 AAAA", "hello world", "ssh-ed25519 !!!", &other_type] {
-            assert_eq!(fingerprint(line), None, "{line}");
+            assert_eq!(openssh_fingerprint(line), None, "{line}");
         }
-        assert_eq!(fingerprint(&format!("{LINE}\n{LINE}")), None);
+        assert_eq!(openssh_fingerprint(&format!("{LINE}\n{LINE}")), None);
     }
 }

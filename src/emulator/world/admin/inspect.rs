@@ -24,7 +24,7 @@ pub struct Search {
 
 impl World {
     /// Returns the kinds, and how many records each has.
-    pub fn kinds(&mut self, now: Time) -> Vec<(&'static str, usize)> {
+    pub fn list_kinds(&mut self, now: Time) -> Vec<(&'static str, usize)> {
         self.tick(now);
         let mut counts = self.counts();
         counts.push((ACCOUNT, 1));
@@ -35,7 +35,7 @@ impl World {
     ///
     /// # Errors
     /// When there is no such kind.
-    pub fn inspect(&mut self, kind: &str, search: &Search, now: Time) -> Result<Value, MutateError> {
+    pub fn inspect_many(&mut self, kind: &str, search: &Search, now: Time) -> Result<Value, MutateError> {
         let now = self.tick(now);
         if kind == ACCOUNT {
             return Ok(json!({"objects": [self.account_object()], "total": 1}));
@@ -73,14 +73,14 @@ impl World {
 }
 
 /// Returns what the service shows of a record, as text.
-fn shown<T: Body>(record: &Record<T>, view: View<'_>) -> Vec<u8> {
+fn render_record<T: Body>(record: &Record<T>, view: View<'_>) -> Vec<u8> {
     let mut text = Vec::with_capacity(512);
     Fields::write(&mut text, |fields| T::show(record, view, fields));
     text
 }
 
-fn object<T: Body>(record: &Record<T>, view: View<'_>) -> Value {
-    let shown: Value = serde_json::from_slice(&shown(record, view)).unwrap_or_default();
+fn object_summary<T: Body>(record: &Record<T>, view: View<'_>) -> Value {
+    let shown: Value = serde_json::from_slice(&render_record(record, view)).unwrap_or_default();
     let charge = T::charge(record);
     let billed = charge.map(|charge| if charge.paid_until.is_some() { "monthly" } else { "hourly" });
     let label = ["name", "domain", "email"].into_iter().find_map(|name| shown.get(name)?.as_str());
@@ -89,8 +89,8 @@ fn object<T: Body>(record: &Record<T>, view: View<'_>) -> Value {
         "name": label,
         "status": shown.get("status").and_then(Value::as_str).unwrap_or(record.status(view.now)),
         "project": record.project,
-        "price_per_hour": charge.map(|charge| format!("{:.4}", charge.hourly())),
-        "price_per_month": charge.map(|charge| format!("{:.2}", money::monthly(charge.month))),
+        "price_per_hour": charge.map(|charge| format!("{:.4}", charge.hourly_price())),
+        "price_per_month": charge.map(|charge| format!("{:.2}", money::round_to_cents(charge.month))),
         "billed": billed,
         "created_at": record.created_at,
         "shown": if view.detail { shown } else { Value::Null },
@@ -98,30 +98,30 @@ fn object<T: Body>(record: &Record<T>, view: View<'_>) -> Value {
 }
 
 /// Returns some records of a table.
-pub(in crate::emulator::world) fn listing<T: Body>(
+pub(in crate::emulator::world) fn inspect_table<T: Body>(
     table: &Table<T>,
     search: &Search,
     view: View<'_>,
 ) -> Value {
     let Search { offset, limit, find } = search;
     if find.is_empty() {
-        let page = table.page(None, *offset, *limit).map(|record| object(record, view));
+        let page = table.page(None, *offset, *limit).map(|record| object_summary(record, view));
         return json!({"objects": page.collect::<Vec<_>>(), "total": table.len(None)});
     }
     // In the answer, a text stands as JSON writes it.
     let find = Value::from(find.to_ascii_lowercase()).to_string();
     let find = find.trim_matches('"').as_bytes();
     let fits = |record: &&Record<T>| {
-        let text = shown(record, view).to_ascii_lowercase();
+        let text = render_record(record, view).to_ascii_lowercase();
         text.windows(find.len()).any(|part| part == find)
     };
     let found: Vec<_> = table.page(None, 0, usize::MAX).filter(fits).collect();
-    let page = found.iter().skip(*offset).take(*limit).map(|record| object(record, view));
+    let page = found.iter().skip(*offset).take(*limit).map(|record| object_summary(record, view));
     json!({"objects": page.collect::<Vec<_>>(), "total": found.len()})
 }
 
 /// Returns one record with what can be set in it.
-pub(in crate::emulator::world) fn one<T: Body>(
+pub(in crate::emulator::world) fn inspect_table_record<T: Body>(
     table: &Table<T>,
     id: Uuid,
     view: View<'_>,
@@ -132,5 +132,5 @@ pub(in crate::emulator::world) fn one<T: Body>(
         _ => Map::new(),
     };
     fields.insert("status".to_owned(), record.status(view.now).into());
-    Some(json!({"object": object(record, view), "fields": fields}))
+    Some(json!({"object": object_summary(record, view), "fields": fields}))
 }

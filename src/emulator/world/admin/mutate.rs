@@ -9,7 +9,7 @@ use crate::emulator::world::account::spend_cap::SpendSettings;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::Body;
 use crate::emulator::world::state::world::{KINDS, World};
-use crate::model::diagnostic::nearest;
+use crate::model::diagnostic::nearest_name;
 
 /// Why a record was not changed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -30,18 +30,18 @@ pub enum MutateError {
 /// What `mutate` calls the account.
 pub(in crate::emulator::world) const ACCOUNT: &str = "account";
 
-fn wrong<T>(message: impl Into<String>) -> Result<T, MutateError> {
+fn invalid_input<T>(message: impl Into<String>) -> Result<T, MutateError> {
     Err(MutateError::Wrong(message.into()))
 }
 
 /// Returns ` Did you mean …?`, or nothing.
-fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    nearest(name, known).map(|known| format!(" Did you mean `{known}`?")).unwrap_or_default()
+fn suggest_name<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest_name(name, known).map(|known| format!(" Did you mean `{known}`?")).unwrap_or_default()
 }
 
 /// Says that there is no such kind.
 pub(in crate::emulator::world) fn unknown_kind(kind: &str) -> MutateError {
-    let hint = suggestion(kind, KINDS.iter().copied().chain([ACCOUNT]));
+    let hint = suggest_name(kind, KINDS.iter().copied().chain([ACCOUNT]));
     MutateError::Wrong(format!("there is no kind `{kind}`.{hint}"))
 }
 
@@ -78,20 +78,20 @@ impl World {
         self.table_mut::<T>().amend(key, |record| T::settle(record, now));
         let record = self.table::<T>().get(key).ok_or_else(unknown)?;
         let Ok(Value::Object(mut fields)) = serde_json::to_value(&record.body) else {
-            return wrong("the record cannot be changed");
+            return invalid_input("the record cannot be changed");
         };
         let mut status = None;
         for (name, value) in set {
             if name == "status" {
-                let Some(text) = value.as_str() else { return wrong("status must be a text") };
-                status = Some(Timeline::settled(now, text));
+                let Some(text) = value.as_str() else { return invalid_input("status must be a text") };
+                status = Some(Timeline::with_status(now, text));
             } else if fields.contains_key(name) {
                 fields.insert(name.clone(), value.clone());
             } else {
                 let known = fields.keys().map(String::as_str).chain(["status"]);
-                let hint = suggestion(name, known.clone());
+                let hint = suggest_name(name, known.clone());
                 let list = known.collect::<Vec<_>>().join(", ");
-                return wrong(format!("a {} has no `{name}` to set.{hint} It has {list}", T::KIND));
+                return invalid_input(format!("a {} has no `{name}` to set.{hint} It has {list}", T::KIND));
             }
         }
         let body: T = serde_json::from_value(Value::Object(fields))
@@ -116,11 +116,11 @@ impl World {
                         read.map_err(|_| MutateError::Wrong("balance is too large".into()))?;
                 }
                 ("card" | "banned" | "high_tier", _) => {
-                    return wrong(format!("{name} must be true or false"));
+                    return invalid_input(format!("{name} must be true or false"));
                 }
-                ("balance", _) => return wrong("balance must be a number"),
+                ("balance", _) => return invalid_input("balance must be a number"),
                 _ => {
-                    return wrong(format!(
+                    return invalid_input(format!(
                         "an account has no `{name}` to set. It has balance, banned, card, high_tier"
                     ));
                 }

@@ -20,18 +20,18 @@ use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::monthly_meter::MonthMeter;
 use crate::emulator::world::engine::request_body::Field;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::Billing;
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Post, "/api/v1/apps/services", Access::Project, create),
-    Route::new(Method::Patch, ITEM, Access::Project, patch),
-    Route::new(Method::Delete, ITEM, Access::Project, delete),
-    Route::new(Method::Post, "/api/v1/apps/services/{id}/pause", Access::Project, pause),
-    Route::new(Method::Post, "/api/v1/apps/services/{id}/resume", Access::Project, resume),
+    Route::new(Method::Post, "/api/v1/apps/services", Access::Project, create_app),
+    Route::new(Method::Patch, ITEM, Access::Project, update_app),
+    Route::new(Method::Delete, ITEM, Access::Project, delete_app),
+    Route::new(Method::Post, "/api/v1/apps/services/{id}/pause", Access::Project, pause_app),
+    Route::new(Method::Post, "/api/v1/apps/services/{id}/resume", Access::Project, resume_paused_app),
 ];
 
 const TYPES: &[&str] = &["web", "private", "worker", "cron", "job"];
@@ -41,27 +41,27 @@ const LEAVING: i64 = 5;
 /// Seconds until an app that was paused is live again.
 const RESUMING: i64 = 10;
 
-fn create(call: &mut Call<'_>) -> Reply {
-    let mut app = requested(call)?;
-    let database = call.body.optional("link_database_id", Field::uuid)?;
+fn create_app(call: &mut Call<'_>) -> Reply {
+    let mut app = read_new_app(call)?;
+    let database = call.body.optional_field("link_database_id", Field::uuid)?;
     let deploy = deploys_now(call, &app)?;
     let billing_type = call.billing_type()?;
-    call.body.region()?;
-    let project = call.project();
+    call.body.check_region()?;
+    let project = call.project_id();
     call.free_app_name(Some(project), &app.name, None)?;
     if let Some(database) = database {
-        call.linkable(database)?;
+        call.check_linkable(database)?;
     }
     if billing_type == "payg" {
         call.not_capped(&Billing::Payg, "created")?;
     }
     call.validate_billing()?;
-    app.billing = call.begin_billing(billing_type, app.month())?;
+    app.billing = call.begin_billing(billing_type, app.monthly_price())?;
     let now = call.now;
     let previews = app.previews_enabled;
     let waiting = if app.is_uploaded() { "awaiting_source" } else { "paused" };
-    let id = call.world.create(Some(project), now, Timeline::settled(now, waiting), app);
-    call.note(id, "created", "");
+    let id = call.world.create_record(Some(project), now, Timeline::with_status(now, waiting), app);
+    call.record_app_event(id, "created", "");
     if deploy {
         call.world.deploy(id, now, "create");
     }
@@ -71,28 +71,28 @@ fn create(call: &mut Call<'_>) -> Reply {
     if previews {
         call.world.open_preview(id, now);
     }
-    call.show::<App>(201, id, "app service created")
+    call.record_response::<App>(201, id, "app service created")
 }
 
 /// Reads the body of a creation; billing is still to be filled in.
-fn requested(call: &Call<'_>) -> Result<App, Refusal> {
+fn read_new_app(call: &Call<'_>) -> Result<App, Refusal> {
     let body = &call.body;
-    let name = body.required("name", Field::name)?;
-    let kind = match body.required("type", |field| field.one_of(TYPES))? {
+    let name = body.required_field("name", Field::name)?;
+    let kind = match body.required_field("type", |field| field.one_of(TYPES))? {
         "web" => AppType::Web,
         "private" => AppType::Private,
         "worker" => AppType::Worker,
         "cron" => AppType::Cron,
         _ => AppType::Job,
     };
-    let mut app = App { name, ..blank(kind, call.now) };
+    let mut app = App { name, ..default_app(kind, call.now) };
     read_source(body, &mut app)?;
     read_scale(body, &mut app)?;
     read_settings(body, &mut app)?;
     Ok(app)
 }
 
-fn blank(kind: AppType, now: Time) -> App {
+fn default_app(kind: AppType, now: Time) -> App {
     App {
         name: String::new(),
         kind,
@@ -104,7 +104,7 @@ fn blank(kind: AppType, now: Time) -> App {
         source: None,
         size: SIZES.first().map_or("", |size| size.slug).to_owned(),
         start_command: String::new(),
-        port: kind.listens().then_some(DEFAULT_PORT),
+        port: kind.has_port().then_some(DEFAULT_PORT),
         health_check_path: String::new(),
         cron_schedule: String::new(),
         cron_timezone: "UTC".to_owned(),
@@ -129,10 +129,10 @@ fn blank(kind: AppType, now: Time) -> App {
 }
 
 fn deploys_now(call: &Call<'_>, app: &App) -> Result<bool, Refusal> {
-    let wanted = call.body.optional("deploy_now", Field::boolean)?;
+    let wanted = call.body.optional_field("deploy_now", Field::boolean)?;
     if app.is_uploaded() {
         return match wanted {
-            Some(true) => Err(Refusal::bad(
+            Some(true) => Err(Refusal::bad_request(
                 "deploy_now is refused for an app built from uploaded source: upload it, then create a \
                  deployment with its blob_key",
             )),
@@ -156,12 +156,12 @@ fn rolls_out(old: &App, new: &App) -> bool {
     runs(old) != runs(new) || old.env_vars != new.env_vars
 }
 
-fn patch(call: &mut Call<'_>) -> Reply {
+fn update_app(call: &mut Call<'_>) -> Reply {
     let record = call.find_app_staying()?;
     let (id, project, old) = (record.id, record.project, record.body.clone());
     let status = record.status(call.now).to_owned();
     let mut new = old.clone();
-    new.name = call.body.optional("name", Field::name)?.unwrap_or(new.name);
+    new.name = call.body.optional_field("name", Field::name)?.unwrap_or(new.name);
     read_branch(&call.body, &mut new)?;
     read_settings(&call.body, &mut new)?;
     call.free_app_name(project, &new.name, Some(id))?;
@@ -174,39 +174,39 @@ fn patch(call: &mut Call<'_>) -> Reply {
     if deploys {
         call.not_capped(&new.billing, "deployed")?;
     }
-    if new.month() > old.month() {
+    if new.monthly_price() > old.monthly_price() {
         call.validate_billing()?;
     }
-    call.adjust_billing(old.billing, old.month(), new.month())?;
+    call.adjust_billing(old.billing, old.monthly_price(), new.monthly_price())?;
     let now = call.now;
     let opens = new.previews_enabled && !old.previews_enabled;
     new.changed |= changes && status == "paused";
     call.change_app(id, |record| {
-        record.put(new);
-        record.reschedule(now);
+        record.replace_body(new);
+        record.schedule_next_run(now);
     });
-    call.note(id, "updated", "");
+    call.record_app_event(id, "updated", "");
     if deploys {
         call.world.deploy(id, now, "change");
     }
     if opens {
         call.world.open_preview(id, now);
     }
-    call.show::<App>(200, id, "app service updated")
+    call.record_response::<App>(200, id, "app service updated")
 }
 
-fn delete(call: &mut Call<'_>) -> Reply {
+fn delete_app(call: &mut Call<'_>) -> Reply {
     let record = call.find_app_staying()?.clone();
     let now = call.now;
-    call.world.refund(record.body.billing, record.body.month(), now);
+    call.world.refund(record.body.billing, record.body.monthly_price(), now);
     call.change_app(record.id, |record| {
-        record.timeline = Timeline::settled(now, "deleting").gone_after(now, LEAVING);
+        record.timeline = Timeline::with_status(now, "deleting").gone_after(now, LEAVING);
         record.body.next_run_at = None;
     });
-    Ok(done("app service deletion accepted"))
+    Ok(message_response("app service deletion accepted"))
 }
 
-fn pause(call: &mut Call<'_>) -> Reply {
+fn pause_app(call: &mut Call<'_>) -> Reply {
     let record = call.find_app()?;
     let (id, now) = (record.id, call.now);
     match record.status(now) {
@@ -216,14 +216,14 @@ fn pause(call: &mut Call<'_>) -> Reply {
         }
     }
     call.change_app(id, |record| {
-        record.timeline = Timeline::settled(now, "paused");
+        record.timeline = Timeline::with_status(now, "paused");
         record.body.next_run_at = None;
     });
-    call.note(id, "paused", "");
-    call.show::<App>(200, id, "app paused")
+    call.record_app_event(id, "paused", "");
+    call.record_response::<App>(200, id, "app paused")
 }
 
-fn resume(call: &mut Call<'_>) -> Reply {
+fn resume_paused_app(call: &mut Call<'_>) -> Reply {
     let record = call.find_app()?;
     let (id, billing, now) = (record.id, record.body.billing, call.now);
     match record.status(now) {
@@ -237,8 +237,8 @@ fn resume(call: &mut Call<'_>) -> Reply {
     call.not_capped(&billing, "resumed")?;
     call.validate_billing()?;
     call.world.resume_app(id, now);
-    call.note(id, "resumed", "");
-    call.show::<App>(200, id, "app is being resumed")
+    call.record_app_event(id, "resumed", "");
+    call.record_response::<App>(200, id, "app is being resumed")
 }
 
 impl Call<'_> {
@@ -249,7 +249,7 @@ impl Call<'_> {
         name: &str,
         except: Option<Uuid>,
     ) -> Result<(), Refusal> {
-        if self.world.apps.index().taken(project, name, except) {
+        if self.world.apps.index().is_name_taken(project, name, except) {
             return Err(Refusal::conflict(format!("the name {name} is already taken in this project")));
         }
         Ok(())
@@ -261,16 +261,16 @@ impl World {
     pub(in crate::emulator::world) fn resume_app(&mut self, id: Uuid, now: Time) {
         let Some(record) = self.apps.get(id) else { return };
         // One that was never deployed has nothing to start from.
-        if record.body.changed || Deployment::live(self, id, now).is_none() {
+        if record.body.changed || Deployment::find_live(self, id, now).is_none() {
             self.apps.update(id, now, |record| record.body.paused_by_cap = false);
             self.deploy(id, now, "resume");
             return;
         }
         self.apps.update(id, now, |record| {
-            record.meter(now);
+            record.update_meters(now);
             record.timeline = Timeline::new(now, &[(0, "deploying"), (RESUMING, "live")]);
             record.body.paused_by_cap = false;
-            record.reschedule(now);
+            record.schedule_next_run(now);
         });
     }
 

@@ -27,8 +27,8 @@ use crate::model::schema::Method;
 pub(in crate::emulator::world) const ITEM: &str = "/api/v1/apps/services/{id}";
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, "/api/v1/apps/services", Access::Project, |call| call.list::<App>()),
-    Route::new(Method::Get, ITEM, Access::Account, read),
+    Route::new(Method::Get, "/api/v1/apps/services", Access::Project, |call| call.list_records::<App>()),
+    Route::new(Method::Get, ITEM, Access::Account, read_app),
 ];
 
 /// Most instances that are kept, whatever a record was made to say.
@@ -52,12 +52,12 @@ pub(in crate::emulator::world) enum AppType {
 
 impl AppType {
     /// Tells whether it has instances that stay.
-    pub(in crate::emulator::world) fn stands(self) -> bool {
+    pub(in crate::emulator::world) fn is_long_running(self) -> bool {
         matches!(self, Self::Web | Self::Private | Self::Worker)
     }
 
     /// Tells whether it listens on a port.
-    pub(in crate::emulator::world) fn listens(self) -> bool {
+    pub(in crate::emulator::world) fn has_port(self) -> bool {
         matches!(self, Self::Web | Self::Private)
     }
 }
@@ -118,14 +118,15 @@ impl App {
     }
 
     /// Returns how many instances it keeps: nobody ever uses an emulated app, so it stays at the least.
-    pub(in crate::emulator::world) fn replicas(&self) -> i64 {
+    pub(in crate::emulator::world) fn replica_count(&self) -> i64 {
         let wanted = self.min_replicas.unwrap_or(self.instances);
-        if self.kind.stands() { wanted.clamp(0, MOST_REPLICAS) } else { 0 }
+        if self.kind.is_long_running() { wanted.clamp(0, MOST_REPLICAS) } else { 0 }
     }
 
     /// Returns the exact price of a month of what it keeps.
-    pub(in crate::emulator::world) fn month(&self) -> Decimal {
-        find_size(&self.size).map_or(Decimal::ZERO, |size| size.month() * Decimal::from(self.replicas()))
+    pub(in crate::emulator::world) fn monthly_price(&self) -> Decimal {
+        find_size(&self.size)
+            .map_or(Decimal::ZERO, |size| size.monthly_price() * Decimal::from(self.replica_count()))
     }
 
     /// Returns its schedule, when it has one that can be read.
@@ -138,17 +139,17 @@ impl App {
 impl Record<App> {
     /// Returns the short id, which is part of host names.
     pub(in crate::emulator::world) fn short_id(&self) -> String {
-        chance::text(self.id, 2, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
+        chance::derive_text(self.id, 2, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
     }
 
     /// Returns the host name that custom domains point to.
-    pub(in crate::emulator::world) fn host(&self) -> String {
+    pub(in crate::emulator::world) fn host_name(&self) -> String {
         format!("{}.apps.{DOMAIN}", self.short_id())
     }
 
     fn url(&self) -> String {
         match self.body.kind {
-            AppType::Web => format!("https://{}", self.host()),
+            AppType::Web => format!("https://{}", self.host_name()),
             AppType::Private => {
                 let port = self.body.port.unwrap_or_default();
                 format!("http://{}.private.apps.{DOMAIN}:{port}", self.short_id())
@@ -159,30 +160,30 @@ impl Record<App> {
 
     /// Tells whether it runs, or will as soon as it has come up.
     pub(in crate::emulator::world) fn is_up(&self) -> bool {
-        self.timeline.rest() == "live"
+        self.timeline.final_status() == "live"
     }
 
     /// Returns how many instances are paid for by the hour.
-    fn metered(&self) -> (Decimal, Decimal) {
-        let running = if self.is_up() { self.body.replicas() } else { 0 };
+    fn metered_usage(&self) -> (Decimal, Decimal) {
+        let running = if self.is_up() { self.body.replica_count() } else { 0 };
         let charge = App::charge(self).filter(|charge| charge.paid_until.is_none());
-        (Decimal::from(running), charge.map_or(Decimal::ZERO, Charge::hourly))
+        (Decimal::from(running), charge.map_or(Decimal::ZERO, Charge::hourly_price))
     }
 
     /// Becomes another app, with what was used so far.
-    pub(in crate::emulator::world) fn put(&mut self, new: App) {
+    pub(in crate::emulator::world) fn replace_body(&mut self, new: App) {
         self.body = App { used: self.body.used, spent: self.body.spent, ..new };
     }
 
     /// Brings what was used up to a time; whatever changes the use comes after this.
-    pub(in crate::emulator::world) fn meter(&mut self, now: Time) {
-        let (instances, rate) = self.metered();
+    pub(in crate::emulator::world) fn update_meters(&mut self, now: Time) {
+        let (instances, rate) = self.metered_usage();
         self.body.used.run(now, instances);
         self.body.spent.run(now, rate);
     }
 
     /// Plans the next run of the schedule, after a time.
-    pub(in crate::emulator::world) fn reschedule(&mut self, after: Time) {
+    pub(in crate::emulator::world) fn schedule_next_run(&mut self, after: Time) {
         let schedule = self.body.schedule().filter(|_| self.is_up());
         self.body.next_run_at = schedule.and_then(|cron| cron.next(after));
     }
@@ -197,7 +198,7 @@ pub(in crate::emulator::world) struct Directory {
 
 impl Directory {
     /// Tells whether another app of the project has the name.
-    pub(in crate::emulator::world) fn taken(
+    pub(in crate::emulator::world) fn is_name_taken(
         &self,
         project: Option<Uuid>,
         name: &str,
@@ -240,7 +241,7 @@ impl Body for App {
     fn charge(record: &Record<Self>) -> Option<Charge> {
         let leaving = record.timeline.gone_at().is_some();
         let paid = record.is_up() || record.body.billing != Billing::Payg;
-        (paid && !leaving).then(|| record.body.billing.charge(record.body.month()))
+        (paid && !leaving).then(|| record.body.billing.charge(record.body.monthly_price()))
     }
 
     fn renew(record: &mut Record<Self>, until: Time) {
@@ -248,7 +249,7 @@ impl Body for App {
     }
 
     fn settle(record: &mut Record<Self>, now: Time) {
-        record.meter(now);
+        record.update_meters(now);
     }
 
     fn next(record: &Record<Self>) -> Option<Time> {
@@ -266,55 +267,55 @@ impl Body for App {
 
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
         let app = &record.body;
-        fields.put("id", &record.id);
-        fields.put("service_id", &record.short_id());
-        fields.put("project_id", &record.project);
-        fields.put("name", &app.name);
-        fields.put("type", &app.kind);
-        fields.put("description", &app.description);
-        fields.put("status", record.status(view.now));
-        fields.put("region", "us-east");
-        fields.put("image", &app.image);
-        fields.put("repo", &app.repo);
-        fields.put("branch", &app.branch);
-        fields.put("github_installation_id", &app.github_installation_id.parse::<i64>().ok());
-        fields.put("blob_key", app.source.as_ref().map_or("", |blob| blob.key.as_str()));
-        fields.put("url", &record.url());
-        let live = Deployment::live(view.world, record.id, view.now);
-        fields.put("live_deployment_id", &live.map(|id| id.to_string()).unwrap_or_default());
-        fields.put("deployments", &app.deployments);
+        fields.write_field("id", &record.id);
+        fields.write_field("service_id", &record.short_id());
+        fields.write_field("project_id", &record.project);
+        fields.write_field("name", &app.name);
+        fields.write_field("type", &app.kind);
+        fields.write_field("description", &app.description);
+        fields.write_field("status", record.status(view.now));
+        fields.write_field("region", "us-east");
+        fields.write_field("image", &app.image);
+        fields.write_field("repo", &app.repo);
+        fields.write_field("branch", &app.branch);
+        fields.write_field("github_installation_id", &app.github_installation_id.parse::<i64>().ok());
+        fields.write_field("blob_key", app.source.as_ref().map_or("", |blob| blob.key.as_str()));
+        fields.write_field("url", &record.url());
+        let live = Deployment::find_live(view.world, record.id, view.now);
+        fields.write_field("live_deployment_id", &live.map(|id| id.to_string()).unwrap_or_default());
+        fields.write_field("deployments", &app.deployments);
         show_settings(app, fields);
         if view.detail {
-            fields.put("env_vars", &app.env_vars);
+            fields.write_field("env_vars", &app.env_vars);
         }
         let up = record.is_up() && app.kind == AppType::Cron;
-        fields.put("next_run_at", &app.next_run_at.filter(|_| up));
-        let subscription = app.billing.subscription().map(|id| id.to_string());
-        fields.put("billing_type", app.billing.word());
-        fields.put("subscription_id", &subscription.unwrap_or_default());
-        fields.number("price_per_hour", money::hourly(app.month()));
-        fields.number("monthly_price", money::monthly(app.month()));
-        fields.put("created_at", &record.created_at);
-        fields.put("updated_at", &record.updated_at);
+        fields.write_field("next_run_at", &app.next_run_at.filter(|_| up));
+        let subscription = app.billing.subscription_id().map(|id| id.to_string());
+        fields.write_field("billing_type", app.billing.as_str());
+        fields.write_field("subscription_id", &subscription.unwrap_or_default());
+        fields.write_number("price_per_hour", money::hourly_price(app.monthly_price()));
+        fields.write_number("monthly_price", money::round_to_cents(app.monthly_price()));
+        fields.write_field("created_at", &record.created_at);
+        fields.write_field("updated_at", &record.updated_at);
     }
 }
 
 /// Shows how an app is run.
 fn show_settings(app: &App, fields: &mut Fields<'_>) {
-    fields.put("size", &app.size);
-    fields.put("start_command", &app.start_command);
-    fields.put("port", &app.port);
-    fields.put("health_check_path", &app.health_check_path);
-    fields.put("cron_schedule", &app.cron_schedule);
-    fields.put("cron_timezone", &app.cron_timezone);
-    fields.put("cron_concurrency", &app.cron_concurrency);
-    fields.put("previews_enabled", &app.previews_enabled);
-    let fixed = app.min_replicas.is_none() && app.kind.stands();
-    fields.put("instances", &fixed.then_some(app.instances));
-    fields.put("min_replicas", &app.min_replicas);
-    fields.put("max_replicas", &app.max_replicas);
-    fields.put("autoscaling_metric", &app.min_replicas.map(|_| "concurrency"));
-    fields.put("autoscaling_target", &app.autoscaling_target);
+    fields.write_field("size", &app.size);
+    fields.write_field("start_command", &app.start_command);
+    fields.write_field("port", &app.port);
+    fields.write_field("health_check_path", &app.health_check_path);
+    fields.write_field("cron_schedule", &app.cron_schedule);
+    fields.write_field("cron_timezone", &app.cron_timezone);
+    fields.write_field("cron_concurrency", &app.cron_concurrency);
+    fields.write_field("previews_enabled", &app.previews_enabled);
+    let fixed = app.min_replicas.is_none() && app.kind.is_long_running();
+    fields.write_field("instances", &fixed.then_some(app.instances));
+    fields.write_field("min_replicas", &app.min_replicas);
+    fields.write_field("max_replicas", &app.max_replicas);
+    fields.write_field("autoscaling_metric", &app.min_replicas.map(|_| "concurrency"));
+    fields.write_field("autoscaling_target", &app.autoscaling_target);
 }
 
 impl Call<'_> {
@@ -327,7 +328,7 @@ impl Call<'_> {
     pub(in crate::emulator::world) fn find_app_named(&self, text: &str) -> Result<&Record<App>, Refusal> {
         let table = self.world.table::<App>();
         let id = table.index().short.get(text).copied().or_else(|| Uuid::try_parse(text).ok());
-        self.visible(id.and_then(|id| table.get(id)))
+        self.require_visible(id.and_then(|id| table.get(id)))
     }
 
     /// Finds the app that the path means, unless it is on its way out.
@@ -358,13 +359,13 @@ impl Call<'_> {
     ) {
         let now = self.now;
         self.update::<App>(id, |record| {
-            record.meter(now);
+            record.update_meters(now);
             change(record);
         });
     }
 }
 
-fn read(call: &mut Call<'_>) -> Reply {
+fn read_app(call: &mut Call<'_>) -> Reply {
     let id = call.find_app()?.id;
-    call.show::<App>(200, id, "")
+    call.record_response::<App>(200, id, "")
 }

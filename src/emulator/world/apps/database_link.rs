@@ -13,7 +13,7 @@ use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::request_body::Field;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
-use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
@@ -21,14 +21,19 @@ use crate::model::schema::Method;
 const COLLECTION: &str = "/api/v1/apps/services/{id}/database-links";
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, COLLECTION, Access::Account, list),
-    Route::new(Method::Post, COLLECTION, Access::Project, create),
-    Route::new(Method::Delete, "/api/v1/apps/services/{id}/database-links/{link}", Access::Project, delete),
+    Route::new(Method::Get, COLLECTION, Access::Account, list_app_links),
+    Route::new(Method::Post, COLLECTION, Access::Project, create_app_link),
+    Route::new(
+        Method::Delete,
+        "/api/v1/apps/services/{id}/database-links/{link}",
+        Access::Project,
+        delete_app_link,
+    ),
     Route::new(
         Method::Post,
         "/api/v1/apps/services/{id}/database-links/{link}/rotate",
         Access::Project,
-        rotate,
+        rotate_app_link,
     ),
 ];
 
@@ -75,7 +80,7 @@ impl Body for AppLink {
     }
 
     fn index(index: &mut Links, record: &Record<Self>, present: bool) {
-        index.children.note(record.body.service_id, record, present);
+        index.children.index_record(record.body.service_id, record, present);
         let key = (record.body.database_id, record.body.service_id, record.id);
         if present {
             index.databases.insert(key);
@@ -85,14 +90,14 @@ impl Body for AppLink {
     }
 
     fn show(record: &Record<Self>, _view: View<'_>, fields: &mut Fields<'_>) {
-        fields.put("id", &record.id);
-        fields.put("service_id", &record.body.service_id);
-        fields.put("project_id", &record.project);
-        fields.put("database_id", &record.body.database_id);
-        fields.put("user", &record.body.user);
-        fields.put("variables", VARIABLES);
-        fields.put("created_at", &record.created_at);
-        fields.put("updated_at", &record.updated_at);
+        fields.write_field("id", &record.id);
+        fields.write_field("service_id", &record.body.service_id);
+        fields.write_field("project_id", &record.project);
+        fields.write_field("database_id", &record.body.database_id);
+        fields.write_field("user", &record.body.user);
+        fields.write_field("variables", VARIABLES);
+        fields.write_field("created_at", &record.created_at);
+        fields.write_field("updated_at", &record.updated_at);
     }
 }
 
@@ -115,8 +120,8 @@ impl World {
 
 impl Call<'_> {
     /// Refuses a database that there is not, or that cannot take a new login yet.
-    pub(in crate::emulator::world) fn linkable(&self, database: Uuid) -> Result<(), Refusal> {
-        let record = self.named::<Database>(database)?;
+    pub(in crate::emulator::world) fn check_linkable(&self, database: Uuid) -> Result<(), Refusal> {
+        let record = self.find_by_id::<Database>(database)?;
         match record.status(self.now) {
             "running" | "warning" => Ok(()),
             status => Err(Refusal::conflict(format!("the database is {status}; it must be running"))),
@@ -125,59 +130,59 @@ impl Call<'_> {
 
     /// Gives an app a login of a database.
     pub(in crate::emulator::world) fn link(&mut self, app: Uuid, database: Uuid) -> Result<Uuid, Refusal> {
-        let record = self.named::<App>(app)?;
+        let record = self.find_by_id::<App>(app)?;
         let (project, user) = (record.project, format!("app_{}", record.short_id()));
         let now = self.now;
         let body = AppLink { service_id: app, database_id: database, user, rotations: 0 };
-        Ok(self.world.create(project, now, Timeline::settled(now, "active"), body))
+        Ok(self.world.create_record(project, now, Timeline::with_status(now, "active"), body))
     }
 }
 
-fn list(call: &mut Call<'_>) -> Reply {
+fn list_app_links(call: &mut Call<'_>) -> Reply {
     let id = call.find_app()?.id;
     call.list_children::<AppLink>(id)
 }
 
-fn create(call: &mut Call<'_>) -> Reply {
+fn create_app_link(call: &mut Call<'_>) -> Reply {
     let app = call.find_app_settled()?.id;
-    let database = call.body.required("database_id", Field::uuid)?;
-    call.linkable(database)?;
+    let database = call.body.required_field("database_id", Field::uuid)?;
+    call.check_linkable(database)?;
     let same = (database, app, Uuid::nil())..=(database, app, Uuid::max());
     if call.world.app_links.index().databases.range(same).next().is_some() {
         return Err(Refusal::conflict("the database is linked to the app already"));
     }
     let id = call.link(app, database)?;
-    call.note(app, "database_linked", "");
-    redeploy(call, app);
-    call.show::<AppLink>(201, id, "database linked")
+    call.record_app_event(app, "database_linked", "");
+    redeploy_live_app(call, app);
+    call.record_response::<AppLink>(201, id, "database linked")
 }
 
 /// Returns the app and the link that the path means.
-fn find(call: &Call<'_>) -> Result<(Uuid, Uuid), Refusal> {
+fn find_app_link(call: &Call<'_>) -> Result<(Uuid, Uuid), Refusal> {
     let app = call.find_app_staying()?.id;
     let id = Uuid::try_parse(call.param(1)).ok();
     let found = id.and_then(|id| call.world.app_links.get(id));
     let found = found.filter(|record| record.body.service_id == app);
-    found.map(|record| (app, record.id)).ok_or_else(|| Refusal::unknown("database link"))
+    found.map(|record| (app, record.id)).ok_or_else(|| Refusal::not_found("database link"))
 }
 
-fn delete(call: &mut Call<'_>) -> Reply {
-    let (app, link) = find(call)?;
+fn delete_app_link(call: &mut Call<'_>) -> Reply {
+    let (app, link) = find_app_link(call)?;
     call.world.app_links.remove(link);
-    call.note(app, "database_unlinked", "");
-    redeploy(call, app);
-    Ok(done("database unlinked"))
+    call.record_app_event(app, "database_unlinked", "");
+    redeploy_live_app(call, app);
+    Ok(message_response("database unlinked"))
 }
 
-fn rotate(call: &mut Call<'_>) -> Reply {
-    let (app, link) = find(call)?;
+fn rotate_app_link(call: &mut Call<'_>) -> Reply {
+    let (app, link) = find_app_link(call)?;
     call.update::<AppLink>(link, |record| record.body.rotations += 1);
-    redeploy(call, app);
-    call.show::<AppLink>(200, link, "password changed")
+    redeploy_live_app(call, app);
+    call.record_response::<AppLink>(200, link, "password changed")
 }
 
 /// An app that is live gets its variables by a new deployment.
-fn redeploy(call: &mut Call<'_>, app: Uuid) {
+fn redeploy_live_app(call: &mut Call<'_>, app: Uuid) {
     let now = call.now;
     if call.world.apps.get(app).is_some_and(|record| record.status(now) == "live") {
         call.world.deploy(app, now, "database_link");

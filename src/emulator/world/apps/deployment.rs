@@ -20,8 +20,8 @@ use crate::model::schema::Method;
 const COLLECTION: &str = "/api/v1/apps/services/{id}/deployments";
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, COLLECTION, Access::Account, list),
-    Route::new(Method::Post, COLLECTION, Access::Project, create),
+    Route::new(Method::Get, COLLECTION, Access::Account, list_deployments),
+    Route::new(Method::Post, COLLECTION, Access::Project, create_deployment),
 ];
 
 /// How a deployment comes up.
@@ -47,8 +47,8 @@ pub(in crate::emulator::world) struct Deployment {
 
 impl Deployment {
     /// Returns the deployment of an app that is live at a time.
-    pub(in crate::emulator::world) fn live(world: &World, app: Uuid, now: Time) -> Option<Uuid> {
-        let mut all = world.deployments.of(app);
+    pub(in crate::emulator::world) fn find_live(world: &World, app: Uuid, now: Time) -> Option<Uuid> {
+        let mut all = world.deployments.children_of(app);
         all.find(|record| record.status(now) == "live").map(|record| record.id)
     }
 
@@ -72,25 +72,25 @@ impl Body for Deployment {
     }
 
     fn index(index: &mut Children, record: &Record<Self>, present: bool) {
-        index.note(record.body.service_id, record, present);
+        index.index_record(record.body.service_id, record, present);
     }
 
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
         let deployment = &record.body;
         let status = record.status(view.now);
-        fields.put("id", &record.id);
-        fields.put("service_id", &deployment.service_id);
-        fields.put("status", status);
-        fields.put("trigger", &deployment.trigger);
-        fields.put("image", &deployment.image);
-        fields.put("branch", &deployment.branch);
+        fields.write_field("id", &record.id);
+        fields.write_field("service_id", &deployment.service_id);
+        fields.write_field("status", status);
+        fields.write_field("trigger", &deployment.trigger);
+        fields.write_field("image", &deployment.image);
+        fields.write_field("branch", &deployment.branch);
         let blob = deployment.source.as_ref();
-        fields.put("blob_key", blob.map_or("", |blob| blob.key.as_str()));
-        fields.put("source_size", &blob.map(|blob| blob.size));
-        fields.put("source_sha256", &blob.map(|blob| &blob.sha256));
+        fields.write_field("blob_key", blob.map_or("", |blob| blob.key.as_str()));
+        fields.write_field("source_size", &blob.map(|blob| blob.size));
+        fields.write_field("source_sha256", &blob.map(|blob| &blob.sha256));
         let finished = matches!(status, "live" | "failed" | "superseded");
-        fields.put("finished_at", &record.timeline.since(view.now).filter(|_| finished));
-        fields.put("created_at", &record.created_at);
+        fields.write_field("finished_at", &record.timeline.status_since(view.now).filter(|_| finished));
+        fields.write_field("created_at", &record.created_at);
     }
 }
 
@@ -118,16 +118,16 @@ impl World {
             source: body.source.clone(),
         };
         self.supersede_deployments(app, now);
-        let id = self.create(project, now, Timeline::new(now, STEPS), deployment);
+        let id = self.create_record(project, now, Timeline::new(now, STEPS), deployment);
         self.deployments.prune(app, KEPT, |record| record.status(now) == "live");
         self.apps.amend(app, |record| {
-            record.meter(now);
+            record.update_meters(now);
             if record.status(now) != "live" {
                 record.timeline = Timeline::new(now, APP_STEPS);
             }
             record.body.deployments += 1;
             record.body.changed = false;
-            record.reschedule(now);
+            record.schedule_next_run(now);
         });
         Some(id)
     }
@@ -136,14 +136,14 @@ impl World {
     /// new one is.
     fn supersede_deployments(&mut self, app: Uuid, now: Time) {
         let mut ended = Vec::new();
-        for record in self.deployments.of(app) {
-            let so_far = || record.timeline.clone().until(now);
+        for record in self.deployments.children_of(app) {
+            let so_far = || record.timeline.clone().truncate_after(now);
             if record.status(now) == "live" {
-                ended.push((record.id, so_far().then(now, UP, "superseded")));
+                ended.push((record.id, so_far().with_next_status(now, UP, "superseded")));
                 break;
             }
             if Deployment::in_progress(record, now) {
-                ended.push((record.id, so_far().then(now, 0, "superseded")));
+                ended.push((record.id, so_far().with_next_status(now, 0, "superseded")));
             }
         }
         for (id, timeline) in ended {
@@ -152,12 +152,12 @@ impl World {
     }
 }
 
-fn list(call: &mut Call<'_>) -> Reply {
+fn list_deployments(call: &mut Call<'_>) -> Reply {
     let id = call.find_app()?.id;
     call.list_children::<Deployment>(id)
 }
 
-fn create(call: &mut Call<'_>) -> Reply {
+fn create_deployment(call: &mut Call<'_>) -> Reply {
     let record = call.find_app_staying()?;
     let (app, old) = (record.id, record.body.clone());
     let mut new = old.clone();
@@ -168,27 +168,27 @@ fn create(call: &mut Call<'_>) -> Reply {
     call.validate_billing()?;
     let now = call.now;
     call.change_app(app, |record| {
-        record.put(new);
+        record.replace_body(new);
     });
-    let id = call.world.deploy(app, now, "manual").ok_or_else(|| Refusal::unknown("app service"))?;
-    call.show::<Deployment>(201, id, "deployment created")
+    let id = call.world.deploy(app, now, "manual").ok_or_else(|| Refusal::not_found("app service"))?;
+    call.record_response::<Deployment>(201, id, "deployment created")
 }
 
 /// Reads the uploaded source that is to be deployed; without a key, what was deployed last.
 fn read_blob(call: &Call<'_>, id: Uuid, app: &mut App) -> Result<(), Refusal> {
-    let key = call.body.optional("blob_key", |field| field.text(1, 1_024))?;
+    let key = call.body.optional_field("blob_key", |field| field.text(1, 1_024))?;
     match key {
         Some(_) if !app.is_uploaded() => {
-            Err(Refusal::bad("blob_key is for apps that are built from uploaded source"))
+            Err(Refusal::bad_request("blob_key is for apps that are built from uploaded source"))
         }
         Some(key) if app.source.as_ref().is_some_and(|blob| blob.key == key) => Ok(()),
         Some(key) => {
-            app.source = Some(call.world.blob(id, key)?);
+            app.source = Some(call.world.find_blob(id, key)?);
             Ok(())
         }
-        None if app.is_uploaded() && app.source.is_none() => {
-            Err(Refusal::bad("blob_key is required: nothing was deployed yet that could be deployed again"))
-        }
+        None if app.is_uploaded() && app.source.is_none() => Err(Refusal::bad_request(
+            "blob_key is required: nothing was deployed yet that could be deployed again",
+        )),
         None => Ok(()),
     }
 }

@@ -11,7 +11,7 @@ use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
-use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
@@ -19,9 +19,14 @@ use crate::model::schema::Method;
 const COLLECTION: &str = "/api/v1/apps/services/{id}/domains";
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, COLLECTION, Access::Account, list),
-    Route::new(Method::Post, COLLECTION, Access::Project, create),
-    Route::new(Method::Delete, "/api/v1/apps/services/{id}/domains/{domain}", Access::Project, delete),
+    Route::new(Method::Get, COLLECTION, Access::Account, list_app_domains),
+    Route::new(Method::Post, COLLECTION, Access::Project, create_app_domain),
+    Route::new(
+        Method::Delete,
+        "/api/v1/apps/services/{id}/domains/{domain}",
+        Access::Project,
+        delete_app_domain,
+    ),
 ];
 
 /// How a domain comes up: the emulator finds that it points here.
@@ -57,7 +62,7 @@ impl Body for AppDomain {
     }
 
     fn index(index: &mut Domains, record: &Record<Self>, present: bool) {
-        index.children.note(record.body.service_id, record, present);
+        index.children.index_record(record.body.service_id, record, present);
         let name = record.body.domain.to_ascii_lowercase();
         if present {
             index.names.insert(name, record.id);
@@ -68,14 +73,14 @@ impl Body for AppDomain {
 
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
         let app = view.world.table::<App>().get(record.body.service_id);
-        fields.put("id", &record.id);
-        fields.put("service_id", &record.body.service_id);
-        fields.put("project_id", &record.project);
-        fields.put("domain", &record.body.domain);
-        fields.put("status", record.status(view.now));
-        fields.put("dns_target", &app.map(Record::host).unwrap_or_default());
-        fields.put("created_at", &record.created_at);
-        fields.put("updated_at", &record.updated_at);
+        fields.write_field("id", &record.id);
+        fields.write_field("service_id", &record.body.service_id);
+        fields.write_field("project_id", &record.project);
+        fields.write_field("domain", &record.body.domain);
+        fields.write_field("status", record.status(view.now));
+        fields.write_field("dns_target", &app.map(Record::host_name).unwrap_or_default());
+        fields.write_field("created_at", &record.created_at);
+        fields.write_field("updated_at", &record.updated_at);
     }
 }
 
@@ -94,34 +99,34 @@ fn check_domain(text: &str) -> Result<(), Refusal> {
     if text.split('.').count() >= 2 && text.split('.').all(label) {
         return Ok(());
     }
-    Err(Refusal::bad(format!("domain {text} is not a domain name such as shop.example.com")))
+    Err(Refusal::bad_request(format!("domain {text} is not a domain name such as shop.example.com")))
 }
 
-fn list(call: &mut Call<'_>) -> Reply {
+fn list_app_domains(call: &mut Call<'_>) -> Reply {
     let id = call.find_app()?.id;
     call.list_children::<AppDomain>(id)
 }
 
-fn create(call: &mut Call<'_>) -> Reply {
+fn create_app_domain(call: &mut Call<'_>) -> Reply {
     let record = call.find_app_settled()?;
     let (app, project) = (record.id, record.project);
-    let domain = call.body.required("domain", |field| field.text(4, LONGEST))?.to_owned();
+    let domain = call.body.required_field("domain", |field| field.text(4, LONGEST))?.to_owned();
     check_domain(&domain)?;
     if call.world.app_domains.index().names.contains_key(&domain.to_ascii_lowercase()) {
         return Err(Refusal::conflict(format!("the domain {domain} is already taken")));
     }
     let now = call.now;
     let body = AppDomain { service_id: app, domain };
-    let id = call.world.create(project, now, Timeline::new(now, STEPS), body);
-    call.show::<AppDomain>(201, id, "domain added")
+    let id = call.world.create_record(project, now, Timeline::new(now, STEPS), body);
+    call.record_response::<AppDomain>(201, id, "domain added")
 }
 
-fn delete(call: &mut Call<'_>) -> Reply {
+fn delete_app_domain(call: &mut Call<'_>) -> Reply {
     let app = call.find_app_staying()?.id;
     let id = Uuid::try_parse(call.param(1)).ok();
     let found = id.and_then(|id| call.world.app_domains.get(id));
     let found = found.filter(|record| record.body.service_id == app);
-    let id = found.ok_or_else(|| Refusal::unknown("domain"))?.id;
+    let id = found.ok_or_else(|| Refusal::not_found("domain"))?.id;
     call.world.app_domains.remove(id);
-    Ok(done("domain removed"))
+    Ok(message_response("domain removed"))
 }

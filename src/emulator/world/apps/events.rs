@@ -15,7 +15,7 @@ use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] =
-    &[Route::new(Method::Get, "/api/v1/apps/services/{id}/events", Access::Account, list)];
+    &[Route::new(Method::Get, "/api/v1/apps/services/{id}/events", Access::Account, list_app_events)];
 
 /// How many events of an app are kept, those of deployments apart.
 const KEPT: usize = 100;
@@ -45,15 +45,15 @@ impl Body for AppEvent {
     }
 
     fn index(index: &mut Children, record: &Record<Self>, present: bool) {
-        index.note(record.body.service_id, record, present);
+        index.index_record(record.body.service_id, record, present);
     }
 
     fn show(record: &Record<Self>, _view: View<'_>, fields: &mut Fields<'_>) {
-        fields.put("id", &record.id);
-        fields.put("service_id", &record.body.service_id);
-        fields.put("type", &record.body.kind);
-        fields.put("message", &record.body.message);
-        fields.put("created_at", &record.created_at);
+        fields.write_field("id", &record.id);
+        fields.write_field("service_id", &record.body.service_id);
+        fields.write_field("type", &record.body.kind);
+        fields.write_field("message", &record.body.message);
+        fields.write_field("created_at", &record.created_at);
     }
 }
 
@@ -74,14 +74,14 @@ impl World {
     ) {
         let Some(project) = self.apps.get(app).map(|record| record.project) else { return };
         let event = AppEvent { service_id: app, kind: kind.to_owned(), message: message.to_owned() };
-        self.create(project, now, Timeline::settled(now, "noted"), event);
+        self.create_record(project, now, Timeline::with_status(now, "noted"), event);
         self.app_events.prune(app, KEPT, |_| false);
     }
 }
 
 impl Call<'_> {
     /// Notes that something was done to an app.
-    pub(in crate::emulator::world) fn note(&mut self, app: Uuid, kind: &str, message: &str) {
+    pub(in crate::emulator::world) fn record_app_event(&mut self, app: Uuid, kind: &str, message: &str) {
         let now = self.now;
         self.world.note_event(app, now, &format!("app.{kind}"), message);
     }
@@ -96,20 +96,20 @@ struct Shown<'a> {
     deployment: Option<Uuid>,
 }
 
-fn list(call: &mut Call<'_>) -> Reply {
+fn list_app_events(call: &mut Call<'_>) -> Reply {
     let app = call.find_app()?.id;
-    let noted = call.world.app_events.of(app).map(|record| Shown {
+    let noted = call.world.app_events.children_of(app).map(|record| Shown {
         at: record.created_at,
         id: record.id,
         kind: record.body.kind.clone(),
         message: &record.body.message,
         deployment: None,
     });
-    let steps = call.world.deployments.of(app).flat_map(|record| {
+    let steps = call.world.deployments.children_of(app).flat_map(|record| {
         let (_, low) = record.id.as_u64_pair();
         record.timeline.history(call.now).zip(0..).map(move |((at, status), index)| Shown {
             at,
-            id: chance::id(low, index),
+            id: chance::nth_uuid(low, index),
             kind: format!("deployment.{status}"),
             message: "",
             deployment: Some(record.id),
@@ -118,11 +118,11 @@ fn list(call: &mut Call<'_>) -> Reply {
     let mut all: Vec<_> = noted.chain(steps).collect();
     all.sort_by_key(|event| std::cmp::Reverse((event.at, event.id)));
     call.list_of(&all, |fields, event| {
-        fields.put("id", &event.id);
-        fields.put("service_id", &app);
-        fields.put("type", &event.kind);
-        fields.put("message", event.message);
-        fields.put("deployment_id", &event.deployment);
-        fields.put("created_at", &event.at);
+        fields.write_field("id", &event.id);
+        fields.write_field("service_id", &app);
+        fields.write_field("type", &event.kind);
+        fields.write_field("message", event.message);
+        fields.write_field("deployment_id", &event.deployment);
+        fields.write_field("created_at", &event.at);
     })
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::input::variables;
+use super::input::read_env_variables;
 use super::upload::{Blob, Upload};
 use crate::emulator::chance;
 use crate::emulator::world::databases::database::DOMAIN;
@@ -14,7 +14,7 @@ use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::request_body::{Body as Input, Field};
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
-use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
@@ -23,12 +23,17 @@ const COLLECTION: &str = "/api/v1/functions";
 const ITEM: &str = "/api/v1/functions/{id}";
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, COLLECTION, Access::Project, |call| call.list::<Function>()),
-    Route::new(Method::Post, COLLECTION, Access::Project, create),
-    Route::new(Method::Get, ITEM, Access::Account, read),
-    Route::new(Method::Patch, ITEM, Access::Project, patch),
-    Route::new(Method::Delete, ITEM, Access::Project, delete),
-    Route::new(Method::Post, "/api/v1/functions/{id}/source-upload", Access::Project, grant),
+    Route::new(Method::Get, COLLECTION, Access::Project, |call| call.list_records::<Function>()),
+    Route::new(Method::Post, COLLECTION, Access::Project, create_function),
+    Route::new(Method::Get, ITEM, Access::Account, read_function),
+    Route::new(Method::Patch, ITEM, Access::Project, update_function),
+    Route::new(Method::Delete, ITEM, Access::Project, delete_function),
+    Route::new(
+        Method::Post,
+        "/api/v1/functions/{id}/source-upload",
+        Access::Project,
+        grant_function_upload,
+    ),
 ];
 
 const RUNTIMES: &[&str] = &["node20", "python312", "go122", "rust"];
@@ -82,47 +87,47 @@ impl Body for Function {
 
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
         let function = &record.body;
-        let short = chance::text(record.id, 3, b"abcdefghijklmnopqrstuvwxyz0123456789", 8);
-        fields.put("id", &record.id);
-        fields.put("project_id", &record.project);
-        fields.put("name", &function.name);
-        fields.put("status", record.status(view.now));
-        fields.put("region", "us-east");
-        fields.put("runtime", &function.runtime);
-        fields.put("handler", &function.handler);
-        fields.put("memory_mb", &function.memory_mb);
-        fields.put("timeout_seconds", &function.timeout_seconds);
+        let short = chance::derive_text(record.id, 3, b"abcdefghijklmnopqrstuvwxyz0123456789", 8);
+        fields.write_field("id", &record.id);
+        fields.write_field("project_id", &record.project);
+        fields.write_field("name", &function.name);
+        fields.write_field("status", record.status(view.now));
+        fields.write_field("region", "us-east");
+        fields.write_field("runtime", &function.runtime);
+        fields.write_field("handler", &function.handler);
+        fields.write_field("memory_mb", &function.memory_mb);
+        fields.write_field("timeout_seconds", &function.timeout_seconds);
         if view.detail {
-            fields.put("env_vars", &function.env_vars);
+            fields.write_field("env_vars", &function.env_vars);
         }
-        fields.put("blob_key", function.source.as_ref().map_or("", |blob| blob.key.as_str()));
-        fields.put("version", &function.version);
-        fields.put("url", &format!("https://{short}.functions.{DOMAIN}"));
-        fields.put("created_at", &record.created_at);
-        fields.put("updated_at", &record.updated_at);
+        fields.write_field("blob_key", function.source.as_ref().map_or("", |blob| blob.key.as_str()));
+        fields.write_field("version", &function.version);
+        fields.write_field("url", &format!("https://{short}.functions.{DOMAIN}"));
+        fields.write_field("created_at", &record.created_at);
+        fields.write_field("updated_at", &record.updated_at);
     }
 }
 
 /// Reads what a creation and a change have in common.
 fn read_settings(body: &Input, function: &mut Function) -> Result<(), Refusal> {
-    if let Some(handler) = body.optional("handler", |field| field.text(1, HANDLER))? {
+    if let Some(handler) = body.optional_field("handler", |field| field.text(1, HANDLER))? {
         handler.clone_into(&mut function.handler);
     }
-    let memory = body.optional("memory_mb", |field| field.integer(128, 2_048))?;
-    let timeout = body.optional("timeout_seconds", |field| field.integer(1, 300))?;
+    let memory = body.optional_field("memory_mb", |field| field.integer(128, 2_048))?;
+    let timeout = body.optional_field("timeout_seconds", |field| field.integer(1, 300))?;
     function.memory_mb = memory.unwrap_or(function.memory_mb);
     function.timeout_seconds = timeout.unwrap_or(function.timeout_seconds);
-    if let Some(variables) = body.optional("env_vars", variables)? {
+    if let Some(variables) = body.optional_field("env_vars", read_env_variables)? {
         function.env_vars = variables;
     }
     Ok(())
 }
 
-fn create(call: &mut Call<'_>) -> Reply {
+fn create_function(call: &mut Call<'_>) -> Reply {
     let body = &call.body;
-    let name = body.required("name", Field::name)?;
-    let runtime = body.required("runtime", |field| field.one_of(RUNTIMES))?;
-    body.required("handler", |field| field.text(1, HANDLER))?;
+    let name = body.required_field("name", Field::name)?;
+    let runtime = body.required_field("runtime", |field| field.one_of(RUNTIMES))?;
+    body.required_field("handler", |field| field.text(1, HANDLER))?;
     let mut function = Function {
         name,
         runtime: runtime.to_owned(),
@@ -134,53 +139,53 @@ fn create(call: &mut Call<'_>) -> Reply {
         version: 1,
     };
     read_settings(body, &mut function)?;
-    body.region()?;
-    let project = Some(call.project());
+    body.check_region()?;
+    let project = Some(call.project_id());
     if call.world.functions.index().0.contains_key(&(project, function.name.clone())) {
         let name = &function.name;
         return Err(Refusal::conflict(format!("the name {name} is already taken in this project")));
     }
     call.validate_billing()?;
     let now = call.now;
-    let id = call.world.create(project, now, Timeline::new(now, STEPS), function);
-    call.show::<Function>(201, id, "function created")
+    let id = call.world.create_record(project, now, Timeline::new(now, STEPS), function);
+    call.record_response::<Function>(201, id, "function created")
 }
 
-fn read(call: &mut Call<'_>) -> Reply {
-    let id = call.find::<Function>()?.id;
-    call.show::<Function>(200, id, "")
+fn read_function(call: &mut Call<'_>) -> Reply {
+    let id = call.find_by_path::<Function>()?.id;
+    call.record_response::<Function>(200, id, "")
 }
 
-fn patch(call: &mut Call<'_>) -> Reply {
-    let record = call.find::<Function>()?;
+fn update_function(call: &mut Call<'_>) -> Reply {
+    let record = call.find_by_path::<Function>()?;
     let (id, old) = (record.id, record.body.clone());
     let mut new = old.clone();
     read_settings(&call.body, &mut new)?;
-    if let Some(key) = call.body.optional("blob_key", |field| field.text(1, 1_024))? {
+    if let Some(key) = call.body.optional_field("blob_key", |field| field.text(1, 1_024))? {
         let same = old.source.as_ref().filter(|blob| blob.key == key).cloned();
-        new.source = Some(same.map_or_else(|| call.world.blob(id, key), Ok)?);
+        new.source = Some(same.map_or_else(|| call.world.find_blob(id, key), Ok)?);
     }
     let now = call.now;
     // What changes nothing is no new version, unless the last one failed.
-    if new != old || call.find::<Function>()?.status(now) == "failed" {
+    if new != old || call.find_by_path::<Function>()?.status(now) == "failed" {
         new.version += 1;
         call.update::<Function>(id, |record| {
             record.body = new;
             record.timeline = Timeline::new(now, STEPS);
         });
     }
-    call.show::<Function>(200, id, "function updated")
+    call.record_response::<Function>(200, id, "function updated")
 }
 
-fn delete(call: &mut Call<'_>) -> Reply {
-    let id = call.find::<Function>()?.id;
+fn delete_function(call: &mut Call<'_>) -> Reply {
+    let id = call.find_by_path::<Function>()?.id;
     call.world.functions.remove(id);
     call.world.table_mut::<Upload>().remove_all(id);
-    Ok(done("function deleted"))
+    Ok(message_response("function deleted"))
 }
 
-fn grant(call: &mut Call<'_>) -> Reply {
-    let record = call.find::<Function>()?;
+fn grant_function_upload(call: &mut Call<'_>) -> Reply {
+    let record = call.find_by_path::<Function>()?;
     let (id, project) = (record.id, record.project);
-    Ok(call.grant(id, project))
+    Ok(call.grant_upload(id, project))
 }

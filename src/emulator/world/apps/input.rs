@@ -18,7 +18,7 @@ const MOST_VARIABLES: usize = 1_000;
 const LONGEST_VALUE: usize = 65_536;
 
 /// Puts a text into its field, when there is one.
-fn set(field: &mut String, said: Option<&str>) {
+fn set_if_given(field: &mut String, said: Option<&str>) {
     if let Some(text) = said {
         text.clone_into(field);
     }
@@ -26,23 +26,23 @@ fn set(field: &mut String, said: Option<&str>) {
 
 /// Reads what a creation and a change have in common.
 pub(in crate::emulator::world) fn read_settings(body: &Input, app: &mut App) -> Result<(), Refusal> {
-    let text = |name, most| body.optional(name, |field| field.text(0, most));
-    set(&mut app.description, text("description", DESCRIPTION)?);
-    set(&mut app.start_command, text("start_command", COMMAND)?);
-    set(&mut app.health_check_path, text("health_check_path", PATH)?);
+    let text = |name, most| body.optional_field(name, |field| field.text(0, most));
+    set_if_given(&mut app.description, text("description", DESCRIPTION)?);
+    set_if_given(&mut app.start_command, text("start_command", COMMAND)?);
+    set_if_given(&mut app.health_check_path, text("health_check_path", PATH)?);
     if !app.health_check_path.is_empty() && !app.health_check_path.starts_with('/') {
-        return Err(Refusal::bad(format!(
+        return Err(Refusal::bad_request(format!(
             "health_check_path {} must begin with a slash, such as /healthz",
             app.health_check_path
         )));
     }
-    let size = body.optional("size", |field| field.text(1, 64))?;
-    set(&mut app.size, size.map(known_size).transpose()?);
-    app.port = body.optional("port", |field| field.integer(1, 65_535))?.or(app.port);
+    let size = body.optional_field("size", |field| field.text(1, 64))?;
+    set_if_given(&mut app.size, size.map(known_size).transpose()?);
+    app.port = body.optional_field("port", |field| field.integer(1, 65_535))?.or(app.port);
     check_port(app)?;
     app.previews_enabled =
-        body.optional("previews_enabled", Field::boolean)?.unwrap_or(app.previews_enabled);
-    if let Some(variables) = body.optional("env_vars", variables)? {
+        body.optional_field("previews_enabled", Field::boolean)?.unwrap_or(app.previews_enabled);
+    if let Some(variables) = body.optional_field("env_vars", read_env_variables)? {
         app.env_vars = variables;
     }
     read_cron(body, app)
@@ -51,7 +51,10 @@ pub(in crate::emulator::world) fn read_settings(body: &Input, app: &mut App) -> 
 fn known_size(slug: &str) -> Result<&'static str, Refusal> {
     find_size(slug).map(|size| size.slug).ok_or_else(|| {
         let known: Vec<_> = SIZES.iter().map(|size| size.slug).collect();
-        Refusal::bad(format!("size {slug} is not in the catalog: choose one of {}", known.join(", ")))
+        Refusal::bad_request(format!(
+            "size {slug} is not in the catalog: choose one of {}",
+            known.join(", ")
+        ))
     })
 }
 
@@ -63,7 +66,7 @@ pub(in crate::emulator::world) fn check_port(app: &App) -> Result<(), Refusal> {
         _ => false,
     };
     match app.port.filter(|port| fronted && RESERVED.contains(port)) {
-        Some(port) => Err(Refusal::bad(format!(
+        Some(port) => Err(Refusal::bad_request(format!(
             "port {port} is reserved: choose one other than 8008, 8012, 8013, 8022, 9090 and 9091"
         ))),
         None => Ok(()),
@@ -71,17 +74,19 @@ pub(in crate::emulator::world) fn check_port(app: &App) -> Result<(), Refusal> {
 }
 
 /// Reads environment variables.
-pub(in crate::emulator::world) fn variables(field: Field<'_>) -> Result<BTreeMap<String, String>, Refusal> {
+pub(in crate::emulator::world) fn read_env_variables(
+    field: Field<'_>,
+) -> Result<BTreeMap<String, String>, Refusal> {
     let map = field.object()?;
     if map.len() > MOST_VARIABLES {
-        return Err(Refusal::bad(format!("env_vars may have {MOST_VARIABLES} entries at most")));
+        return Err(Refusal::bad_request(format!("env_vars may have {MOST_VARIABLES} entries at most")));
     }
     let mut read = BTreeMap::new();
     for (name, value) in map {
         let mut letters = name.bytes();
         let first = letters.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
         if !first || !letters.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            return Err(Refusal::bad(format!(
+            return Err(Refusal::bad_request(format!(
                 "env_vars: {name} is not the name of a variable: use letters, digits and _, and no digit \
                  first"
             )));
@@ -90,25 +95,29 @@ pub(in crate::emulator::world) fn variables(field: Field<'_>) -> Result<BTreeMap
         match value.as_str() {
             Some(text) if text.len() <= LONGEST_VALUE => drop(read.insert(name.clone(), text.to_owned())),
             Some(_) => {
-                return Err(Refusal::bad(format!("env_vars: {name} is longer than {LONGEST_VALUE} bytes")));
+                return Err(Refusal::bad_request(format!(
+                    "env_vars: {name} is longer than {LONGEST_VALUE} bytes"
+                )));
             }
-            None => return Err(Refusal::bad(format!("env_vars: {name} must be a text"))),
+            None => return Err(Refusal::bad_request(format!("env_vars: {name} must be a text"))),
         }
     }
     Ok(read)
 }
 
 fn read_cron(body: &Input, app: &mut App) -> Result<(), Refusal> {
-    let schedule = body.optional("cron_schedule", |field| field.text(1, 128))?;
-    let timezone = body.optional("cron_timezone", |field| field.text(1, 64))?;
+    let schedule = body.optional_field("cron_schedule", |field| field.text(1, 128))?;
+    let timezone = body.optional_field("cron_timezone", |field| field.text(1, 64))?;
     let concurrency =
-        body.optional("cron_concurrency", |field| field.one_of(&["allow", "forbid", "replace"]))?;
+        body.optional_field("cron_concurrency", |field| field.one_of(&["allow", "forbid", "replace"]))?;
     let said = schedule.is_some() || timezone.is_some();
-    set(&mut app.cron_schedule, schedule);
-    set(&mut app.cron_timezone, timezone);
-    set(&mut app.cron_concurrency, concurrency);
+    set_if_given(&mut app.cron_schedule, schedule);
+    set_if_given(&mut app.cron_timezone, timezone);
+    set_if_given(&mut app.cron_concurrency, concurrency);
     match (app.kind, app.cron_schedule.is_empty()) {
-        (AppType::Cron, true) => return Err(Refusal::bad("cron_schedule is required for a cron app")),
+        (AppType::Cron, true) => {
+            return Err(Refusal::bad_request("cron_schedule is required for a cron app"));
+        }
         // Without a schedule, a zone is still to be one.
         (_, true) if said => Cron::parse("* * * * *", &app.cron_timezone)?,
         (_, false) if said => Cron::parse(&app.cron_schedule, &app.cron_timezone)?,
@@ -119,16 +128,17 @@ fn read_cron(body: &Input, app: &mut App) -> Result<(), Refusal> {
 
 /// Reads what an app is made from: exactly one of an image, a repository, and uploaded source.
 pub(in crate::emulator::world) fn read_source(body: &Input, app: &mut App) -> Result<(), Refusal> {
-    let text = |name| body.optional(name, |field| field.text(1, SOURCE));
+    let text = |name| body.optional_field(name, |field| field.text(1, SOURCE));
     let (image, repo, branch) = (text("image")?, text("repo")?, text("branch")?);
-    let installation = body.optional("github_installation_id", |field| field.word(SOURCE))?;
+    let installation =
+        body.optional_field("github_installation_id", |field| field.text_or_number(SOURCE))?;
     match (image, repo) {
         (Some(_), Some(_)) => {
-            return Err(Refusal::bad("image and repo exclude each other: send one of them"));
+            return Err(Refusal::bad_request("image and repo exclude each other: send one of them"));
         }
         (Some(image), None) => image.clone_into(&mut app.image),
         (None, Some(repo)) => {
-            let branch = branch.ok_or_else(|| Refusal::bad("branch is required with repo"))?;
+            let branch = branch.ok_or_else(|| Refusal::bad_request("branch is required with repo"))?;
             repo.clone_into(&mut app.repo);
             branch.clone_into(&mut app.branch);
             app.github_installation_id = installation.clone().unwrap_or_default();
@@ -136,16 +146,16 @@ pub(in crate::emulator::world) fn read_source(body: &Input, app: &mut App) -> Re
         (None, None) => {}
     }
     if repo.is_none() && (branch.is_some() || installation.is_some()) {
-        return Err(Refusal::bad("branch and github_installation_id go with repo: send repo too"));
+        return Err(Refusal::bad_request("branch and github_installation_id go with repo: send repo too"));
     }
     Ok(())
 }
 
 /// Reads another branch for an app that is built from a repository.
 pub(in crate::emulator::world) fn read_branch(body: &Input, app: &mut App) -> Result<(), Refusal> {
-    let Some(branch) = body.optional("branch", |field| field.text(1, SOURCE))? else { return Ok(()) };
+    let Some(branch) = body.optional_field("branch", |field| field.text(1, SOURCE))? else { return Ok(()) };
     if app.repo.is_empty() {
-        return Err(Refusal::bad("branch is for apps that are built from a repository"));
+        return Err(Refusal::bad_request("branch is for apps that are built from a repository"));
     }
     branch.clone_into(&mut app.branch);
     Ok(())
@@ -153,9 +163,11 @@ pub(in crate::emulator::world) fn read_branch(body: &Input, app: &mut App) -> Re
 
 /// Reads another image for an app that runs one.
 pub(in crate::emulator::world) fn read_image(body: &Input, app: &mut App) -> Result<(), Refusal> {
-    let Some(image) = body.optional("image", |field| field.text(1, SOURCE))? else { return Ok(()) };
+    let Some(image) = body.optional_field("image", |field| field.text(1, SOURCE))? else { return Ok(()) };
     if app.image.is_empty() {
-        return Err(Refusal::bad("image is for apps that run one: this app is built from its source"));
+        return Err(Refusal::bad_request(
+            "image is for apps that run one: this app is built from its source",
+        ));
     }
     image.clone_into(&mut app.image);
     Ok(())

@@ -19,8 +19,8 @@ use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Post, "/api/v1/apps/services/{id}/jobs/run", Access::Project, run),
-    Route::new(Method::Get, "/api/v1/apps/services/{id}/jobs/runs", Access::Account, list),
+    Route::new(Method::Post, "/api/v1/apps/services/{id}/jobs/run", Access::Project, start_job_run),
+    Route::new(Method::Get, "/api/v1/apps/services/{id}/jobs/runs", Access::Account, list_job_runs),
 ];
 
 /// How many runs of an app are kept.
@@ -62,7 +62,7 @@ impl Body for JobRun {
     }
 
     fn index(index: &mut Children, record: &Record<Self>, present: bool) {
-        index.note(record.body.service_id, record, present);
+        index.index_record(record.body.service_id, record, present);
     }
 
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
@@ -72,17 +72,17 @@ impl Body for JobRun {
         let mut history = record.timeline.history(view.now);
         let started = history.find(|(_, status)| *status == "running").map(|(at, _)| at);
         let code = if status == "failed" { run.exit_code.max(1) } else { run.exit_code };
-        fields.put("id", &record.id);
-        fields.put("service_id", &run.service_id);
-        fields.put("deployment_id", &run.deployment_id);
-        fields.put("trigger", &run.trigger);
-        fields.put("status", status);
-        fields.put("exit_code", &ended.then_some(code));
-        fields.put("error", if ended { run.error.as_str() } else { "" });
-        fields.put("scheduled_for", &run.scheduled_for);
-        fields.put("started_at", &started);
-        fields.put("finished_at", &record.timeline.since(view.now).filter(|_| over));
-        fields.put("created_at", &record.created_at);
+        fields.write_field("id", &record.id);
+        fields.write_field("service_id", &run.service_id);
+        fields.write_field("deployment_id", &run.deployment_id);
+        fields.write_field("trigger", &run.trigger);
+        fields.write_field("status", status);
+        fields.write_field("exit_code", &ended.then_some(code));
+        fields.write_field("error", if ended { run.error.as_str() } else { "" });
+        fields.write_field("scheduled_for", &run.scheduled_for);
+        fields.write_field("started_at", &started);
+        fields.write_field("finished_at", &record.timeline.status_since(view.now).filter(|_| over));
+        fields.write_field("created_at", &record.created_at);
     }
 }
 
@@ -93,36 +93,37 @@ impl Child for JobRun {
 }
 
 /// Returns the statuses of a run.
-fn course(app: &App, now: Time) -> Timeline {
+fn run_timeline(app: &App, now: Time) -> Timeline {
     let end = if app.job_exit_code == 0 { "succeeded" } else { "failed" };
     let seconds = app.job_seconds.max(STARTS + 1);
     Timeline::new(now, &[(0, "queued"), (STARTS, "running"), (seconds, end)])
 }
 
 impl World {
-    fn going(&self, app: Uuid, now: Time) -> Vec<Uuid> {
-        let going = self.job_runs.of(app).filter(|record| JobRun::is_going(record, now));
+    fn unfinished_runs(&self, app: Uuid, now: Time) -> Vec<Uuid> {
+        let going = self.job_runs.children_of(app).filter(|record| JobRun::is_going(record, now));
         going.map(|record| record.id).collect()
     }
 
     /// Lets a run begin, beside or in place of those that are going.
     fn begin_run(&mut self, app: Uuid, now: Time, id: Uuid, trigger: &str) {
         let Some(record) = self.apps.get(app) else { return };
-        let (project, timeline) = (record.project, course(&record.body, now));
+        let (project, timeline) = (record.project, run_timeline(&record.body, now));
         let code = record.body.job_exit_code;
         let error = if code == 0 { String::new() } else { format!("the command ended with {code}") };
         let replaces = record.body.cron_concurrency == "replace";
         let run = JobRun {
             service_id: app,
-            deployment_id: Deployment::live(self, app, now),
+            deployment_id: Deployment::find_live(self, app, now),
             trigger: trigger.to_owned(),
             scheduled_for: now,
             exit_code: code,
             error,
         };
-        for going in if replaces { self.going(app, now) } else { Vec::new() } {
+        for going in if replaces { self.unfinished_runs(app, now) } else { Vec::new() } {
             self.job_runs.amend(going, |record| {
-                record.timeline = record.timeline.clone().until(now).then(now, 0, "canceled");
+                record.timeline =
+                    record.timeline.clone().truncate_after(now).with_next_status(now, 0, "canceled");
             });
         }
         let record = Record { id, project, created_at: now, updated_at: now, timeline, body: run };
@@ -151,26 +152,26 @@ impl World {
     /// Lets a scheduled run begin, unless the app is not live or another run forbids it.
     fn run_scheduled(&mut self, app: Uuid, at: Time) {
         let Some(record) = self.apps.get(app).filter(|record| record.status(at) == "live") else { return };
-        if record.body.cron_concurrency == "forbid" && !self.going(app, at).is_empty() {
+        if record.body.cron_concurrency == "forbid" && !self.unfinished_runs(app, at).is_empty() {
             return;
         }
         // The id follows from app and time, so that runs that were left out change no other id.
-        let id = chance::id(app.as_u64_pair().1, at.as_millisecond().unsigned_abs());
+        let id = chance::nth_uuid(app.as_u64_pair().1, at.as_millisecond().unsigned_abs());
         self.begin_run(app, at, id, "schedule");
     }
 
     /// Returns up to when nothing but the clock itself changes what apps do, on its way to a time.
     fn quiet_until(&self, now: Time, until: Time) -> Time {
-        let cap = spend_cap::due(self).map_or(Time::MAX, |due| due.at);
+        let cap = spend_cap::next_spend_event(self).map_or(Time::MAX, |due| due.at);
         until.min(cap).max(now)
     }
 }
 
-fn run(call: &mut Call<'_>) -> Reply {
+fn start_job_run(call: &mut Call<'_>) -> Reply {
     let record = call.find_app()?;
     let (id, now, billing) = (record.id, call.now, record.body.billing);
     if !matches!(record.body.kind, AppType::Cron | AppType::Job) {
-        return Err(Refusal::bad("only cron and job apps can be run"));
+        return Err(Refusal::bad_request("only cron and job apps can be run"));
     }
     call.not_capped(&billing, "run")?;
     let record = call.find_app()?;
@@ -178,7 +179,7 @@ fn run(call: &mut Call<'_>) -> Reply {
     if status != "live" {
         return Err(Refusal::conflict(format!("the app is {status}; it must be live to run")));
     }
-    if record.body.cron_concurrency == "forbid" && !call.world.going(id, now).is_empty() {
+    if record.body.cron_concurrency == "forbid" && !call.world.unfinished_runs(id, now).is_empty() {
         return Err(Refusal::conflict("a run is going, and cron_concurrency forbids another beside it"));
     }
     let run = call.world.fresh_id();
@@ -186,7 +187,7 @@ fn run(call: &mut Call<'_>) -> Reply {
     call.show_as::<JobRun>("run", 201, run, "job run started")
 }
 
-fn list(call: &mut Call<'_>) -> Reply {
+fn list_job_runs(call: &mut Call<'_>) -> Reply {
     let id = call.find_app()?.id;
     call.list_children::<JobRun>(id)
 }

@@ -5,17 +5,17 @@ use rust_decimal::Decimal;
 use uuid::Uuid;
 
 use crate::emulator::world::engine::json_writer::Fields;
-use crate::emulator::world::engine::money::{self, cents};
+use crate::emulator::world::engine::money::{self, from_cents};
 use crate::emulator::world::router::{Access, Route};
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, "/api/v1/apps/sizes", Access::Account, |call| call.list_of(&SIZES, size)),
+    Route::new(Method::Get, "/api/v1/apps/sizes", Access::Account, |call| call.list_of(&SIZES, write_size)),
     Route::new(Method::Get, "/api/v1/apps/templates", Access::Account, |call| {
-        call.list_of(&STARTERS, starter)
+        call.list_of(&STARTERS, write_starter)
     }),
     Route::new(Method::Get, "/api/v1/apps/github/connections", Access::Account, |call| {
-        call.list_of(&CONNECTIONS, connection)
+        call.list_of(&CONNECTIONS, write_github_connection)
     }),
 ];
 
@@ -31,22 +31,22 @@ pub(in crate::emulator::world) struct Size {
 
 impl Size {
     /// Returns the price of an instance, a month.
-    pub(in crate::emulator::world) fn month(&self) -> Decimal {
-        cents(self.cents)
+    pub(in crate::emulator::world) fn monthly_price(&self) -> Decimal {
+        from_cents(self.cents)
     }
 }
 
-const fn sized(slug: &'static str, cpu: i64, ram: i64, cents: i64) -> Size {
+const fn app_size(slug: &'static str, cpu: i64, ram: i64, cents: i64) -> Size {
     Size { slug, cpu, ram, cents }
 }
 
 /// Sizes; the first is the one of apps that do not say.
 pub(in crate::emulator::world) static SIZES: [Size; 5] = [
-    sized("app-xs", 250, 256, 300),
-    sized("app-s", 500, 512, 600),
-    sized("app-m", 1_000, 1_024, 1_200),
-    sized("app-l", 2_000, 2_048, 2_400),
-    sized("app-xl", 4_000, 4_096, 4_800),
+    app_size("app-xs", 250, 256, 300),
+    app_size("app-s", 500, 512, 600),
+    app_size("app-m", 1_000, 1_024, 1_200),
+    app_size("app-l", 2_000, 2_048, 2_400),
+    app_size("app-xl", 4_000, 4_096, 4_800),
 ];
 
 /// Returns the size of a name.
@@ -54,12 +54,12 @@ pub(in crate::emulator::world) fn find_size(slug: &str) -> Option<&'static Size>
     SIZES.iter().find(|size| size.slug == slug)
 }
 
-fn size(fields: &mut Fields<'_>, size: &Size) {
-    fields.put("slug", size.slug);
-    fields.number("cpu", Decimal::new(size.cpu, 3));
-    fields.put("ram", &size.ram);
-    fields.number("price_per_hour", money::hourly(size.month()));
-    fields.number("monthly_price", money::monthly(size.month()));
+fn write_size(fields: &mut Fields<'_>, size: &Size) {
+    fields.write_field("slug", size.slug);
+    fields.write_number("cpu", Decimal::new(size.cpu, 3));
+    fields.write_field("ram", &size.ram);
+    fields.write_number("price_per_hour", money::hourly_price(size.monthly_price()));
+    fields.write_number("monthly_price", money::round_to_cents(size.monthly_price()));
 }
 
 /// An app to start from.
@@ -77,12 +77,12 @@ static STARTERS: [Starter; 3] = [
     Starter { slug: "python-web", name: "Python web app", kind: "web", image: "python:3.14", port: 8_000 },
 ];
 
-fn starter(fields: &mut Fields<'_>, starter: &Starter) {
-    fields.put("slug", starter.slug);
-    fields.put("name", starter.name);
-    fields.put("type", starter.kind);
-    fields.put("image", starter.image);
-    fields.put("port", &starter.port);
+fn write_starter(fields: &mut Fields<'_>, starter: &Starter) {
+    fields.write_field("slug", starter.slug);
+    fields.write_field("name", starter.name);
+    fields.write_field("type", starter.kind);
+    fields.write_field("image", starter.image);
+    fields.write_field("port", &starter.port);
 }
 
 /// An account at GitHub that lets the service read its repositories.
@@ -99,9 +99,9 @@ static CONNECTIONS: [Connection; 1] = [Connection {
     account: "acme",
 }];
 
-fn connection(fields: &mut Fields<'_>, connection: &Connection) {
-    fields.put("id", &connection.id);
-    fields.put("installation_id", &connection.installation);
-    fields.put("account", connection.account);
-    fields.put("status", "active");
+fn write_github_connection(fields: &mut Fields<'_>, connection: &Connection) {
+    fields.write_field("id", &connection.id);
+    fields.write_field("installation_id", &connection.installation);
+    fields.write_field("account", connection.account);
+    fields.write_field("status", "active");
 }

@@ -15,15 +15,15 @@ use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
-use crate::emulator::world::request::call::{Call, Reply, success};
+use crate::emulator::world::request::call::{Call, Reply, success_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, "/api/v1/apps/services/{id}/previews", Access::Account, list),
-    Route::new(Method::Delete, "/api/v1/apps/previews/{id}", Access::Project, delete),
-    Route::new(Method::Post, "/api/v1/apps/previews/{id}/redeploy", Access::Project, redeploy),
+    Route::new(Method::Get, "/api/v1/apps/services/{id}/previews", Access::Account, list_previews),
+    Route::new(Method::Delete, "/api/v1/apps/previews/{id}", Access::Project, delete_preview),
+    Route::new(Method::Post, "/api/v1/apps/previews/{id}/redeploy", Access::Project, redeploy_preview),
 ];
 
 const STEPS: &[(i64, &str)] = &[(0, "building"), (15, "deploying"), (25, "live")];
@@ -54,21 +54,21 @@ impl Body for Preview {
     }
 
     fn index(index: &mut Children, record: &Record<Self>, present: bool) {
-        index.note(record.body.service_id, record, present);
+        index.index_record(record.body.service_id, record, present);
     }
 
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
         let preview = &record.body;
-        let short = chance::text(record.id, 2, b"abcdefghijklmnopqrstuvwxyz0123456789", 8);
-        fields.put("id", &record.id);
-        fields.put("service_id", &preview.service_id);
-        fields.put("project_id", &record.project);
-        fields.put("pull_request", &preview.pull_request);
-        fields.put("branch", &preview.branch);
-        fields.put("status", record.status(view.now));
-        fields.put("url", &format!("https://{short}.preview.apps.{DOMAIN}"));
-        fields.put("created_at", &record.created_at);
-        fields.put("updated_at", &record.updated_at);
+        let short = chance::derive_text(record.id, 2, b"abcdefghijklmnopqrstuvwxyz0123456789", 8);
+        fields.write_field("id", &record.id);
+        fields.write_field("service_id", &preview.service_id);
+        fields.write_field("project_id", &record.project);
+        fields.write_field("pull_request", &preview.pull_request);
+        fields.write_field("branch", &preview.branch);
+        fields.write_field("status", record.status(view.now));
+        fields.write_field("url", &format!("https://{short}.preview.apps.{DOMAIN}"));
+        fields.write_field("created_at", &record.created_at);
+        fields.write_field("updated_at", &record.updated_at);
     }
 }
 
@@ -86,37 +86,37 @@ impl World {
         self.apps.amend(app, |record| record.body.previews = number);
         let preview =
             Preview { service_id: app, pull_request: number, branch: format!("preview-{number}") };
-        self.create(project, now, Timeline::new(now, STEPS), preview);
+        self.create_record(project, now, Timeline::new(now, STEPS), preview);
     }
 }
 
-fn list(call: &mut Call<'_>) -> Reply {
+fn list_previews(call: &mut Call<'_>) -> Reply {
     let id = call.find_app()?.id;
     call.list_children::<Preview>(id)
 }
 
 /// Finds the preview that the path means, unless it is on its way out.
-fn staying<'c>(call: &'c Call<'_>) -> Result<&'c Record<Preview>, Refusal> {
-    let record = call.find::<Preview>()?;
+fn find_active_preview<'c>(call: &'c Call<'_>) -> Result<&'c Record<Preview>, Refusal> {
+    let record = call.find_by_path::<Preview>()?;
     match record.status(call.now) {
         "deleting" => Err(Refusal::conflict("the preview is deleting")),
         _ => Ok(record),
     }
 }
 
-fn delete(call: &mut Call<'_>) -> Reply {
-    let (id, now) = (staying(call)?.id, call.now);
+fn delete_preview(call: &mut Call<'_>) -> Reply {
+    let (id, now) = (find_active_preview(call)?.id, call.now);
     call.update::<Preview>(id, |record| {
-        record.timeline = Timeline::settled(now, "deleting").gone_after(now, LEAVING);
+        record.timeline = Timeline::with_status(now, "deleting").gone_after(now, LEAVING);
     });
-    Ok(success(200, "preview deletion accepted", |fields| fields.put("accepted", &true)))
+    Ok(success_response(200, "preview deletion accepted", |fields| fields.write_field("accepted", &true)))
 }
 
-fn redeploy(call: &mut Call<'_>) -> Reply {
-    let record = staying(call)?;
+fn redeploy_preview(call: &mut Call<'_>) -> Reply {
+    let record = find_active_preview(call)?;
     let (id, now) = (record.id, call.now);
-    let billing = call.named::<App>(record.body.service_id)?.body.billing;
+    let billing = call.find_by_id::<App>(record.body.service_id)?.body.billing;
     call.not_capped(&billing, "deployed")?;
     call.update::<Preview>(id, |record| record.timeline = Timeline::new(now, STEPS));
-    call.show::<Preview>(200, id, "preview is being deployed")
+    call.record_response::<Preview>(200, id, "preview is being deployed")
 }

@@ -9,7 +9,7 @@ use crate::emulator::world::router::{Access, Route};
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] =
-    &[Route::new(Method::Post, "/api/v1/apps/services/{id}/scale", Access::Project, scale)];
+    &[Route::new(Method::Post, "/api/v1/apps/services/{id}/scale", Access::Project, scale_app)];
 
 /// Most instances of an app, fixed or scaled. It is checked only when a value goes up.
 const MOST: i64 = 6;
@@ -19,14 +19,14 @@ const DEFAULT_TARGET: i64 = 80;
 /// Reads the fields of a scale into an app; tells whether any was there.
 pub(in crate::emulator::world) fn read_scale(body: &Input, app: &mut App) -> Result<bool, Refusal> {
     let old = app.clone();
-    let instances = body.optional("instances", |field| field.integer(1, BEYOND))?;
-    let least = body.optional("min_replicas", |field| field.integer(0, BEYOND))?;
-    let most = body.optional("max_replicas", |field| field.integer(1, BEYOND))?;
-    let metric = body.optional("autoscaling_metric", |field| field.one_of(&["concurrency"]))?;
-    let target = body.optional("autoscaling_target", |field| field.integer(1, BEYOND))?;
+    let instances = body.optional_field("instances", |field| field.integer(1, BEYOND))?;
+    let least = body.optional_field("min_replicas", |field| field.integer(0, BEYOND))?;
+    let most = body.optional_field("max_replicas", |field| field.integer(1, BEYOND))?;
+    let metric = body.optional_field("autoscaling_metric", |field| field.one_of(&["concurrency"]))?;
+    let target = body.optional_field("autoscaling_target", |field| field.integer(1, BEYOND))?;
     let scales = least.is_some() || most.is_some() || metric.is_some() || target.is_some();
     match (instances, scales) {
-        (Some(_), true) => Err(Refusal::bad(
+        (Some(_), true) => Err(Refusal::bad_request(
             "instances is for a fixed number, and min_replicas, max_replicas, autoscaling_metric and \
              autoscaling_target are for one that varies: send either",
         )),
@@ -34,7 +34,7 @@ pub(in crate::emulator::world) fn read_scale(body: &Input, app: &mut App) -> Res
             below_limit("instances", count, old.max_replicas.unwrap_or(old.instances))?;
             (app.instances, app.min_replicas, app.max_replicas) = (count, None, None);
             app.autoscaling_target = None;
-            check(app).map(|()| true)
+            check_scale(app).map(|()| true)
         }
         (None, true) => {
             let low = least.or(old.min_replicas).unwrap_or_else(|| old.instances.min(most.unwrap_or(MOST)));
@@ -43,7 +43,7 @@ pub(in crate::emulator::world) fn read_scale(body: &Input, app: &mut App) -> Res
             below_limit("max_replicas", high, old.max_replicas.unwrap_or(old.instances))?;
             (app.min_replicas, app.max_replicas) = (Some(low), Some(high));
             app.autoscaling_target = target.or(old.autoscaling_target).or(Some(DEFAULT_TARGET));
-            check(app).map(|()| true)
+            check_scale(app).map(|()| true)
         }
         (None, false) => Ok(false),
     }
@@ -51,7 +51,7 @@ pub(in crate::emulator::world) fn read_scale(body: &Input, app: &mut App) -> Res
 
 fn below_limit(name: &str, wanted: i64, current: i64) -> Result<(), Refusal> {
     if wanted > MOST && wanted > current {
-        return Err(Refusal::bad(format!(
+        return Err(Refusal::bad_request(format!(
             "{name} {wanted} is too many: an app has at most {MOST} instances"
         )));
     }
@@ -59,21 +59,23 @@ fn below_limit(name: &str, wanted: i64, current: i64) -> Result<(), Refusal> {
 }
 
 /// Refuses what does not go together, or not with the type of the app.
-fn check(app: &App) -> Result<(), Refusal> {
-    if !app.kind.stands() && (app.min_replicas.is_some() || app.instances > 1) {
-        return Err(Refusal::bad("cron and job apps run one instance at a time: they cannot be scaled"));
+fn check_scale(app: &App) -> Result<(), Refusal> {
+    if !app.kind.is_long_running() && (app.min_replicas.is_some() || app.instances > 1) {
+        return Err(Refusal::bad_request(
+            "cron and job apps run one instance at a time: they cannot be scaled",
+        ));
     }
     let (Some(low), Some(high)) = (app.min_replicas, app.max_replicas) else { return Ok(()) };
     if low > high {
-        return Err(Refusal::bad(format!(
+        return Err(Refusal::bad_request(format!(
             "min_replicas {low} is above max_replicas {high}: lower it, or raise max_replicas"
         )));
     }
     match app.kind {
         AppType::Worker => {
-            Err(Refusal::bad("workers cannot scale by themselves: set instances to a fixed number"))
+            Err(Refusal::bad_request("workers cannot scale by themselves: set instances to a fixed number"))
         }
-        AppType::Private if low > 0 => Err(Refusal::bad(
+        AppType::Private if low > 0 => Err(Refusal::bad_request(
             "an always-on private app cannot scale by itself: set min_replicas to 0 to let it scale to \
              zero, or instances to a fixed number",
         )),
@@ -81,22 +83,22 @@ fn check(app: &App) -> Result<(), Refusal> {
     }
 }
 
-fn scale(call: &mut Call<'_>) -> Reply {
+fn scale_app(call: &mut Call<'_>) -> Reply {
     let record = call.find_app_staying()?;
     let (id, old) = (record.id, record.body.clone());
     let mut new = old.clone();
     if !read_scale(&call.body, &mut new)? {
-        return Err(Refusal::bad("one of instances, min_replicas and max_replicas is required"));
+        return Err(Refusal::bad_request("one of instances, min_replicas and max_replicas is required"));
     }
     let most = |app: &App| app.max_replicas.unwrap_or(app.instances);
-    if most(&new) > most(&old) || new.replicas() > old.replicas() {
+    if most(&new) > most(&old) || new.replica_count() > old.replica_count() {
         call.not_capped(&new.billing, "scaled up")?;
         call.validate_billing()?;
     }
-    call.adjust_billing(old.billing, old.month(), new.month())?;
+    call.adjust_billing(old.billing, old.monthly_price(), new.monthly_price())?;
     call.change_app(id, |record| {
-        record.put(new);
+        record.replace_body(new);
     });
-    call.note(id, "scaled", "");
-    call.show::<App>(200, id, "app scaled")
+    call.record_app_event(id, "scaled", "");
+    call.record_response::<App>(200, id, "app scaled")
 }

@@ -11,15 +11,15 @@ use crate::emulator::world::Time;
 use crate::emulator::world::engine::child_index::{Child, Children};
 use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::{Refusal, Request, Response};
-use crate::emulator::world::engine::status_timeline::{Timeline, after};
+use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
-use crate::emulator::world::request::call::{Call, Reply, done, success};
+use crate::emulator::world::request::call::{Call, Reply, message_response, success_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Put, "/uploads/{blob_key}", Access::Presigned, |_| Err(Refusal::unknown("route"))),
+    Route::new(Method::Put, "/uploads/{blob_key}", Access::Presigned, |_| Err(Refusal::not_found("route"))),
     Route::new(Method::Post, "/api/v1/apps/services/{id}/source-upload", Access::Project, grant_to_app),
 ];
 
@@ -50,7 +50,7 @@ pub struct Arriving {
 
 impl Arriving {
     /// Takes in the next bytes.
-    pub fn take(&mut self, bytes: &[u8]) {
+    pub fn add_bytes(&mut self, bytes: &[u8]) {
         self.size += bytes.len() as u64;
         self.hash.update(bytes);
         let missing = MAGIC.len().saturating_sub(self.first.len());
@@ -60,7 +60,7 @@ impl Arriving {
     /// Returns the whole.
     #[must_use]
     pub fn finish(self) -> Archive {
-        Archive { size: self.size, sha256: hex(&self.hash.finalize()), gzip: self.first == MAGIC }
+        Archive { size: self.size, sha256: encode_hex(&self.hash.finalize()), gzip: self.first == MAGIC }
     }
 }
 
@@ -68,14 +68,14 @@ impl Arriving {
 const MAGIC: &[u8] = &[0x1f, 0x8b, 8];
 
 impl Archive {
-    pub(in crate::emulator::world) fn of(bytes: &[u8]) -> Self {
+    pub(in crate::emulator::world) fn from_bytes(bytes: &[u8]) -> Self {
         let mut arriving = Arriving::default();
-        arriving.take(bytes);
+        arriving.add_bytes(bytes);
         arriving.finish()
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+fn encode_hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
         // Writing to a text cannot fail.
         let _ = write!(text, "{byte:02x}");
@@ -117,11 +117,11 @@ impl Body for Upload {
     }
 
     fn index(index: &mut Children, record: &Record<Self>, present: bool) {
-        index.note(record.body.owner, record, present);
+        index.index_record(record.body.owner, record, present);
     }
 
     fn show(record: &Record<Self>, _view: View<'_>, fields: &mut Fields<'_>) {
-        fields.put("blob_key", &key(record.id));
+        fields.write_field("blob_key", &blob_key(record.id));
     }
 }
 
@@ -131,7 +131,7 @@ impl Child for Upload {
     }
 }
 
-fn key(id: Uuid) -> String {
+fn blob_key(id: Uuid) -> String {
     format!("src-{}", id.simple())
 }
 
@@ -142,7 +142,7 @@ fn id_of(key: &str) -> Option<Uuid> {
 
 impl World {
     /// Returns what a signature of a grant is made with.
-    fn signature(&self, key: &str, expires: i64) -> Option<Hmac<Sha256>> {
+    fn upload_mac(&self, key: &str, expires: i64) -> Option<Hmac<Sha256>> {
         let secret = [&self.account.seed.to_be_bytes()[..], self.account.id.as_bytes()].concat();
         let mut mac = Hmac::new_from_slice(&secret).ok()?;
         mac.update(format!("PUT {key} {expires}").as_bytes());
@@ -150,34 +150,41 @@ impl World {
     }
 
     /// Returns what arrived under a key, for an app or function.
-    pub(in crate::emulator::world) fn blob(&self, owner: Uuid, key: &str) -> Result<Blob, Refusal> {
+    pub(in crate::emulator::world) fn find_blob(&self, owner: Uuid, key: &str) -> Result<Blob, Refusal> {
         let record = id_of(key).and_then(|id| self.uploads.get(id));
         let record = record.filter(|record| record.body.owner == owner);
         record.and_then(|record| record.body.received.clone()).ok_or_else(|| {
-            Refusal::bad(format!("blob_key {key}: nothing was uploaded for it; upload the source first"))
+            Refusal::bad_request(format!(
+                "blob_key {key}: nothing was uploaded for it; upload the source first"
+            ))
         })
     }
 }
 
 impl Call<'_> {
     /// Grants one upload for an app or function.
-    pub(in crate::emulator::world) fn grant(&mut self, owner: Uuid, project: Option<Uuid>) -> Response {
+    pub(in crate::emulator::world) fn grant_upload(
+        &mut self,
+        owner: Uuid,
+        project: Option<Uuid>,
+    ) -> Response {
         let now = self.now;
-        let expires_at = after(now, VALID);
-        let timeline = Timeline::settled(now, "pending").gone_after(now, VALID);
+        let expires_at = time_after(now, VALID);
+        let timeline = Timeline::with_status(now, "pending").gone_after(now, VALID);
         let upload = Upload { owner, expires_at, received: None };
-        let id = self.world.create(project, now, timeline, upload);
-        let (key, expires) = (key(id), expires_at.as_second());
-        let signature = self.world.signature(&key, expires).map(|mac| hex(&mac.finalize().into_bytes()));
+        let id = self.world.create_record(project, now, timeline, upload);
+        let (key, expires) = (blob_key(id), expires_at.as_second());
+        let signature =
+            self.world.upload_mac(&key, expires).map(|mac| encode_hex(&mac.finalize().into_bytes()));
         let url = format!(
             "{}{PREFIX}{key}?expires={expires}&signature={}",
             self.world.origin(),
             signature.unwrap_or_default()
         );
-        success(200, "upload the source to upload_url with PUT", |fields| {
-            fields.put("upload_url", &url);
-            fields.put("blob_key", &key);
-            fields.put("expires_in_seconds", &VALID);
+        success_response(200, "upload the source to upload_url with PUT", |fields| {
+            fields.write_field("upload_url", &url);
+            fields.write_field("blob_key", &key);
+            fields.write_field("expires_in_seconds", &VALID);
         })
     }
 }
@@ -186,15 +193,15 @@ fn grant_to_app(call: &mut Call<'_>) -> Reply {
     let record = call.find_app_staying()?;
     let (id, project) = (record.id, record.project);
     if !record.body.is_uploaded() {
-        return Err(Refusal::bad(
+        return Err(Refusal::bad_request(
             "the app is built from an image or a repository, not from uploaded source",
         ));
     }
-    Ok(call.grant(id, project))
+    Ok(call.grant_upload(id, project))
 }
 
 /// Takes in what was put at a signed address.
-pub(in crate::emulator::world) fn receive(
+pub(in crate::emulator::world) fn receive_upload(
     world: &mut World,
     request: &Request,
     archive: &Archive,
@@ -208,8 +215,8 @@ pub(in crate::emulator::world) fn receive(
     };
     let key = request.path.strip_prefix(PREFIX).unwrap_or_default();
     let expires: i64 = value("expires").parse().map_err(|_| denied("is not signed"))?;
-    let mac = world.signature(key, expires).ok_or_else(|| denied("is not signed"))?;
-    mac.verify_slice(&unhex(value("signature"))).map_err(|_| denied("has a wrong signature"))?;
+    let mac = world.upload_mac(key, expires).ok_or_else(|| denied("is not signed"))?;
+    mac.verify_slice(&decode_hex(value("signature"))).map_err(|_| denied("has a wrong signature"))?;
     let id = id_of(key).filter(|_| now.as_second() < expires);
     let id = id.filter(|id| world.uploads.get(*id).is_some()).ok_or_else(|| denied("has expired"))?;
     if archive.size > LARGEST as u64 {
@@ -217,18 +224,18 @@ pub(in crate::emulator::world) fn receive(
         return Err(Refusal::new(413, "Payload Too Large", message));
     }
     if !archive.gzip {
-        return Err(Refusal::bad("the body is not a gzipped tarball: pack it with tar and gzip"));
+        return Err(Refusal::bad_request("the body is not a gzipped tarball: pack it with tar and gzip"));
     }
     let blob = Blob { key: key.to_owned(), size: archive.size, sha256: archive.sha256.clone() };
     world.uploads.update(id, now, |record| {
         record.body.received = Some(blob);
-        record.timeline = Timeline::settled(now, "received").gone_after(now, KEPT);
+        record.timeline = Timeline::with_status(now, "received").gone_after(now, KEPT);
     });
-    Ok(done("source received"))
+    Ok(message_response("source received"))
 }
 
 /// Reads pairs of digits; what is none makes a signature that fits nothing.
-fn unhex(text: &str) -> Vec<u8> {
+fn decode_hex(text: &str) -> Vec<u8> {
     let pairs = text.as_bytes().chunks(2);
     let bytes = pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
     bytes.collect::<Option<_>>().unwrap_or_default()

@@ -13,13 +13,13 @@ use crate::emulator::world::compute::vpc::Vpc;
 use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::request_body::{Body as Input, Field};
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Post, "/api/v1/k8s/clusters", Access::ProjectStated, create),
-    Route::new(Method::Delete, "/api/v1/k8s/clusters/{id}", Access::ProjectStated, delete),
+    Route::new(Method::Post, "/api/v1/k8s/clusters", Access::ProjectStated, create_cluster),
+    Route::new(Method::Delete, "/api/v1/k8s/clusters/{id}", Access::ProjectStated, delete_cluster),
 ];
 
 /// Seconds until a cluster runs; the pools that it is made with run with it.
@@ -27,16 +27,16 @@ const READY: i64 = 90;
 const DELETION: i64 = 10;
 const MOST_POOLS: usize = 100;
 
-fn create(call: &mut Call<'_>) -> Reply {
+fn create_cluster(call: &mut Call<'_>) -> Reply {
     no_storage_nodes(&call.body)?;
-    let mut cluster = requested(&call.body)?;
-    let pools = pools(&call.body, cluster.worker_plan_id)?;
-    call.body.region()?;
+    let mut cluster = read_new_cluster(&call.body)?;
+    let pools = read_initial_pools(&call.body, cluster.worker_plan_id)?;
+    call.body.check_region()?;
     if let Some(vpc) = cluster.vpc_id {
-        call.named::<Vpc>(vpc)?;
+        call.find_by_id::<Vpc>(vpc)?;
     }
-    let (now, project) = (call.now, call.project());
-    if call.world.clusters.index().taken(project, &cluster.name) {
+    let (now, project) = (call.now, call.project_id());
+    if call.world.clusters.index().is_name_taken(project, &cluster.name) {
         return Err(Refusal::conflict(format!(
             "the name {} is already taken in this project",
             cluster.name
@@ -46,19 +46,20 @@ fn create(call: &mut Call<'_>) -> Reply {
     cluster.history.add(now, 0, "cluster.created", "cluster created");
     cluster.history.add(now, READY, "cluster.ready", "the control plane and all workers are ready");
     let timeline = Timeline::new(now, &[(0, "pending"), (2, "provisioning"), (READY, "running")]);
-    let id = call.world.create(Some(project), now, timeline, cluster);
+    let id = call.world.create_record(Some(project), now, timeline, cluster);
     for pool in pools {
         let timeline = Timeline::new(now, &[(0, "provisioning"), (READY, "running")]);
         call.world.add_pool(id, pool, timeline, now);
     }
-    call.show::<Cluster>(201, id, "cluster created")
+    call.record_response::<Cluster>(201, id, "cluster created")
 }
 
 /// Refuses the storage nodes that clusters once had.
 fn no_storage_nodes(body: &Input) -> Result<(), Refusal> {
     for name in ["storage_node_count", "storage_node_disk_gb"] {
-        if body.optional(name, |field| field.integer(0, i64::MAX))?.is_some_and(|number| number != 0) {
-            return Err(Refusal::bad(format!(
+        if body.optional_field(name, |field| field.integer(0, i64::MAX))?.is_some_and(|number| number != 0)
+        {
+            return Err(Refusal::bad_request(format!(
                 "{name}: clusters have no storage nodes any more; set it to 0, or leave it out"
             )));
         }
@@ -67,21 +68,23 @@ fn no_storage_nodes(body: &Input) -> Result<(), Refusal> {
 }
 
 /// Reads the body of a creation, all but its pools.
-fn requested(body: &Input) -> Result<Cluster, Refusal> {
-    let version_id = body.required("version_id", |field| field.integer(0, i64::MAX))?;
-    if versions::find(version_id).is_none() {
-        return Err(Refusal::bad(format!("version_id {version_id} is not among GET /api/v1/k8s/versions")));
+fn read_new_cluster(body: &Input) -> Result<Cluster, Refusal> {
+    let version_id = body.required_field("version_id", |field| field.integer(0, i64::MAX))?;
+    if versions::find_version(version_id).is_none() {
+        return Err(Refusal::bad_request(format!(
+            "version_id {version_id} is not among GET /api/v1/k8s/versions"
+        )));
     }
-    let count = body.optional("control_plane_count", |field| field.integer(1, 3))?.unwrap_or(1);
+    let count = body.optional_field("control_plane_count", |field| field.integer(1, 3))?.unwrap_or(1);
     if count == 2 {
-        return Err(Refusal::bad("control_plane_count must be 1, or 3 for high availability"));
+        return Err(Refusal::bad_request("control_plane_count must be 1, or 3 for high availability"));
     }
     let mut cluster = Cluster {
-        name: body.required("name", Field::name)?,
+        name: body.required_field("name", Field::name)?,
         version_id,
         control_plane_count: count,
-        vpc_id: body.optional("vpc_id", Field::uuid)?,
-        worker_plan_id: body.optional("worker_plan_id", node_pool::plan_id)?,
+        vpc_id: body.optional_field("vpc_id", Field::uuid)?,
+        worker_plan_id: body.optional_field("worker_plan_id", node_pool::plan_id)?,
         upgrade_mode: Mode::Manual,
         maintenance_day: 0,
         maintenance_start: "03:00".to_owned(),
@@ -98,10 +101,10 @@ fn requested(body: &Input) -> Result<Cluster, Refusal> {
 
 /// Reads the pools that a cluster is to begin with: those of the body, else a default one of the plan
 /// for workers, else none.
-fn pools(body: &Input, worker_plan: Option<i64>) -> Result<Vec<NodePool>, Refusal> {
-    let read = body.optional("node_pools", |field| {
+fn read_initial_pools(body: &Input, worker_plan: Option<i64>) -> Result<Vec<NodePool>, Refusal> {
+    let read = body.optional_field("node_pools", |field| {
         field.list(MOST_POOLS, |item| {
-            NodePool::read(&item.fields()?).map_err(|refusal| refusal.within("node_pools"))
+            NodePool::read(&item.nested_body()?).map_err(|refusal| refusal.with_field("node_pools"))
         })
     })?;
     let pools = read.unwrap_or_default();
@@ -110,14 +113,14 @@ fn pools(body: &Input, worker_plan: Option<i64>) -> Result<Vec<NodePool>, Refusa
     }
     let workers: u32 = pools.iter().map(|pool| pool.node_count).sum();
     if workers < FEWEST {
-        return Err(Refusal::bad(format!(
+        return Err(Refusal::bad_request(format!(
             "node_pools: a cluster has at least {FEWEST} workers over all pools, and these have {workers}"
         )));
     }
     Ok(pools)
 }
 
-fn delete(call: &mut Call<'_>) -> Reply {
+fn delete_cluster(call: &mut Call<'_>) -> Reply {
     let record = call.find_cluster()?;
     let id = record.id;
     let status = record.status(call.now);
@@ -125,8 +128,8 @@ fn delete(call: &mut Call<'_>) -> Reply {
         return Err(Refusal::conflict(format!("the cluster is {status}; it must be running or failed")));
     }
     let now = call.now;
-    let leaving = Timeline::settled(now, "deleting").gone_after(now, DELETION);
-    let pools: Vec<Uuid> = call.world.pools(id).map(|pool| pool.id).collect();
+    let leaving = Timeline::with_status(now, "deleting").gone_after(now, DELETION);
+    let pools: Vec<Uuid> = call.world.cluster_pools(id).map(|pool| pool.id).collect();
     for pool in pools {
         call.update::<NodePool>(pool, |record| record.timeline = leaving.clone());
     }
@@ -134,5 +137,5 @@ fn delete(call: &mut Call<'_>) -> Reply {
         record.timeline = leaving;
         record.body.history.add(now, 0, "cluster.deleting", "deletion of the cluster accepted");
     });
-    Ok(done("cluster deletion accepted"))
+    Ok(message_response("cluster deletion accepted"))
 }

@@ -18,7 +18,7 @@ use crate::emulator::world::databases::database::DOMAIN;
 use crate::emulator::world::engine::catalog::CONTROL_PLANE;
 use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::money::cents;
+use crate::emulator::world::engine::money::from_cents;
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::router::{Access, Route};
@@ -27,8 +27,10 @@ use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, "/api/v1/k8s/clusters", Access::ProjectStated, |call| call.list::<Cluster>()),
-    Route::new(Method::Get, "/api/v1/k8s/clusters/{id}", Access::Account, read),
+    Route::new(Method::Get, "/api/v1/k8s/clusters", Access::ProjectStated, |call| {
+        call.list_records::<Cluster>()
+    }),
+    Route::new(Method::Get, "/api/v1/k8s/clusters/{id}", Access::Account, read_cluster),
 ];
 
 /// Managed Kubernetes.
@@ -66,15 +68,15 @@ impl Cluster {
     }
 
     /// Returns the price of the control plane a month; workers are billed with their pools.
-    fn month(&self) -> Decimal {
-        cents(if self.is_single() { CONTROL_PLANE.0 } else { CONTROL_PLANE.1 })
+    fn monthly_price(&self) -> Decimal {
+        from_cents(if self.is_single() { CONTROL_PLANE.0 } else { CONTROL_PLANE.1 })
     }
 }
 
 impl Record<Cluster> {
     /// Returns the short id, which is part of host names.
     pub(in crate::emulator::world) fn short_id(&self) -> String {
-        chance::text(self.id, 3, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
+        chance::derive_text(self.id, 3, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
     }
 
     /// Returns where its API listens, once it does.
@@ -98,7 +100,7 @@ impl Directory {
     }
 
     /// Tells whether a cluster of the project has the name.
-    pub(in crate::emulator::world) fn taken(&self, project: Uuid, name: &str) -> bool {
+    pub(in crate::emulator::world) fn is_name_taken(&self, project: Uuid, name: &str) -> bool {
         self.names.contains_key(&(Some(project), name.to_owned()))
     }
 }
@@ -137,7 +139,7 @@ impl Body for Cluster {
 
     fn charge(record: &Record<Self>) -> Option<Charge> {
         let leaving = record.timeline.gone_at().is_some();
-        (!leaving).then(|| Billing::Payg.charge(record.body.month()))
+        (!leaving).then(|| Billing::Payg.charge(record.body.monthly_price()))
     }
 
     fn next(record: &Record<Self>) -> Option<Time> {
@@ -163,43 +165,46 @@ impl Body for Cluster {
 
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
         let cluster = &record.body;
-        fields.put("id", &record.id);
-        fields.put("cluster_id", &record.short_id());
-        fields.put("project_id", &record.project);
-        fields.put("name", &cluster.name);
-        fields.put("status", record.status(view.now));
-        fields.put("region", "us-east");
-        fields.put("endpoint", &record.endpoint(view.now).unwrap_or_default());
-        fields.put("version_id", &cluster.version_id);
-        fields.put("version", &versions::find(cluster.version_id).map(versions::Version::text));
-        fields.put("control_plane_count", &cluster.control_plane_count);
-        fields.put("vpc_id", &cluster.vpc_id);
-        fields.put("worker_plan_id", &cluster.worker_plan_id);
-        fields.put("upgrade_mode", &cluster.upgrade_mode);
-        fields.put("maintenance_day", &cluster.maintenance_day);
-        fields.put("maintenance_start", &cluster.maintenance_start);
-        let pools = view.world.pools(record.id);
+        fields.write_field("id", &record.id);
+        fields.write_field("cluster_id", &record.short_id());
+        fields.write_field("project_id", &record.project);
+        fields.write_field("name", &cluster.name);
+        fields.write_field("status", record.status(view.now));
+        fields.write_field("region", "us-east");
+        fields.write_field("endpoint", &record.endpoint(view.now).unwrap_or_default());
+        fields.write_field("version_id", &cluster.version_id);
+        fields.write_field(
+            "version",
+            &versions::find_version(cluster.version_id).map(versions::Version::text),
+        );
+        fields.write_field("control_plane_count", &cluster.control_plane_count);
+        fields.write_field("vpc_id", &cluster.vpc_id);
+        fields.write_field("worker_plan_id", &cluster.worker_plan_id);
+        fields.write_field("upgrade_mode", &cluster.upgrade_mode);
+        fields.write_field("maintenance_day", &cluster.maintenance_day);
+        fields.write_field("maintenance_start", &cluster.maintenance_start);
+        let pools = view.world.cluster_pools(record.id);
         // In a list, a pool looks as in the list of pools.
-        fields.array("node_pools", pools, |fields, pool| {
+        fields.write_object_array("node_pools", pools, |fields, pool| {
             NodePool::show(pool, View { detail: false, ..view }, fields);
         });
-        fields.number("price_per_hour", view.world.cluster_rate(record));
-        fields.put("created_at", &record.created_at);
-        fields.put("updated_at", &record.updated_at);
+        fields.write_number("price_per_hour", view.world.cluster_rate(record));
+        fields.write_field("created_at", &record.created_at);
+        fields.write_field("updated_at", &record.updated_at);
     }
 }
 
 impl World {
     /// Returns what an hour of a cluster costs, its workers included.
     fn cluster_rate(&self, record: &Record<Cluster>) -> Decimal {
-        let control_plane = Cluster::charge(record).map_or(Decimal::ZERO, Charge::hourly);
-        let pools = self.pools(record.id).filter_map(NodePool::charge).map(Charge::hourly);
+        let control_plane = Cluster::charge(record).map_or(Decimal::ZERO, Charge::hourly_price);
+        let pools = self.cluster_pools(record.id).filter_map(NodePool::charge).map(Charge::hourly_price);
         control_plane + pools.sum::<Decimal>()
     }
 
     /// Takes a cluster away: its pools go with it, and the volumes of its claims stay.
     fn remove_cluster(&mut self, id: Uuid, at: Time) {
-        let pools: Vec<_> = self.pools(id).map(|pool| pool.id).collect();
+        let pools: Vec<_> = self.cluster_pools(id).map(|pool| pool.id).collect();
         for pool in pools {
             self.node_pools.remove(pool);
         }
@@ -218,7 +223,7 @@ impl Call<'_> {
         let table = self.world.table::<Cluster>();
         let text = self.param(0);
         let id = table.index().short.get(text).copied().or_else(|| Uuid::try_parse(text).ok());
-        self.visible(id.and_then(|id| table.get(id)))
+        self.require_visible(id.and_then(|id| table.get(id)))
     }
 
     /// Finds the cluster that the path means, when it runs.
@@ -231,7 +236,7 @@ impl Call<'_> {
     }
 }
 
-fn read(call: &mut Call<'_>) -> Reply {
+fn read_cluster(call: &mut Call<'_>) -> Reply {
     let id = call.find_cluster()?.id;
-    call.show::<Cluster>(200, id, "")
+    call.record_response::<Cluster>(200, id, "")
 }

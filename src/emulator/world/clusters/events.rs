@@ -6,13 +6,13 @@ use uuid::Uuid;
 
 use crate::emulator::chance;
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::status_timeline::after;
+use crate::emulator::world::engine::status_timeline::time_after;
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::router::{Access, Route};
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] =
-    &[Route::new(Method::Get, "/api/v1/k8s/clusters/{id}/events", Access::Account, events)];
+    &[Route::new(Method::Get, "/api/v1/k8s/clusters/{id}/events", Access::Account, list_cluster_events)];
 
 /// Most events that a cluster keeps.
 const KEPT: usize = 200;
@@ -47,7 +47,7 @@ impl History {
         message: impl Into<String>,
     ) {
         self.total = self.total.wrapping_add(1);
-        let at = after(now, seconds);
+        let at = time_after(now, seconds);
         let event = Event { number: self.total, at, kind: kind.to_owned(), message: message.into() };
         let place = self.kept.partition_point(|earlier| earlier.at <= at);
         self.kept.insert(place, event);
@@ -57,21 +57,21 @@ impl History {
     }
 
     /// Returns what has happened by now, youngest first.
-    fn seen(&self, now: Time) -> Vec<&Event> {
+    fn events_until(&self, now: Time) -> Vec<&Event> {
         self.kept.iter().rev().filter(|event| event.at <= now).collect()
     }
 }
 
-fn events(call: &mut Call<'_>) -> Reply {
+fn list_cluster_events(call: &mut Call<'_>) -> Reply {
     let record = call.find_cluster()?;
-    let id = |number| chance::id(record.id.as_u64_pair().1, number);
+    let id = |number| chance::nth_uuid(record.id.as_u64_pair().1, number);
     let (id, cluster): (_, Uuid) = (id, record.id);
-    call.list_of(&record.body.history.seen(call.now), |fields, event| {
-        fields.put("id", &id(event.number));
-        fields.put("cluster_id", &cluster);
-        fields.put("type", &event.kind);
-        fields.put("message", &event.message);
-        fields.put("created_at", &event.at);
+    call.list_of(&record.body.history.events_until(call.now), |fields, event| {
+        fields.write_field("id", &id(event.number));
+        fields.write_field("cluster_id", &cluster);
+        fields.write_field("type", &event.kind);
+        fields.write_field("message", &event.message);
+        fields.write_field("created_at", &event.at);
     })
 }
 
@@ -85,14 +85,14 @@ mod tests {
         let mut history = History::default();
         history.add(zero, 60, "later", "");
         history.add(zero, 0, "now", "");
-        history.add(after(zero, 30), 0, "between", "");
+        history.add(time_after(zero, 30), 0, "between", "");
         let seen = |history: &History, seconds| {
-            let events = history.seen(after(zero, seconds));
+            let events = history.events_until(time_after(zero, seconds));
             events.iter().map(|event| event.kind.clone()).collect::<Vec<_>>()
         };
         assert_eq!(seen(&history, 59), ["between", "now"]);
         assert_eq!(seen(&history, 60), ["later", "between", "now"]);
-        (0..KEPT).for_each(|_| history.add(after(zero, 100), 0, "more", ""));
+        (0..KEPT).for_each(|_| history.add(time_after(zero, 100), 0, "more", ""));
         assert_eq!(seen(&history, 100), vec!["more"; KEPT]);
     }
 }

@@ -7,15 +7,20 @@ use super::cluster::Cluster;
 use crate::emulator::chance;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::status_timeline::after;
+use crate::emulator::world::engine::status_timeline::time_after;
 use crate::emulator::world::engine::table::Record;
-use crate::emulator::world::request::call::{Call, Reply, done, success};
+use crate::emulator::world::request::call::{Call, Reply, message_response, success_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, "/api/v1/k8s/clusters/{id}/kubeconfig", Access::Account, kubeconfig),
-    Route::new(Method::Post, "/api/v1/k8s/clusters/{id}/kubeconfig/rotate", Access::ProjectStated, rotate),
+    Route::new(Method::Get, "/api/v1/k8s/clusters/{id}/kubeconfig", Access::Account, issue_kubeconfig),
+    Route::new(
+        Method::Post,
+        "/api/v1/k8s/clusters/{id}/kubeconfig/rotate",
+        Access::ProjectStated,
+        rotate_kubeconfig,
+    ),
 ];
 
 /// Seconds that a kubeconfig lives: at least, at most, and unless it is said.
@@ -25,45 +30,45 @@ const USUAL: i64 = 7 * 24 * 3_600;
 
 const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-fn kubeconfig(call: &mut Call<'_>) -> Reply {
-    let seconds = lifetime(call)?;
+fn issue_kubeconfig(call: &mut Call<'_>) -> Reply {
+    let seconds = read_lifetime(call)?;
     let record = call.find_cluster()?;
-    let server = serving(record, call.now)?;
-    let expires_at = after(call.now, seconds);
-    let text = document(record, &server, expires_at);
-    Ok(success(200, "", |fields| {
-        fields.object("data", |fields| {
-            fields.put("kubeconfig", &text);
-            fields.put("expires_at", &expires_at);
+    let server = require_endpoint(record, call.now)?;
+    let expires_at = time_after(call.now, seconds);
+    let text = kubeconfig_text(record, &server, expires_at);
+    Ok(success_response(200, "", |fields| {
+        fields.write_object("data", |fields| {
+            fields.write_field("kubeconfig", &text);
+            fields.write_field("expires_at", &expires_at);
         });
     }))
 }
 
-fn lifetime(call: &Call<'_>) -> Result<i64, Refusal> {
+fn read_lifetime(call: &Call<'_>) -> Result<i64, Refusal> {
     let Some((_, text)) = call.query.iter().find(|(name, _)| name == "expires_in") else {
         return Ok(USUAL);
     };
     match text.parse() {
         Ok(seconds) if (SHORTEST..=LONGEST).contains(&seconds) => Ok(seconds),
-        _ => Err(Refusal::bad(format!("expires_in must be seconds from {SHORTEST} to {LONGEST}"))),
+        _ => Err(Refusal::bad_request(format!("expires_in must be seconds from {SHORTEST} to {LONGEST}"))),
     }
 }
 
 /// Returns where the cluster's API listens, or refuses while it does not.
-fn serving(record: &Record<Cluster>, now: Time) -> Result<String, Refusal> {
+fn require_endpoint(record: &Record<Cluster>, now: Time) -> Result<String, Refusal> {
     let status = record.status(now);
     let server = record.endpoint(now).filter(|_| status != "deleting");
     server.ok_or_else(|| Refusal::conflict(format!("the cluster is {status}; its API does not answer")))
 }
 
 /// Writes the file. Names in it are the short id: a cluster's own name could be any text.
-fn document(record: &Record<Cluster>, server: &str, expires_at: Time) -> String {
+fn kubeconfig_text(record: &Record<Cluster>, server: &str, expires_at: Time) -> String {
     let short = record.short_id();
-    let secret = |purpose: u64, length| chance::text(record.id, purpose, LETTERS, length);
+    let secret = |purpose: u64, length| chance::derive_text(record.id, purpose, LETTERS, length);
     let pem = format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", secret(4, 64));
     let authority = STANDARD.encode(pem);
     // A credential follows from when it expires and from how often all were made anew.
-    let purpose = chance::number(record.body.rotations, expires_at.as_second().unsigned_abs());
+    let purpose = chance::nth_number(record.body.rotations, expires_at.as_second().unsigned_abs());
     let token = secret(purpose, 40);
     format!(
         "apiVersion: v1
@@ -87,10 +92,10 @@ current-context: {short}
     )
 }
 
-fn rotate(call: &mut Call<'_>) -> Reply {
+fn rotate_kubeconfig(call: &mut Call<'_>) -> Reply {
     let record = call.find_cluster()?;
     let (id, now) = (record.id, call.now);
-    serving(record, now)?;
+    require_endpoint(record, now)?;
     call.update::<Cluster>(id, |record| {
         record.body.rotations = record.body.rotations.wrapping_add(1);
         record.body.history.add(
@@ -100,5 +105,5 @@ fn rotate(call: &mut Call<'_>) -> Reply {
             "every credential that was issued is invalid",
         );
     });
-    Ok(done("kubeconfig credentials rotated"))
+    Ok(message_response("kubeconfig credentials rotated"))
 }

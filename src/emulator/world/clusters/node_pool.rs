@@ -13,7 +13,7 @@ use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::request_body::{Body as Input, Field};
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
-use crate::emulator::world::request::call::{Call, Reply, done, listing};
+use crate::emulator::world::request::call::{Call, Reply, list_response, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::{Billing, Charge};
 use crate::emulator::world::state::world::World;
@@ -23,11 +23,11 @@ const COLLECTION: &str = "/api/v1/k8s/clusters/{id}/pools";
 const ITEM: &str = "/api/v1/k8s/clusters/{id}/pools/{pool_id}";
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, COLLECTION, Access::Account, list),
-    Route::new(Method::Post, COLLECTION, Access::ProjectStated, create),
-    Route::new(Method::Get, ITEM, Access::Account, read),
-    Route::new(Method::Patch, ITEM, Access::ProjectStated, patch),
-    Route::new(Method::Delete, ITEM, Access::ProjectStated, delete),
+    Route::new(Method::Get, COLLECTION, Access::Account, list_node_pools),
+    Route::new(Method::Post, COLLECTION, Access::ProjectStated, create_node_pool),
+    Route::new(Method::Get, ITEM, Access::Account, read_node_pool),
+    Route::new(Method::Patch, ITEM, Access::ProjectStated, update_node_pool),
+    Route::new(Method::Delete, ITEM, Access::ProjectStated, delete_node_pool),
 ];
 
 const PROVISIONING: &[(i64, &str)] = &[(0, "provisioning"), (30, "running")];
@@ -71,8 +71,8 @@ impl NodePool {
         catalog::node_plan(self.plan_id)
     }
 
-    fn month(&self) -> Decimal {
-        let plan = self.plan().map_or(Decimal::ZERO, NodePlan::month);
+    fn monthly_price(&self) -> Decimal {
+        let plan = self.plan().map_or(Decimal::ZERO, NodePlan::node_monthly_price);
         plan * Decimal::from(self.node_count)
     }
 
@@ -80,11 +80,11 @@ impl NodePool {
     pub(in crate::emulator::world) fn read(body: &Input) -> Result<Self, Refusal> {
         Ok(Self {
             cluster_id: Uuid::nil(),
-            name: body.required("name", Field::name)?,
-            plan_id: body.required("plan_id", plan_id)?,
-            node_count: body.required("node_count", node_count)?,
-            labels: body.optional("labels", labels)?.unwrap_or_default(),
-            taints: body.optional("taints", taints)?.unwrap_or_default(),
+            name: body.required_field("name", Field::name)?,
+            plan_id: body.required_field("plan_id", plan_id)?,
+            node_count: body.required_field("node_count", node_count)?,
+            labels: body.optional_field("labels", read_labels)?.unwrap_or_default(),
+            taints: body.optional_field("taints", read_taints)?.unwrap_or_default(),
         })
     }
 
@@ -105,7 +105,7 @@ impl NodePool {
 pub(in crate::emulator::world) fn plan_id(field: Field<'_>) -> Result<i64, Refusal> {
     let id = field.integer(0, i64::MAX)?;
     if catalog::node_plan(id).is_none() {
-        return Err(Refusal::bad(format!("plan {id} is not in the node plan catalog")));
+        return Err(Refusal::bad_request(format!("plan {id} is not in the node plan catalog")));
     }
     Ok(id)
 }
@@ -115,19 +115,19 @@ fn node_count(field: Field<'_>) -> Result<u32, Refusal> {
     Ok(u32::try_from(count).unwrap_or(MOST_NODES))
 }
 
-fn labels(field: Field<'_>) -> Result<BTreeMap<String, String>, Refusal> {
+fn read_labels(field: Field<'_>) -> Result<BTreeMap<String, String>, Refusal> {
     let pairs = field.object()?.iter();
     pairs
         .map(|(key, value)| match value.as_str() {
             Some(value) => Ok((key.clone(), value.to_owned())),
-            None => Err(Refusal::bad(format!("labels: the value of {key} must be a text"))),
+            None => Err(Refusal::bad_request(format!("labels: the value of {key} must be a text"))),
         })
         .collect()
 }
 
-fn taints(field: Field<'_>) -> Result<Vec<Taint>, Refusal> {
+fn read_taints(field: Field<'_>) -> Result<Vec<Taint>, Refusal> {
     field.list(MOST_TAINTS, |item| {
-        let taint = item.shaped::<Taint>("a list of taints, each with key, value and effect")?;
+        let taint = item.deserialize_value::<Taint>("a list of taints, each with key, value and effect")?;
         let effect = match &taint {
             Taint::Short(text) => text.rsplit_once(':').map(|(_, effect)| effect).unwrap_or_default(),
             Taint::Long { effect, .. } => effect,
@@ -135,7 +135,7 @@ fn taints(field: Field<'_>) -> Result<Vec<Taint>, Refusal> {
         if EFFECTS.contains(&effect) {
             return Ok(taint);
         }
-        Err(Refusal::bad(format!("taints: the effect must be one of {}", EFFECTS.join(", "))))
+        Err(Refusal::bad_request(format!("taints: the effect must be one of {}", EFFECTS.join(", "))))
     })
 }
 
@@ -178,31 +178,31 @@ impl Body for NodePool {
 
     fn charge(record: &Record<Self>) -> Option<Charge> {
         let leaving = record.timeline.gone_at().is_some();
-        (!leaving).then(|| Billing::Payg.charge(record.body.month()))
+        (!leaving).then(|| Billing::Payg.charge(record.body.monthly_price()))
     }
 
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
         let pool = &record.body;
-        fields.put("id", &record.id);
-        fields.put("cluster_id", &pool.cluster_id);
-        fields.put("name", &pool.name);
-        fields.put("plan_id", &pool.plan_id);
-        fields.put("node_class", &pool.plan().map(|plan| plan.node_class));
-        fields.put("node_count", &pool.node_count);
-        fields.put("status", record.status(view.now));
-        fields.put("project_id", &record.project);
-        fields.put("created_at", &record.created_at);
-        fields.put("updated_at", &record.updated_at);
+        fields.write_field("id", &record.id);
+        fields.write_field("cluster_id", &pool.cluster_id);
+        fields.write_field("name", &pool.name);
+        fields.write_field("plan_id", &pool.plan_id);
+        fields.write_field("node_class", &pool.plan().map(|plan| plan.node_class));
+        fields.write_field("node_count", &pool.node_count);
+        fields.write_field("status", record.status(view.now));
+        fields.write_field("project_id", &record.project);
+        fields.write_field("created_at", &record.created_at);
+        fields.write_field("updated_at", &record.updated_at);
         if view.detail {
-            fields.put("labels", &pool.labels);
-            fields.put("taints", &pool.taints);
+            fields.write_field("labels", &pool.labels);
+            fields.write_field("taints", &pool.taints);
         }
     }
 }
 
 impl World {
     /// Returns the pools of a cluster, youngest first.
-    pub(in crate::emulator::world) fn pools(
+    pub(in crate::emulator::world) fn cluster_pools(
         &self,
         cluster: Uuid,
     ) -> impl Iterator<Item = &Record<NodePool>> {
@@ -211,7 +211,7 @@ impl World {
         ids.filter_map(|(_, _, id)| self.node_pools.get(*id))
     }
 
-    fn workers(&self, cluster: Uuid) -> u64 {
+    fn worker_count(&self, cluster: Uuid) -> u64 {
         self.node_pools.index().workers.get(&cluster).copied().unwrap_or_default()
     }
 
@@ -225,7 +225,7 @@ impl World {
     ) -> Uuid {
         let project = self.clusters.get(cluster).and_then(|record| record.project);
         self.note_pool(cluster, now, "pool.created", format!("node pool {} created", pool.name));
-        self.create(project, now, timeline, NodePool { cluster_id: cluster, ..pool })
+        self.create_record(project, now, timeline, NodePool { cluster_id: cluster, ..pool })
     }
 
     /// Writes an event of a pool into its cluster's history.
@@ -242,7 +242,7 @@ impl Call<'_> {
         let found = id.and_then(|id| self.world.node_pools.get(id));
         found
             .filter(|pool| pool.body.cluster_id == cluster)
-            .ok_or_else(|| Refusal::unknown(NodePool::TITLE))
+            .ok_or_else(|| Refusal::not_found(NodePool::TITLE))
     }
 
     /// Finds the pool that the path means, when neither it nor its cluster is under way.
@@ -259,45 +259,47 @@ impl Call<'_> {
 
     /// Refuses a change that takes so many workers and leaves a cluster too few.
     fn enough_workers(&self, pool: &Record<NodePool>, taken: u32) -> Result<(), Refusal> {
-        let left = self.world.workers(pool.body.cluster_id).saturating_sub(u64::from(taken));
+        let left = self.world.worker_count(pool.body.cluster_id).saturating_sub(u64::from(taken));
         if taken == 0 || left >= u64::from(FEWEST) {
             return Ok(());
         }
-        Err(Refusal::bad(format!(
+        Err(Refusal::bad_request(format!(
             "a cluster keeps at least {FEWEST} workers over all pools, and this leaves {left}: add workers first"
         )))
     }
 }
 
-fn list(call: &mut Call<'_>) -> Reply {
+fn list_node_pools(call: &mut Call<'_>) -> Reply {
     let cluster = call.find_cluster()?.id;
-    let (offset, limit) = call.window()?;
+    let (offset, limit) = call.page_bounds()?;
     let view = View { world: call.world, now: call.now, detail: false };
-    let page = view.world.pools(cluster).skip(offset).take(limit);
-    Ok(listing(view.world.pools(cluster).count(), page, |fields, pool| NodePool::show(pool, view, fields)))
+    let page = view.world.cluster_pools(cluster).skip(offset).take(limit);
+    Ok(list_response(view.world.cluster_pools(cluster).count(), page, |fields, pool| {
+        NodePool::show(pool, view, fields);
+    }))
 }
 
-fn create(call: &mut Call<'_>) -> Reply {
+fn create_node_pool(call: &mut Call<'_>) -> Reply {
     let cluster = call.find_running()?.id;
     let pool = NodePool::read(&call.body)?;
     call.validate_billing()?;
     let now = call.now;
     let id = call.world.add_pool(cluster, pool, Timeline::new(now, PROVISIONING), now);
-    call.show::<NodePool>(201, id, "node pool created")
+    call.record_response::<NodePool>(201, id, "node pool created")
 }
 
-fn read(call: &mut Call<'_>) -> Reply {
+fn read_node_pool(call: &mut Call<'_>) -> Reply {
     let id = call.find_pool()?.id;
-    call.show::<NodePool>(200, id, "")
+    call.record_response::<NodePool>(200, id, "")
 }
 
-fn patch(call: &mut Call<'_>) -> Reply {
+fn update_node_pool(call: &mut Call<'_>) -> Reply {
     let pool = call.find_resting_pool()?;
     let (id, cluster, mut body) = (pool.id, pool.body.cluster_id, pool.body.clone());
     let old = body.node_count;
-    body.node_count = call.body.optional("node_count", node_count)?.unwrap_or(old);
-    body.labels = call.body.optional("labels", labels)?.unwrap_or(body.labels);
-    body.taints = call.body.optional("taints", taints)?.unwrap_or(body.taints);
+    body.node_count = call.body.optional_field("node_count", node_count)?.unwrap_or(old);
+    body.labels = call.body.optional_field("labels", read_labels)?.unwrap_or(body.labels);
+    body.taints = call.body.optional_field("taints", read_taints)?.unwrap_or(body.taints);
     let new = body.node_count;
     call.enough_workers(pool, old.saturating_sub(new))?;
     if new > old {
@@ -314,17 +316,17 @@ fn patch(call: &mut Call<'_>) -> Reply {
             record.timeline = Timeline::new(now, SCALING);
         }
     });
-    call.show::<NodePool>(200, id, "node pool updated")
+    call.record_response::<NodePool>(200, id, "node pool updated")
 }
 
-fn delete(call: &mut Call<'_>) -> Reply {
+fn delete_node_pool(call: &mut Call<'_>) -> Reply {
     let pool = call.find_resting_pool()?;
     let (id, cluster, name) = (pool.id, pool.body.cluster_id, pool.body.name.clone());
     call.enough_workers(pool, pool.body.node_count)?;
     let now = call.now;
     call.world.note_pool(cluster, now, "pool.deleted", format!("node pool {name} deleted"));
     call.update::<NodePool>(id, |record| {
-        record.timeline = Timeline::settled(now, "deleting").gone_after(now, 5);
+        record.timeline = Timeline::with_status(now, "deleting").gone_after(now, 5);
     });
-    Ok(done("node pool deletion accepted"))
+    Ok(message_response("node pool deletion accepted"))
 }

@@ -11,17 +11,22 @@ use super::versions::Version;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::request_body::{Body as Input, Field};
-use crate::emulator::world::engine::status_timeline::{Timeline, after};
+use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
 use crate::emulator::world::engine::table::Record;
-use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, "/api/v1/k8s/clusters/{id}/upgrades", Access::Account, upgrades),
-    Route::new(Method::Post, "/api/v1/k8s/clusters/{id}/upgrade", Access::ProjectStated, upgrade),
-    Route::new(Method::Patch, "/api/v1/k8s/clusters/{id}/maintenance", Access::ProjectStated, maintain),
+    Route::new(Method::Get, "/api/v1/k8s/clusters/{id}/upgrades", Access::Account, list_cluster_upgrades),
+    Route::new(Method::Post, "/api/v1/k8s/clusters/{id}/upgrade", Access::ProjectStated, upgrade_cluster),
+    Route::new(
+        Method::Patch,
+        "/api/v1/k8s/clusters/{id}/maintenance",
+        Access::ProjectStated,
+        update_maintenance,
+    ),
 ];
 
 /// Seconds that an upgrade takes; its second half are the workers'.
@@ -75,22 +80,23 @@ impl Window {
     }
 
     /// Returns when it closes, of one that is open.
-    fn closes(self, time: Time) -> Time {
-        after(time, OPEN - self.since_opening(time))
+    fn closes_at(self, time: Time) -> Time {
+        time_after(time, OPEN - self.since_opening(time))
     }
 }
 
 impl Cluster {
     /// Takes over what a body says about upgrades that come by themselves.
     pub(in crate::emulator::world) fn read_maintenance(&mut self, body: &Input) -> Result<(), Refusal> {
-        let mode =
-            body.optional("upgrade_mode", |field| field.one_of(&["manual", "auto_patch", "auto_minor"]))?;
+        let mode = body.optional_field("upgrade_mode", |field| {
+            field.one_of(&["manual", "auto_patch", "auto_minor"])
+        })?;
         let day = body
-            .optional("maintenance_day", |field| field.integer(0, 6))?
+            .optional_field("maintenance_day", |field| field.integer(0, 6))?
             .and_then(|day| i8::try_from(day).ok());
-        let start = body.optional("maintenance_start", |field| field.text(1, 16))?;
+        let start = body.optional_field("maintenance_start", |field| field.text(1, 16))?;
         if let Some(text) = start.filter(|text| seconds_of_day(text).is_none()) {
-            return Err(Refusal::bad(format!(
+            return Err(Refusal::bad_request(format!(
                 "maintenance_start must be a time of day, UTC, from 00:00 to 23:59, and not `{text}`"
             )));
         }
@@ -113,7 +119,7 @@ impl Cluster {
 
     /// Returns what it upgrades itself to.
     fn target(&self) -> Option<&'static Version> {
-        let version = versions::find(self.version_id)?;
+        let version = versions::find_version(self.version_id)?;
         match self.upgrade_mode {
             Mode::Manual => None,
             Mode::AutoPatch => version.newest_patch(),
@@ -148,7 +154,7 @@ impl World {
     /// Lets a cluster upgrade itself, in a window that is open; one that does not run waits a week.
     pub(in crate::emulator::world) fn upgrade_by_itself(&mut self, id: Uuid, at: Time) {
         let Some(record) = self.clusters.get(id) else { return };
-        let (closes, target) = (record.body.window().closes(at), record.body.target());
+        let (closes, target) = (record.body.window().closes_at(at), record.body.target());
         let running = record.status(at) == "running";
         self.clusters.amend(id, |record| record.body.window_used = Some(closes));
         if let Some(target) = target.filter(|_| running) {
@@ -157,12 +163,12 @@ impl World {
     }
 
     fn begin_upgrade(&mut self, id: Uuid, target: &Version, at: Time) {
-        let pools: Vec<_> = self.pools(id).map(|pool| pool.body.name.clone()).collect();
+        let pools: Vec<_> = self.cluster_pools(id).map(|pool| pool.body.name.clone()).collect();
         self.clusters.update(id, at, |record| {
             let cluster = &mut record.body;
             let masters = if cluster.is_single() { 1 } else { 3 };
-            progress(&mut cluster.history, at, masters, &pools, target);
-            cluster.upgrade = Some(Upgrade { version_id: target.id, done_at: after(at, DURATION) });
+            record_upgrade_events(&mut cluster.history, at, masters, &pools, target);
+            cluster.upgrade = Some(Upgrade { version_id: target.id, done_at: time_after(at, DURATION) });
             record.timeline = Timeline::new(at, &[(0, "upgrading"), (DURATION, "running")]);
         });
     }
@@ -178,7 +184,13 @@ impl World {
 }
 
 /// Writes down how an upgrade will go: control plane nodes one at a time, then workers, pool by pool.
-fn progress(history: &mut History, at: Time, masters: i64, pools: &[String], target: &Version) {
+fn record_upgrade_events(
+    history: &mut History,
+    at: Time,
+    masters: i64,
+    pools: &[String],
+    target: &Version,
+) {
     let version = target.text();
     history.add(at, 0, "upgrade.started", format!("upgrade to {version} started"));
     for node in 0..masters {
@@ -193,36 +205,36 @@ fn progress(history: &mut History, at: Time, masters: i64, pools: &[String], tar
     history.add(at, DURATION, "upgrade.finished", format!("upgrade to {version} finished"));
 }
 
-fn upgrades(call: &mut Call<'_>) -> Reply {
+fn list_cluster_upgrades(call: &mut Call<'_>) -> Reply {
     let record = call.find_cluster()?;
-    call.list_of(&versions::upgrades(record.body.version_id), |fields, version| {
-        versions::show(fields, version);
+    call.list_of(&versions::possible_upgrades(record.body.version_id), |fields, version| {
+        versions::write_version(fields, version);
     })
 }
 
-fn upgrade(call: &mut Call<'_>) -> Reply {
+fn upgrade_cluster(call: &mut Call<'_>) -> Reply {
     let record = call.find_running()?;
     let id = record.id;
-    let wanted = call.body.required("version_id", |field| field.integer(0, i64::MAX))?;
-    let confirmed = call.body.optional("confirm_single_master", Field::boolean)?.unwrap_or_default();
-    let possible = versions::upgrades(record.body.version_id);
+    let wanted = call.body.required_field("version_id", |field| field.integer(0, i64::MAX))?;
+    let confirmed = call.body.optional_field("confirm_single_master", Field::boolean)?.unwrap_or_default();
+    let possible = versions::possible_upgrades(record.body.version_id);
     let Some(target) = possible.iter().find(|version| version.id == wanted) else {
-        return Err(Refusal::bad(format!(
+        return Err(Refusal::bad_request(format!(
             "version_id {wanted} is not among the upgrades of this cluster: read GET /api/v1/k8s/clusters/{}/upgrades",
             record.short_id()
         )));
     };
     if record.body.is_single() && !confirmed {
-        return Err(Refusal::bad(
+        return Err(Refusal::bad_request(
             "confirm_single_master must be true: the API of a cluster with a single master is interrupted briefly",
         ));
     }
     let now = call.now;
     call.world.begin_upgrade(id, target, now);
-    Ok(done("cluster upgrade accepted"))
+    Ok(message_response("cluster upgrade accepted"))
 }
 
-fn maintain(call: &mut Call<'_>) -> Reply {
+fn update_maintenance(call: &mut Call<'_>) -> Reply {
     let record = call.find_cluster()?;
     let id = record.id;
     if record.timeline.gone_at().is_some() {
@@ -234,7 +246,7 @@ fn maintain(call: &mut Call<'_>) -> Reply {
         record.body = cluster;
         record.body.history.add(now, 0, "maintenance.changed", "maintenance settings changed");
     });
-    call.show::<Cluster>(200, id, "maintenance settings changed")
+    call.record_response::<Cluster>(200, id, "maintenance settings changed")
 }
 
 #[cfg(test)]
@@ -259,7 +271,7 @@ mod tests {
             let window = Window::new(day, start);
             let open = window.open_from(time);
             assert_eq!(open.to_string(), wanted, "{day} {start} {time}");
-            let next = window.open_from(window.closes(open));
+            let next = window.open_from(window.closes_at(open));
             assert!(next > open && window.since_opening(next) == 0, "{next}");
         }
     }

@@ -6,7 +6,9 @@ use crate::emulator::world::router::{Access, Route};
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] =
-    &[Route::new(Method::Get, "/api/v1/k8s/versions", Access::Account, |call: &mut Call<'_>| list(call))];
+    &[Route::new(Method::Get, "/api/v1/k8s/versions", Access::Account, |call: &mut Call<'_>| {
+        list_versions(call)
+    })];
 
 /// A version: always `1.minor.patch`.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,22 +18,22 @@ pub(crate) struct Version {
     patch: i64,
 }
 
-const fn version(id: i64, minor: i64, patch: i64) -> Version {
+const fn new_version(id: i64, minor: i64, patch: i64) -> Version {
     Version { id, minor, patch }
 }
 
 /// Oldest first. The numbers are made up, like the rest of the catalog.
 pub(crate) static VERSIONS: [Version; 10] = [
-    version(811, 31, 9),
-    version(812, 31, 14),
-    version(821, 32, 6),
-    version(822, 32, 11),
-    version(831, 33, 2),
-    version(832, 33, 5),
-    version(833, 33, 7),
-    version(841, 34, 1),
-    version(842, 34, 3),
-    version(851, 35, 1),
+    new_version(811, 31, 9),
+    new_version(812, 31, 14),
+    new_version(821, 32, 6),
+    new_version(822, 32, 11),
+    new_version(831, 33, 2),
+    new_version(832, 33, 5),
+    new_version(833, 33, 7),
+    new_version(841, 34, 1),
+    new_version(842, 34, 3),
+    new_version(851, 35, 1),
 ];
 
 /// The one that new clusters are advised to take.
@@ -62,25 +64,25 @@ impl Version {
 }
 
 /// Returns a version of the catalog.
-pub(in crate::emulator::world) fn find(id: i64) -> Option<&'static Version> {
+pub(in crate::emulator::world) fn find_version(id: i64) -> Option<&'static Version> {
     VERSIONS.iter().find(|version| version.id == id)
 }
 
 /// Returns what a cluster of a version can be upgraded to, oldest first.
-pub(in crate::emulator::world) fn upgrades(id: i64) -> Vec<&'static Version> {
-    let Some(current) = find(id) else { return Vec::new() };
+pub(in crate::emulator::world) fn possible_upgrades(id: i64) -> Vec<&'static Version> {
+    let Some(current) = find_version(id) else { return Vec::new() };
     VERSIONS.iter().filter(|later| current.leads_to(later)).collect()
 }
 
 /// Writes a version as the catalog shows it.
-pub(in crate::emulator::world) fn show(fields: &mut Fields<'_>, version: &Version) {
-    fields.put("id", &version.id);
-    fields.put("version", &version.text());
-    fields.put("is_default", &(version.id == DEFAULT));
+pub(in crate::emulator::world) fn write_version(fields: &mut Fields<'_>, version: &Version) {
+    fields.write_field("id", &version.id);
+    fields.write_field("version", &version.text());
+    fields.write_field("is_default", &(version.id == DEFAULT));
 }
 
-fn list(call: &Call<'_>) -> Reply {
-    call.list_of(&VERSIONS, show)
+fn list_versions(call: &Call<'_>) -> Reply {
+    call.list_of(&VERSIONS, write_version)
 }
 
 #[cfg(test)]
@@ -94,12 +96,12 @@ mod tests {
             key(&pair[0]) < key(&pair[1]) && pair[0].id < pair[1].id
         });
         assert!(sorted);
-        assert!(find(DEFAULT).is_some());
+        assert!(find_version(DEFAULT).is_some());
     }
 
     #[test]
     fn no_upgrade_skips_a_minor_or_goes_back() {
-        let ids = |id| upgrades(id).iter().map(|version| version.id).collect::<Vec<_>>();
+        let ids = |id| possible_upgrades(id).iter().map(|version| version.id).collect::<Vec<_>>();
         assert_eq!(ids(811), [812, 821, 822]);
         assert_eq!(ids(833), [841, 842]);
         assert_eq!(ids(851), [0; 0]);
@@ -109,7 +111,7 @@ mod tests {
     #[test]
     fn every_version_but_the_last_leads_on() {
         for version in &VERSIONS[..VERSIONS.len() - 1] {
-            assert!(!upgrades(version.id).is_empty(), "{}", version.text());
+            assert!(!possible_upgrades(version.id).is_empty(), "{}", version.text());
         }
         let first = &VERSIONS[0];
         assert_eq!(first.newest_patch().map(|version| version.id), Some(812));

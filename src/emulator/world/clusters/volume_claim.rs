@@ -15,7 +15,7 @@ use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] =
-    &[Route::new(Method::Get, "/api/v1/k8s/clusters/{id}/volumes", Access::Account, volumes)];
+    &[Route::new(Method::Get, "/api/v1/k8s/clusters/{id}/volumes", Access::Account, list_claimed_volumes)];
 
 /// The size that a claim asks for: 10 GB to 10 TB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -109,7 +109,7 @@ impl World {
     }
 }
 
-fn volumes(call: &mut Call<'_>) -> Reply {
+fn list_claimed_volumes(call: &mut Call<'_>) -> Reply {
     let record = call.find_cluster()?;
     let bound: Vec<_> = record.body.bound.iter().collect();
     let view = View { world: call.world, now: call.now, detail: false };
@@ -117,7 +117,7 @@ fn volumes(call: &mut Call<'_>) -> Reply {
         if let Some(volume) = view.world.volumes.get(bound.volume) {
             Volume::show(volume, view, fields);
         }
-        fields.put("claim", name);
+        fields.write_field("claim", name);
     })
 }
 

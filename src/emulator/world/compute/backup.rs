@@ -11,16 +11,16 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::vm::Vm;
-use super::vm_actions::{self, settled};
+use super::vm_actions::{self, require_stable_vm};
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::catalog::BACKUP_GB;
 use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::money::{self, cents};
+use crate::emulator::world::engine::money::{self, from_cents};
 use crate::emulator::world::engine::request_body::Field;
-use crate::emulator::world::engine::status_timeline::{Timeline, after};
+use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
-use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::{Billing, Charge};
 use crate::emulator::world::state::world::World;
@@ -30,11 +30,11 @@ const COLLECTION: &str = "/api/v1/backups";
 const ITEM: &str = "/api/v1/backups/{id}";
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, COLLECTION, Access::ProjectStated, |call| call.list::<Backup>()),
-    Route::new(Method::Post, COLLECTION, Access::ProjectStated, create),
-    Route::new(Method::Get, ITEM, Access::Account, read),
-    Route::new(Method::Delete, ITEM, Access::ProjectStated, delete),
-    Route::new(Method::Post, "/api/v1/backups/{id}/restore", Access::ProjectStated, restore),
+    Route::new(Method::Get, COLLECTION, Access::ProjectStated, |call| call.list_records::<Backup>()),
+    Route::new(Method::Post, COLLECTION, Access::ProjectStated, create_backup),
+    Route::new(Method::Get, ITEM, Access::Account, read_backup),
+    Route::new(Method::Delete, ITEM, Access::ProjectStated, delete_backup),
+    Route::new(Method::Post, "/api/v1/backups/{id}/restore", Access::ProjectStated, restore_backup),
 ];
 
 const CREATING: &[(i64, &str)] = &[(0, "pending"), (15, "completed")];
@@ -57,20 +57,20 @@ pub(in crate::emulator::world) struct Backup {
 }
 
 impl Backup {
-    fn month(&self) -> Decimal {
-        price(self.storage_size)
+    fn monthly_price(&self) -> Decimal {
+        backup_price(self.storage_size)
     }
 }
 
-fn price(size: i64) -> Decimal {
-    cents(BACKUP_GB) * Decimal::from(size)
+fn backup_price(size: i64) -> Decimal {
+    from_cents(BACKUP_GB) * Decimal::from(size)
 }
 
 impl Record<Backup> {
     /// Returns when its schedule lets it go; one on demand stays.
-    fn expires(&self, world: &World) -> Option<Time> {
+    fn expiry_time(&self, world: &World) -> Option<Time> {
         let schedule = world.backup_schedules.get(self.body.schedule?)?;
-        Some(after(self.created_at, schedule.body.period() * schedule.body.retention))
+        Some(time_after(self.created_at, schedule.body.period_secs() * schedule.body.retention))
     }
 }
 
@@ -85,7 +85,7 @@ pub(in crate::emulator::world) struct ByOrigin {
 
 impl ByOrigin {
     /// Returns the highest number of a VM's backups on demand.
-    fn latest(&self, vm: Uuid) -> i64 {
+    fn latest_number(&self, vm: Uuid) -> i64 {
         let all = (vm, i64::MIN, Uuid::nil())..=(vm, i64::MAX, Uuid::max());
         self.on_demand.range(all).next_back().map_or(0, |(_, number, _)| *number)
     }
@@ -131,7 +131,7 @@ impl Body for Backup {
     }
 
     fn charge(record: &Record<Self>) -> Option<Charge> {
-        Some(record.body.billing.charge(record.body.month()))
+        Some(record.body.billing.charge(record.body.monthly_price()))
     }
 
     fn renew(record: &mut Record<Self>, until: Time) {
@@ -140,37 +140,37 @@ impl Body for Backup {
 
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
         let backup = &record.body;
-        fields.put("id", &record.id);
-        fields.put("name", &backup.name);
-        fields.put("storage_size", &backup.storage_size);
-        fields.put("status", record.status(view.now));
-        fields.put("account_id", &view.world.account.id);
-        fields.put("project_id", &record.project);
-        fields.put("created_by", &backup.created_by);
-        fields.put("region", "us-east");
-        fields.put("product_vm", &backup.product_vm);
-        fields.number_text("price_per_hour", money::hourly(backup.month()));
-        fields.put("expire_date", &record.expires(view.world));
-        fields.put("increment_id", &backup.increment_id);
-        fields.put("created_at", &record.created_at);
+        fields.write_field("id", &record.id);
+        fields.write_field("name", &backup.name);
+        fields.write_field("storage_size", &backup.storage_size);
+        fields.write_field("status", record.status(view.now));
+        fields.write_field("account_id", &view.world.account.id);
+        fields.write_field("project_id", &record.project);
+        fields.write_field("created_by", &backup.created_by);
+        fields.write_field("region", "us-east");
+        fields.write_field("product_vm", &backup.product_vm);
+        fields.number_text("price_per_hour", money::hourly_price(backup.monthly_price()));
+        fields.write_field("expire_date", &record.expiry_time(view.world));
+        fields.write_field("increment_id", &backup.increment_id);
+        fields.write_field("created_at", &record.created_at);
     }
 }
 
-fn create(call: &mut Call<'_>) -> Reply {
-    let vm_id = call.body.required("vm_id", Field::uuid)?;
-    let name = call.body.required("name", Field::name)?;
-    let vm = call.named::<Vm>(vm_id)?;
-    settled(vm.status(call.now))?;
-    let (storage_size, paid) = (vm.body.disk(), vm.body.billing.word());
+fn create_backup(call: &mut Call<'_>) -> Reply {
+    let vm_id = call.body.required_field("vm_id", Field::uuid)?;
+    let name = call.body.required_field("name", Field::name)?;
+    let vm = call.find_by_id::<Vm>(vm_id)?;
+    require_stable_vm(vm.status(call.now))?;
+    let (storage_size, paid) = (vm.body.disk_size(), vm.body.billing.as_str());
     call.validate_billing()?;
     // A backup is paid the way its VM is.
-    let billing = call.begin_billing(paid, price(storage_size))?;
-    let increment_id = call.world.backups.index().latest(vm_id) + 1;
-    let (now, project, created_by) = (call.now, call.project(), call.caller());
+    let billing = call.begin_billing(paid, backup_price(storage_size))?;
+    let increment_id = call.world.backups.index().latest_number(vm_id) + 1;
+    let (now, project, created_by) = (call.now, call.project_id(), call.caller_id());
     let body =
         Backup { name, product_vm: vm_id, storage_size, increment_id, created_by, schedule: None, billing };
-    let id = call.world.create(Some(project), now, Timeline::new(now, CREATING), body);
-    call.show::<Backup>(201, id, "backup accepted")
+    let id = call.world.create_record(Some(project), now, Timeline::new(now, CREATING), body);
+    call.record_response::<Backup>(201, id, "backup accepted")
 }
 
 impl World {
@@ -191,7 +191,7 @@ impl World {
 
 /// Makes the backup of a schedule's run. It is billed by the hour: nobody is there to be told that the
 /// balance is too small.
-pub(in crate::emulator::world) fn scheduled(
+pub(in crate::emulator::world) fn create_scheduled_backup(
     world: &mut World,
     id: Uuid,
     project: Option<Uuid>,
@@ -202,25 +202,25 @@ pub(in crate::emulator::world) fn scheduled(
     world.backups.insert(Record { id, project, created_at: now, updated_at: now, timeline, body });
 }
 
-fn read(call: &mut Call<'_>) -> Reply {
-    let id = call.find::<Backup>()?.id;
-    call.show::<Backup>(200, id, "")
+fn read_backup(call: &mut Call<'_>) -> Reply {
+    let id = call.find_by_path::<Backup>()?.id;
+    call.record_response::<Backup>(200, id, "")
 }
 
-fn delete(call: &mut Call<'_>) -> Reply {
-    let id = call.find::<Backup>()?.id;
+fn delete_backup(call: &mut Call<'_>) -> Reply {
+    let id = call.find_by_path::<Backup>()?.id;
     if let Some(backup) = call.world.backups.remove(id) {
-        call.world.refund(backup.body.billing, backup.body.month(), call.now);
+        call.world.refund(backup.body.billing, backup.body.monthly_price(), call.now);
     }
-    Ok(done("backup deleted"))
+    Ok(message_response("backup deleted"))
 }
 
-fn restore(call: &mut Call<'_>) -> Reply {
-    let record = call.find::<Backup>()?;
+fn restore_backup(call: &mut Call<'_>) -> Reply {
+    let record = call.find_by_path::<Backup>()?;
     let (id, vm, status) = (record.id, record.body.product_vm, record.status(call.now));
     if status != "completed" {
         return Err(Refusal::conflict(format!("the backup is {status}; it must be completed")));
     }
-    vm_actions::restore(call, vm)?;
-    call.show::<Backup>(200, id, "restore accepted")
+    vm_actions::restore_vm_disk(call, vm)?;
+    call.record_response::<Backup>(200, id, "restore accepted")
 }

@@ -10,15 +10,15 @@ use uuid::Uuid;
 
 use super::backup::{self, Backup};
 use super::vm::Vm;
-use super::vm_actions::settled;
+use super::vm_actions::require_stable_vm;
 use crate::emulator::chance;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::request_body::Field;
-use crate::emulator::world::engine::status_timeline::{Timeline, after};
+use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
-use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::Billing;
 use crate::emulator::world::state::world::World;
@@ -28,11 +28,13 @@ const COLLECTION: &str = "/api/v1/backup-schedules";
 const ITEM: &str = "/api/v1/backup-schedules/{id}";
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, COLLECTION, Access::ProjectStated, |call| call.list::<BackupSchedule>()),
-    Route::new(Method::Post, COLLECTION, Access::ProjectStated, create),
-    Route::new(Method::Get, ITEM, Access::Account, read),
-    Route::new(Method::Patch, ITEM, Access::ProjectStated, patch),
-    Route::new(Method::Delete, ITEM, Access::ProjectStated, delete),
+    Route::new(Method::Get, COLLECTION, Access::ProjectStated, |call| {
+        call.list_records::<BackupSchedule>()
+    }),
+    Route::new(Method::Post, COLLECTION, Access::ProjectStated, create_backup_schedule),
+    Route::new(Method::Get, ITEM, Access::Account, read_backup_schedule),
+    Route::new(Method::Patch, ITEM, Access::ProjectStated, update_backup_schedule),
+    Route::new(Method::Delete, ITEM, Access::ProjectStated, delete_backup_schedule),
 ];
 
 /// How often.
@@ -65,7 +67,7 @@ const DAY: i64 = 24 * 3_600;
 
 impl BackupSchedule {
     /// Returns the seconds from one run to the next.
-    pub(in crate::emulator::world) fn period(&self) -> i64 {
+    pub(in crate::emulator::world) fn period_secs(&self) -> i64 {
         match self.frequency {
             Frequency::Daily => DAY,
             Frequency::Weekly => 7 * DAY,
@@ -84,7 +86,7 @@ impl BackupSchedule {
     }
 
     /// Returns the backup of a run.
-    fn backup(&self, disk: i64, number: i64, id: Uuid, run: Time) -> Backup {
+    fn new_backup(&self, disk: i64, number: i64, id: Uuid, run: Time) -> Backup {
         let word = match self.frequency {
             Frequency::Daily => "daily",
             Frequency::Weekly => "weekly",
@@ -112,7 +114,7 @@ impl ByVm {
     }
 
     /// Tells whether another schedule of the VM has this frequency.
-    fn taken(&self, vm: Uuid, frequency: Frequency, except: Option<Uuid>) -> bool {
+    fn is_frequency_taken(&self, vm: Uuid, frequency: Frequency, except: Option<Uuid>) -> bool {
         let same = (vm, frequency, Uuid::nil())..=(vm, frequency, Uuid::max());
         self.0.range(same).any(|(_, _, schedule)| Some(*schedule) != except)
     }
@@ -148,43 +150,43 @@ impl Body for BackupSchedule {
 
     fn happen(world: &mut World, id: Uuid, at: Time, until: Time) {
         let Some(record) = world.backup_schedules.get(id) else { return };
-        let Some(disk) = world.vms.get(record.body.vm_id).map(|vm| vm.body.disk()) else {
+        let Some(disk) = world.vms.get(record.body.vm_id).map(|vm| vm.body.disk_size()) else {
             // A VM takes its schedules with it, so this one was changed behind everyone's back.
             return world.backup_schedules.amend(id, |record| record.body.last_run = Some(at));
         };
         let (body, project) = (record.body.clone(), record.project);
         let passed_over = world.passed_over(id, &body, disk, until.duration_since(at).as_secs());
-        let run = after(at, passed_over * body.period());
+        let run = time_after(at, passed_over * body.period_secs());
         let made = body.made + passed_over + 1;
         world.backup_schedules.amend(id, |record| {
             record.body.made = made;
             record.body.last_run = Some(run);
         });
-        let backup = body.backup(disk, made, id, run);
-        backup::scheduled(world, backup_id(id, made), project, run, backup);
+        let backup = body.new_backup(disk, made, id, run);
+        backup::create_scheduled_backup(world, backup_id(id, made), project, run, backup);
         world.let_go(id, body.retention);
     }
 
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
         let schedule = &record.body;
-        fields.put("id", &record.id);
-        fields.put("vm_id", &schedule.vm_id);
-        fields.put("frequency", &schedule.frequency);
-        fields.put("day_of_week", &schedule.day_of_week);
-        fields.put("hour", &schedule.hour);
-        fields.put("retention", &schedule.retention);
-        fields.put("enabled", &schedule.enabled);
-        fields.put("next_run_at", &schedule.next_run(view.now));
-        fields.put("project_id", &record.project);
-        fields.put("created_at", &record.created_at);
-        fields.put("updated_at", &record.updated_at);
+        fields.write_field("id", &record.id);
+        fields.write_field("vm_id", &schedule.vm_id);
+        fields.write_field("frequency", &schedule.frequency);
+        fields.write_field("day_of_week", &schedule.day_of_week);
+        fields.write_field("hour", &schedule.hour);
+        fields.write_field("retention", &schedule.retention);
+        fields.write_field("enabled", &schedule.enabled);
+        fields.write_field("next_run_at", &schedule.next_run(view.now));
+        fields.write_field("project_id", &record.project);
+        fields.write_field("created_at", &record.created_at);
+        fields.write_field("updated_at", &record.updated_at);
     }
 }
 
 /// Returns the id of a schedule's backup: it depends on no other request, so that it is the same however
 /// the clock came there.
 fn backup_id(schedule: Uuid, number: i64) -> Uuid {
-    chance::id(schedule.as_u64_pair().1, u64::try_from(number).unwrap_or_default())
+    chance::nth_uuid(schedule.as_u64_pair().1, u64::try_from(number).unwrap_or_default())
 }
 
 impl World {
@@ -192,7 +194,7 @@ impl World {
     /// as many as have been followed by `retention` others by then. Until then there must be as many
     /// backups as are kept, at the same price as those that follow, or the bill would not be the same.
     fn passed_over(&self, id: Uuid, schedule: &BackupSchedule, disk: i64, left: i64) -> i64 {
-        let runs = left / schedule.period() + 1;
+        let runs = left / schedule.period_secs() + 1;
         if runs <= schedule.retention {
             return 0;
         }
@@ -226,22 +228,26 @@ struct Wish {
     enabled: Option<bool>,
 }
 
-fn wish(call: &Call<'_>) -> Result<Wish, Refusal> {
+fn read_schedule_fields(call: &Call<'_>) -> Result<Wish, Refusal> {
     let small = |number: i64| i8::try_from(number).unwrap_or_default();
-    let frequency = call.body.optional("frequency", |field| field.one_of(&["daily", "weekly"]))?;
+    let frequency = call.body.optional_field("frequency", |field| field.one_of(&["daily", "weekly"]))?;
     Ok(Wish {
         frequency: frequency.map(|word| if word == "daily" { Frequency::Daily } else { Frequency::Weekly }),
-        day_of_week: call.body.optional("day_of_week", |field| field.integer(0, 6).map(small))?,
-        hour: call.body.optional("hour", |field| field.integer(0, 23).map(small))?,
-        retention: call.body.optional("retention", |field| field.integer(1, 30))?,
-        enabled: call.body.optional("enabled", Field::boolean)?,
+        day_of_week: call.body.optional_field("day_of_week", |field| field.integer(0, 6).map(small))?,
+        hour: call.body.optional_field("hour", |field| field.integer(0, 23).map(small))?,
+        retention: call.body.optional_field("retention", |field| field.integer(1, 30))?,
+        enabled: call.body.optional_field("enabled", Field::boolean)?,
     })
 }
 
 /// Returns the day of a schedule: none for a daily one, Sunday unless a weekly one has another.
-fn day(frequency: Frequency, wanted: Option<i8>, current: Option<i8>) -> Result<Option<i8>, Refusal> {
+fn resolve_day(
+    frequency: Frequency,
+    wanted: Option<i8>,
+    current: Option<i8>,
+) -> Result<Option<i8>, Refusal> {
     match frequency {
-        Frequency::Daily if wanted.is_some() => Err(Refusal::bad(
+        Frequency::Daily if wanted.is_some() => Err(Refusal::bad_request(
             "day_of_week is for weekly schedules only: leave it out, or set frequency to weekly",
         )),
         Frequency::Daily => Ok(None),
@@ -249,13 +255,13 @@ fn day(frequency: Frequency, wanted: Option<i8>, current: Option<i8>) -> Result<
     }
 }
 
-fn create(call: &mut Call<'_>) -> Reply {
-    let vm_id = call.body.required("vm_id", Field::uuid)?;
-    let wish = wish(call)?;
-    let frequency = wish.frequency.ok_or_else(|| Refusal::bad("frequency is required"))?;
-    let day_of_week = day(frequency, wish.day_of_week, None)?;
-    settled(call.named::<Vm>(vm_id)?.status(call.now))?;
-    once(call, vm_id, frequency, None)?;
+fn create_backup_schedule(call: &mut Call<'_>) -> Reply {
+    let vm_id = call.body.required_field("vm_id", Field::uuid)?;
+    let wish = read_schedule_fields(call)?;
+    let frequency = wish.frequency.ok_or_else(|| Refusal::bad_request("frequency is required"))?;
+    let day_of_week = resolve_day(frequency, wish.day_of_week, None)?;
+    require_stable_vm(call.find_by_id::<Vm>(vm_id)?.status(call.now))?;
+    reject_duplicate_frequency(call, vm_id, frequency, None)?;
     let body = BackupSchedule {
         vm_id,
         frequency,
@@ -266,41 +272,46 @@ fn create(call: &mut Call<'_>) -> Reply {
         made: 0,
         last_run: None,
     };
-    let (now, project) = (call.now, call.project());
-    let id = call.world.create(Some(project), now, Timeline::settled(now, "active"), body);
-    call.show::<BackupSchedule>(201, id, "backup schedule created")
+    let (now, project) = (call.now, call.project_id());
+    let id = call.world.create_record(Some(project), now, Timeline::with_status(now, "active"), body);
+    call.record_response::<BackupSchedule>(201, id, "backup schedule created")
 }
 
-fn once(call: &Call<'_>, vm: Uuid, frequency: Frequency, except: Option<Uuid>) -> Result<(), Refusal> {
-    if call.world.backup_schedules.index().taken(vm, frequency, except) {
+fn reject_duplicate_frequency(
+    call: &Call<'_>,
+    vm: Uuid,
+    frequency: Frequency,
+    except: Option<Uuid>,
+) -> Result<(), Refusal> {
+    if call.world.backup_schedules.index().is_frequency_taken(vm, frequency, except) {
         return Err(Refusal::conflict("the VM has a schedule of this frequency already"));
     }
     Ok(())
 }
 
-fn read(call: &mut Call<'_>) -> Reply {
-    let id = call.find::<BackupSchedule>()?.id;
-    call.show::<BackupSchedule>(200, id, "")
+fn read_backup_schedule(call: &mut Call<'_>) -> Reply {
+    let id = call.find_by_path::<BackupSchedule>()?.id;
+    call.record_response::<BackupSchedule>(200, id, "")
 }
 
-fn patch(call: &mut Call<'_>) -> Reply {
-    let record = call.find::<BackupSchedule>()?;
+fn update_backup_schedule(call: &mut Call<'_>) -> Reply {
+    let record = call.find_by_path::<BackupSchedule>()?;
     let (id, mut body) = (record.id, record.body.clone());
-    let wish = wish(call)?;
+    let wish = read_schedule_fields(call)?;
     body.frequency = wish.frequency.unwrap_or(body.frequency);
-    body.day_of_week = day(body.frequency, wish.day_of_week, body.day_of_week)?;
+    body.day_of_week = resolve_day(body.frequency, wish.day_of_week, body.day_of_week)?;
     body.hour = wish.hour.unwrap_or(body.hour);
     body.retention = wish.retention.unwrap_or(body.retention);
     body.enabled = wish.enabled.unwrap_or(body.enabled);
-    once(call, body.vm_id, body.frequency, Some(id))?;
+    reject_duplicate_frequency(call, body.vm_id, body.frequency, Some(id))?;
     call.update::<BackupSchedule>(id, |record| record.body = body);
-    call.show::<BackupSchedule>(200, id, "backup schedule updated")
+    call.record_response::<BackupSchedule>(200, id, "backup schedule updated")
 }
 
-fn delete(call: &mut Call<'_>) -> Reply {
-    let id = call.find::<BackupSchedule>()?.id;
+fn delete_backup_schedule(call: &mut Call<'_>) -> Reply {
+    let id = call.find_by_path::<BackupSchedule>()?.id;
     call.world.backup_schedules.remove(id);
-    Ok(done("backup schedule deleted"))
+    Ok(message_response("backup schedule deleted"))
 }
 
 #[cfg(test)]

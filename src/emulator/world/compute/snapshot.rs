@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::vm::Vm;
-use super::vm_actions::{self, settled};
+use super::vm_actions::{self, require_stable_vm};
 use super::volume::{self, Volume};
 use crate::emulator::world::engine::catalog::SNAPSHOT_GB;
 use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::engine::money::{self, cents};
+use crate::emulator::world::engine::money::{self, from_cents};
 use crate::emulator::world::engine::request_body::Field;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
-use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::{Billing, Charge};
 use crate::emulator::world::state::world::World;
@@ -26,12 +26,12 @@ const COLLECTION: &str = "/api/v1/snapshots";
 const ITEM: &str = "/api/v1/snapshots/{id}";
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, COLLECTION, Access::ProjectStated, |call| call.list::<Snapshot>()),
-    Route::new(Method::Post, COLLECTION, Access::ProjectStated, create),
-    Route::new(Method::Get, ITEM, Access::Account, read),
-    Route::new(Method::Delete, ITEM, Access::ProjectStated, delete),
-    Route::new(Method::Post, "/api/v1/snapshots/{id}/restore", Access::ProjectStated, restore),
-    Route::new(Method::Patch, "/api/v1/snapshots/{id}/rename", Access::ProjectStated, rename),
+    Route::new(Method::Get, COLLECTION, Access::ProjectStated, |call| call.list_records::<Snapshot>()),
+    Route::new(Method::Post, COLLECTION, Access::ProjectStated, create_snapshot),
+    Route::new(Method::Get, ITEM, Access::Account, read_snapshot),
+    Route::new(Method::Delete, ITEM, Access::ProjectStated, delete_snapshot),
+    Route::new(Method::Post, "/api/v1/snapshots/{id}/restore", Access::ProjectStated, restore_snapshot),
+    Route::new(Method::Patch, "/api/v1/snapshots/{id}/rename", Access::ProjectStated, rename_snapshot),
 ];
 
 const CREATING: &[(i64, &str)] = &[(0, "pending"), (10, "available")];
@@ -56,8 +56,8 @@ pub(in crate::emulator::world) struct Snapshot {
 }
 
 impl Snapshot {
-    fn month(&self) -> Decimal {
-        cents(SNAPSHOT_GB) * Decimal::from(self.size)
+    fn monthly_price(&self) -> Decimal {
+        from_cents(SNAPSHOT_GB) * Decimal::from(self.size)
     }
 }
 
@@ -77,7 +77,7 @@ impl Body for Snapshot {
     fn index((): &mut (), _: &Record<Self>, _: bool) {}
 
     fn charge(record: &Record<Self>) -> Option<Charge> {
-        Some(Billing::Payg.charge(record.body.month()))
+        Some(Billing::Payg.charge(record.body.monthly_price()))
     }
 
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
@@ -86,86 +86,88 @@ impl Body for Snapshot {
             Source::Vm(id) => ("vm", Some(id), None),
             Source::Volume(id) => ("volume", None, Some(id)),
         };
-        fields.put("id", &record.id);
-        fields.put("name", &snapshot.name);
-        fields.put("source_type", kind);
-        fields.put("vm_id", &vm);
-        fields.put("volume_id", &volume);
-        fields.put("size", &snapshot.size);
-        fields.put("status", record.status(view.now));
-        fields.number("price_per_hour", money::hourly(snapshot.month()));
-        fields.put("region", "us-east");
-        fields.put("project_id", &record.project);
-        fields.put("created_at", &record.created_at);
-        fields.put("updated_at", &record.updated_at);
+        fields.write_field("id", &record.id);
+        fields.write_field("name", &snapshot.name);
+        fields.write_field("source_type", kind);
+        fields.write_field("vm_id", &vm);
+        fields.write_field("volume_id", &volume);
+        fields.write_field("size", &snapshot.size);
+        fields.write_field("status", record.status(view.now));
+        fields.write_number("price_per_hour", money::hourly_price(snapshot.monthly_price()));
+        fields.write_field("region", "us-east");
+        fields.write_field("project_id", &record.project);
+        fields.write_field("created_at", &record.created_at);
+        fields.write_field("updated_at", &record.updated_at);
     }
 }
 
-fn create(call: &mut Call<'_>) -> Reply {
-    let name = call.body.required("name", Field::name)?;
-    let vm = call.body.optional("vm_id", Field::uuid)?;
-    let volume = call.body.optional("volume_id", Field::uuid)?;
+fn create_snapshot(call: &mut Call<'_>) -> Reply {
+    let name = call.body.required_field("name", Field::name)?;
+    let vm = call.body.optional_field("vm_id", Field::uuid)?;
+    let volume = call.body.optional_field("volume_id", Field::uuid)?;
     let (source, size) = match (vm, volume) {
         (Some(id), None) => {
-            let vm = call.named::<Vm>(id)?;
-            settled(vm.status(call.now))?;
-            (Source::Vm(id), vm.body.disk())
+            let vm = call.find_by_id::<Vm>(id)?;
+            require_stable_vm(vm.status(call.now))?;
+            (Source::Vm(id), vm.body.disk_size())
         }
         (None, Some(id)) => {
-            let volume = call.named::<Volume>(id)?;
-            volume::settled(volume.shown_status(call.now))?;
+            let volume = call.find_by_id::<Volume>(id)?;
+            volume::require_stable_volume(volume.shown_status(call.now))?;
             (Source::Volume(id), volume.body.size)
         }
         (Some(_), Some(_)) => {
-            return Err(Refusal::bad("a snapshot is taken of one thing: leave vm_id or volume_id out"));
+            return Err(Refusal::bad_request(
+                "a snapshot is taken of one thing: leave vm_id or volume_id out",
+            ));
         }
-        (None, None) => return Err(Refusal::bad("one of vm_id and volume_id is required")),
+        (None, None) => return Err(Refusal::bad_request("one of vm_id and volume_id is required")),
     };
     call.validate_billing()?;
-    let (now, project) = (call.now, call.project());
+    let (now, project) = (call.now, call.project_id());
     let body = Snapshot { name, source, size };
-    let id = call.world.create(Some(project), now, Timeline::new(now, CREATING), body);
-    call.show::<Snapshot>(201, id, "snapshot accepted")
+    let id = call.world.create_record(Some(project), now, Timeline::new(now, CREATING), body);
+    call.record_response::<Snapshot>(201, id, "snapshot accepted")
 }
 
-fn read(call: &mut Call<'_>) -> Reply {
-    let id = call.find::<Snapshot>()?.id;
-    call.show::<Snapshot>(200, id, "")
+fn read_snapshot(call: &mut Call<'_>) -> Reply {
+    let id = call.find_by_path::<Snapshot>()?.id;
+    call.record_response::<Snapshot>(200, id, "")
 }
 
 /// Finds the snapshot, unless it is being restored.
-fn resting<'c>(call: &'c Call<'_>) -> Result<&'c Record<Snapshot>, Refusal> {
-    let record = call.find::<Snapshot>()?;
+fn find_idle_snapshot<'c>(call: &'c Call<'_>) -> Result<&'c Record<Snapshot>, Refusal> {
+    let record = call.find_by_path::<Snapshot>()?;
     match record.status(call.now) {
         "restoring" => Err(Refusal::conflict("the snapshot is restoring: wait until it is available")),
         _ => Ok(record),
     }
 }
 
-fn delete(call: &mut Call<'_>) -> Reply {
-    let id = resting(call)?.id;
+fn delete_snapshot(call: &mut Call<'_>) -> Reply {
+    let id = find_idle_snapshot(call)?.id;
     call.world.snapshots.remove(id);
-    Ok(done("snapshot deleted"))
+    Ok(message_response("snapshot deleted"))
 }
 
-fn rename(call: &mut Call<'_>) -> Reply {
-    let id = call.find::<Snapshot>()?.id;
-    let name = call.body.required("name", Field::name)?;
+fn rename_snapshot(call: &mut Call<'_>) -> Reply {
+    let id = call.find_by_path::<Snapshot>()?.id;
+    let name = call.body.required_field("name", Field::name)?;
     call.update::<Snapshot>(id, |record| record.body.name = name);
-    call.show::<Snapshot>(200, id, "snapshot renamed")
+    call.record_response::<Snapshot>(200, id, "snapshot renamed")
 }
 
-fn restore(call: &mut Call<'_>) -> Reply {
-    let record = call.find::<Snapshot>()?;
+fn restore_snapshot(call: &mut Call<'_>) -> Reply {
+    let record = call.find_by_path::<Snapshot>()?;
     let (id, source, now) = (record.id, record.body.source, call.now);
     let status = record.status(now);
     if status != "available" {
         return Err(Refusal::conflict(format!("the snapshot is {status}; it must be available")));
     }
     match source {
-        Source::Vm(vm) => vm_actions::restore(call, vm)?,
-        Source::Volume(volume) => volume::restore(call, volume)?,
+        Source::Vm(vm) => vm_actions::restore_vm_disk(call, vm)?,
+        Source::Volume(volume) => volume::restore_volume(call, volume)?,
     }
     call.update::<Snapshot>(id, |record| record.timeline = Timeline::new(now, RESTORING));
-    call.show::<Snapshot>(200, id, "restore accepted")
+    call.record_response::<Snapshot>(200, id, "restore accepted")
 }

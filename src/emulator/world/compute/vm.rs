@@ -19,7 +19,7 @@ use crate::emulator::world::engine::money;
 use crate::emulator::world::engine::request_body::Field;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
-use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::{Billing, Charge};
 use crate::emulator::world::state::world::World;
@@ -29,10 +29,10 @@ const COLLECTION: &str = "/api/v1/vms";
 const ITEM: &str = "/api/v1/vms/{id}";
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, COLLECTION, Access::ProjectStated, |call| call.list::<Vm>()),
-    Route::new(Method::Post, COLLECTION, Access::ProjectStated, create),
-    Route::new(Method::Get, ITEM, Access::Account, read),
-    Route::new(Method::Delete, ITEM, Access::ProjectStated, delete),
+    Route::new(Method::Get, COLLECTION, Access::ProjectStated, |call| call.list_records::<Vm>()),
+    Route::new(Method::Post, COLLECTION, Access::ProjectStated, create_vm),
+    Route::new(Method::Get, ITEM, Access::Account, read_vm),
+    Route::new(Method::Delete, ITEM, Access::ProjectStated, delete_vm),
 ];
 
 /// A virtual machine.
@@ -53,12 +53,12 @@ pub(in crate::emulator::world) struct Vm {
 }
 
 impl Vm {
-    pub(in crate::emulator::world) fn month(&self) -> Decimal {
-        catalog::vm_plan(self.pricing_id).map_or(Decimal::ZERO, catalog::VmPlan::month)
+    pub(in crate::emulator::world) fn monthly_price(&self) -> Decimal {
+        catalog::vm_plan(self.pricing_id).map_or(Decimal::ZERO, catalog::VmPlan::monthly_price)
     }
 
     /// Returns the size of its disk, GB.
-    pub(in crate::emulator::world) fn disk(&self) -> i64 {
+    pub(in crate::emulator::world) fn disk_size(&self) -> i64 {
         catalog::vm_plan(self.pricing_id).map_or(0, |plan| plan.storage)
     }
 }
@@ -73,8 +73,8 @@ impl Networks {
     }
 
     /// Returns a free address: the one after the highest in use, else the lowest gap.
-    fn free(&self, vpc: Uuid, network: Ipv4Net) -> Option<u32> {
-        let first = vpc::gateway(network).checked_add(1)?;
+    fn free_address(&self, vpc: Uuid, network: Ipv4Net) -> Option<u32> {
+        let first = vpc::gateway_address(network).checked_add(1)?;
         let last = network.broadcast().to_bits();
         let taken = self.0.get(&vpc);
         let highest = taken.and_then(|taken| taken.last()).map(|(address, _)| *address);
@@ -118,7 +118,7 @@ impl Body for Vm {
     }
 
     fn charge(record: &Record<Self>) -> Option<Charge> {
-        Some(record.body.billing.charge(record.body.month()))
+        Some(record.body.billing.charge(record.body.monthly_price()))
     }
 
     fn renew(record: &mut Record<Self>, until: Time) {
@@ -127,28 +127,28 @@ impl Body for Vm {
 
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
         let vm = &record.body;
-        fields.put("id", &record.id);
-        fields.put("name", &vm.name);
-        fields.put("status", record.status(view.now));
+        fields.write_field("id", &record.id);
+        fields.write_field("name", &vm.name);
+        fields.write_field("status", record.status(view.now));
         if let Some(plan) = catalog::vm_plan(vm.pricing_id) {
-            fields.put("cpu", &plan.cpu);
-            fields.put("ram", &plan.ram);
-            fields.put("storage", &plan.storage);
+            fields.write_field("cpu", &plan.cpu);
+            fields.write_field("ram", &plan.ram);
+            fields.write_field("storage", &plan.storage);
         }
-        fields.put("public_ipv4_address", &vm.public_ipv4_address);
-        fields.put("private_ipv4_address", &vm.private_ipv4_address);
-        fields.number_text("price_per_hour", money::hourly(vm.month()));
-        fields.put("pricing_id", &vm.pricing_id);
-        fields.put("template_id", &vm.template_id);
-        fields.put("vpc_id", &vm.vpc_id);
-        fields.put("ssh_key_ids", &vm.ssh_key_ids);
-        fields.put("billing_type", vm.billing.word());
-        fields.put("region", "us-east");
-        fields.put("project_id", &record.project);
-        fields.put("created_at", &record.created_at);
-        fields.put("updated_at", &record.updated_at);
+        fields.write_field("public_ipv4_address", &vm.public_ipv4_address);
+        fields.write_field("private_ipv4_address", &vm.private_ipv4_address);
+        fields.number_text("price_per_hour", money::hourly_price(vm.monthly_price()));
+        fields.write_field("pricing_id", &vm.pricing_id);
+        fields.write_field("template_id", &vm.template_id);
+        fields.write_field("vpc_id", &vm.vpc_id);
+        fields.write_field("ssh_key_ids", &vm.ssh_key_ids);
+        fields.write_field("billing_type", vm.billing.as_str());
+        fields.write_field("region", "us-east");
+        fields.write_field("project_id", &record.project);
+        fields.write_field("created_at", &record.created_at);
+        fields.write_field("updated_at", &record.updated_at);
         if view.detail {
-            fields.put("console_require_mfa", &vm.console_require_mfa);
+            fields.write_field("console_require_mfa", &vm.console_require_mfa);
         }
     }
 }
@@ -156,43 +156,47 @@ impl Body for Vm {
 const CREATING: &[(i64, &str)] = &[(0, "pending"), (20, "active")];
 const MOST_KEYS: usize = 64;
 
-fn create(call: &mut Call<'_>) -> Reply {
-    let body = requested(call)?;
+fn create_vm(call: &mut Call<'_>) -> Reply {
+    let body = read_new_vm(call)?;
     let billing_type = call.billing_type()?;
-    call.body.region()?;
+    call.body.check_region()?;
     call.validate_billing()?;
     let address = match body.vpc_id {
         Some(vpc) => Some(private_address(call, vpc)?),
         None => None,
     };
-    let billing = call.begin_billing(billing_type, body.month())?;
-    let (now, project) = (call.now, call.project());
+    let billing = call.begin_billing(billing_type, body.monthly_price())?;
+    let (now, project) = (call.now, call.project_id());
     let public_ipv4_address = call.world.public_address();
     let body = Vm { billing, public_ipv4_address, private_ipv4_address: address, ..body };
-    let id = call.world.create(Some(project), now, Timeline::new(now, CREATING), body);
-    call.show::<Vm>(201, id, "VM created")
+    let id = call.world.create_record(Some(project), now, Timeline::new(now, CREATING), body);
+    call.record_response::<Vm>(201, id, "VM created")
 }
 
 /// Reads the body of a creation; addresses and billing are still to be filled in.
-fn requested(call: &Call<'_>) -> Result<Vm, Refusal> {
+fn read_new_vm(call: &Call<'_>) -> Result<Vm, Refusal> {
     let body = &call.body;
-    let name = body.required("name", Field::name)?;
-    let template_id = body.required("template_id", Field::uuid)?;
+    let name = body.required_field("name", Field::name)?;
+    let template_id = body.required_field("template_id", Field::uuid)?;
     if !TEMPLATES.iter().any(|template| template.id == template_id) {
-        return Err(Refusal::bad(format!("template_id {template_id} is not in the template catalog")));
+        return Err(Refusal::bad_request(format!(
+            "template_id {template_id} is not in the template catalog"
+        )));
     }
-    let pricing_id = body.required("pricing_id", |field| field.integer(0, i64::MAX))?;
+    let pricing_id = body.required_field("pricing_id", |field| field.integer(0, i64::MAX))?;
     if catalog::vm_plan(pricing_id).is_none() {
-        return Err(Refusal::bad(format!("pricing_id {pricing_id} is not in the VM pricing catalog")));
+        return Err(Refusal::bad_request(format!(
+            "pricing_id {pricing_id} is not in the VM pricing catalog"
+        )));
     }
-    let vpc_id = body.optional("vpc_id", Field::uuid)?;
-    let keys = body.optional("ssh_key_ids", |field| field.list(MOST_KEYS, Field::uuid))?;
+    let vpc_id = body.optional_field("vpc_id", Field::uuid)?;
+    let keys = body.optional_field("ssh_key_ids", |field| field.list(MOST_KEYS, Field::uuid))?;
     let ssh_key_ids = keys.unwrap_or_default();
     for id in &ssh_key_ids {
-        call.named::<SshKey>(*id)?;
+        call.find_by_id::<SshKey>(*id)?;
     }
-    let user_data = body.optional("user_data", |field| field.text(0, 65_535))?;
-    let console = body.optional("console_require_mfa", Field::boolean)?;
+    let user_data = body.optional_field("user_data", |field| field.text(0, 65_535))?;
+    let console = body.optional_field("console_require_mfa", Field::boolean)?;
     Ok(Vm {
         name,
         template_id,
@@ -208,8 +212,8 @@ fn requested(call: &Call<'_>) -> Result<Vm, Refusal> {
 }
 
 fn private_address(call: &Call<'_>, vpc: Uuid) -> Result<Ipv4Addr, Refusal> {
-    let network = call.named::<Vpc>(vpc)?.body.cidr;
-    let free = call.world.vms.index().free(vpc, network);
+    let network = call.find_by_id::<Vpc>(vpc)?.body.cidr;
+    let free = call.world.vms.index().free_address(vpc, network);
     free.map(Ipv4Addr::from_bits).ok_or_else(|| Refusal::conflict("the VPC has no free address left"))
 }
 
@@ -222,20 +226,20 @@ impl World {
     }
 }
 
-fn read(call: &mut Call<'_>) -> Reply {
-    let id = call.find::<Vm>()?.id;
-    call.show::<Vm>(200, id, "")
+fn read_vm(call: &mut Call<'_>) -> Reply {
+    let id = call.find_by_path::<Vm>()?.id;
+    call.record_response::<Vm>(200, id, "")
 }
 
-fn delete(call: &mut Call<'_>) -> Reply {
-    let id = call.find::<Vm>()?.id;
-    let action = call.body.optional("volume_action", |field| field.one_of(&["detach", "delete"]))?;
-    let with_vpc = call.body.optional("delete_vpc", Field::boolean)?.unwrap_or_default();
+fn delete_vm(call: &mut Call<'_>) -> Reply {
+    let id = call.find_by_path::<Vm>()?.id;
+    let action = call.body.optional_field("volume_action", |field| field.one_of(&["detach", "delete"]))?;
+    let with_vpc = call.body.optional_field("delete_vpc", Field::boolean)?.unwrap_or_default();
     if with_vpc {
         call.also_needs("networks:write")?;
     }
-    let Some(vm) = call.world.vms.remove(id) else { return Err(Refusal::unknown(Vm::TITLE)) };
-    call.world.refund(vm.body.billing, vm.body.month(), call.now);
+    let Some(vm) = call.world.vms.remove(id) else { return Err(Refusal::not_found(Vm::TITLE)) };
+    call.world.refund(vm.body.billing, vm.body.monthly_price(), call.now);
     for schedule in call.world.backup_schedules.index().of_vm(id) {
         call.world.backup_schedules.remove(schedule);
     }
@@ -243,14 +247,14 @@ fn delete(call: &mut Call<'_>) -> Reply {
         if action == Some("delete") {
             let removed = call.world.volumes.remove(volume);
             if let Some(volume) = removed {
-                call.world.refund(volume.body.billing, volume.body.month(), call.now);
+                call.world.refund(volume.body.billing, volume.body.monthly_price(), call.now);
             }
         } else {
             call.update::<Volume>(volume, |record| record.body.vm_id = None);
         }
     }
-    if let Some(vpc) = vm.body.vpc_id.filter(|vpc| with_vpc && call.world.members(*vpc) == 0) {
+    if let Some(vpc) = vm.body.vpc_id.filter(|vpc| with_vpc && call.world.vpc_member_count(*vpc) == 0) {
         call.world.vpcs.remove(vpc);
     }
-    Ok(done("VM deleted"))
+    Ok(message_response("VM deleted"))
 }

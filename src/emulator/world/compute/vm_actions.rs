@@ -11,38 +11,46 @@ use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::router::{Access, Route};
 use crate::model::schema::Method;
 
-const fn post(template: &'static str, run: fn(&mut Call<'_>) -> Reply) -> Route {
+const fn vm_post_route(template: &'static str, run: fn(&mut Call<'_>) -> Reply) -> Route {
     Route::new(Method::Post, template, Access::ProjectStated, run)
 }
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    post("/api/v1/vms/{id}/start", |call| switch(call, "stopped", &[(0, "starting"), (5, "active")])),
-    post("/api/v1/vms/{id}/stop", |call| switch(call, "active", &[(0, "stopping"), (5, "stopped")])),
-    post("/api/v1/vms/{id}/reboot", |call| switch(call, "active", &[(0, "rebooting"), (5, "active")])),
-    post("/api/v1/vms/{id}/resize", resize),
+    vm_post_route("/api/v1/vms/{id}/start", |call| {
+        switch_status(call, "stopped", &[(0, "starting"), (5, "active")])
+    }),
+    vm_post_route("/api/v1/vms/{id}/stop", |call| {
+        switch_status(call, "active", &[(0, "stopping"), (5, "stopped")])
+    }),
+    vm_post_route("/api/v1/vms/{id}/reboot", |call| {
+        switch_status(call, "active", &[(0, "rebooting"), (5, "active")])
+    }),
+    vm_post_route("/api/v1/vms/{id}/resize", resize_vm),
     Route::new(Method::Patch, "/api/v1/vms/{id}/console-policy", Access::ProjectStated, console_policy),
 ];
 
 /// Moves a VM on from the one status that allows it.
-fn switch(call: &mut Call<'_>, from: &str, steps: &[(i64, &str)]) -> Reply {
-    let vm = call.find::<Vm>()?;
+fn switch_status(call: &mut Call<'_>, from: &str, steps: &[(i64, &str)]) -> Reply {
+    let vm = call.find_by_path::<Vm>()?;
     let (id, now, status) = (vm.id, call.now, vm.status(call.now));
     if status != from {
         return Err(Refusal::conflict(format!("the VM is {status}; it must be {from}")));
     }
     call.update::<Vm>(id, |record| record.timeline = Timeline::new(now, steps));
-    call.show::<Vm>(200, id, "accepted")
+    call.record_response::<Vm>(200, id, "accepted")
 }
 
-fn resize(call: &mut Call<'_>) -> Reply {
-    let vm = call.find::<Vm>()?.clone();
-    let pricing_id = call.body.required("pricing_id", |field| field.integer(0, i64::MAX))?;
+fn resize_vm(call: &mut Call<'_>) -> Reply {
+    let vm = call.find_by_path::<Vm>()?.clone();
+    let pricing_id = call.body.required_field("pricing_id", |field| field.integer(0, i64::MAX))?;
     let Some(plan) = catalog::vm_plan(pricing_id) else {
-        return Err(Refusal::bad(format!("pricing_id {pricing_id} is not in the VM pricing catalog")));
+        return Err(Refusal::bad_request(format!(
+            "pricing_id {pricing_id} is not in the VM pricing catalog"
+        )));
     };
     let old = catalog::vm_plan(vm.body.pricing_id);
     if let Some(old) = old.filter(|old| plan.storage < old.storage) {
-        return Err(Refusal::bad(format!(
+        return Err(Refusal::bad_request(format!(
             "pricing_id {pricing_id} has a disk of {} GB, and the VM has {} GB: a disk cannot shrink",
             plan.storage, old.storage
         )));
@@ -54,24 +62,24 @@ fn resize(call: &mut Call<'_>) -> Reply {
         }
     };
     call.validate_billing()?;
-    call.adjust_billing(vm.body.billing, vm.body.month(), plan.month())?;
+    call.adjust_billing(vm.body.billing, vm.body.monthly_price(), plan.monthly_price())?;
     let timeline = Timeline::new(call.now, &[(0, "resizing"), (5, rest)]);
     call.update::<Vm>(vm.id, |record| {
         record.body.pricing_id = pricing_id;
         record.timeline = timeline;
     });
-    call.show::<Vm>(200, vm.id, "VM resize accepted")
+    call.record_response::<Vm>(200, vm.id, "VM resize accepted")
 }
 
 fn console_policy(call: &mut Call<'_>) -> Reply {
-    let id = call.find::<Vm>()?.id;
-    let wanted = call.body.required("console_require_mfa", Field::boolean)?;
+    let id = call.find_by_path::<Vm>()?.id;
+    let wanted = call.body.required_field("console_require_mfa", Field::boolean)?;
     call.update::<Vm>(id, |record| record.body.console_require_mfa = wanted);
-    call.show::<Vm>(200, id, "console policy updated")
+    call.record_response::<Vm>(200, id, "console policy updated")
 }
 
 /// Refuses a VM that has not settled.
-pub(in crate::emulator::world) fn settled(status: &str) -> Result<(), Refusal> {
+pub(in crate::emulator::world) fn require_stable_vm(status: &str) -> Result<(), Refusal> {
     if matches!(status, "active" | "stopped") {
         return Ok(());
     }
@@ -79,12 +87,12 @@ pub(in crate::emulator::world) fn settled(status: &str) -> Result<(), Refusal> {
 }
 
 /// Puts an earlier state of its disk back into a VM, which is busy with that for as long as with a reboot.
-pub(in crate::emulator::world) fn restore(call: &mut Call<'_>, vm: Uuid) -> Result<(), Refusal> {
+pub(in crate::emulator::world) fn restore_vm_disk(call: &mut Call<'_>, vm: Uuid) -> Result<(), Refusal> {
     let now = call.now;
     let Some(record) = call.world.vms.get(vm) else {
         return Err(Refusal::conflict("the VM is gone: there is nothing to restore into"));
     };
-    settled(record.status(now))?;
+    require_stable_vm(record.status(now))?;
     let timeline = Timeline::new(now, &[(0, "restoring"), (5, record.status(now))]);
     call.update::<Vm>(vm, |record| record.timeline = timeline);
     Ok(())

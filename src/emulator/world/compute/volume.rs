@@ -12,11 +12,11 @@ use crate::emulator::world::Time;
 use crate::emulator::world::engine::catalog::VOLUME_GB;
 use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::{Refusal, Response};
-use crate::emulator::world::engine::money::{self, cents};
+use crate::emulator::world::engine::money::{self, from_cents};
 use crate::emulator::world::engine::request_body::Field;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
-use crate::emulator::world::request::call::{self, Call, Reply, done};
+use crate::emulator::world::request::call::{self, Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::{Billing, Charge};
 use crate::emulator::world::state::world::World;
@@ -26,13 +26,13 @@ const COLLECTION: &str = "/api/v1/volumes";
 const ITEM: &str = "/api/v1/volumes/{id}";
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, COLLECTION, Access::ProjectStated, |call| call.list::<Volume>()),
-    Route::new(Method::Post, COLLECTION, Access::ProjectStated, create),
-    Route::new(Method::Get, ITEM, Access::Account, read),
-    Route::new(Method::Patch, ITEM, Access::ProjectStated, resize),
-    Route::new(Method::Delete, ITEM, Access::ProjectStated, delete),
-    Route::new(Method::Post, "/api/v1/volumes/{id}/attach", Access::ProjectStated, attach),
-    Route::new(Method::Post, "/api/v1/volumes/{id}/detach", Access::ProjectStated, detach),
+    Route::new(Method::Get, COLLECTION, Access::ProjectStated, |call| call.list_records::<Volume>()),
+    Route::new(Method::Post, COLLECTION, Access::ProjectStated, create_volume),
+    Route::new(Method::Get, ITEM, Access::Account, read_volume),
+    Route::new(Method::Patch, ITEM, Access::ProjectStated, resize_volume),
+    Route::new(Method::Delete, ITEM, Access::ProjectStated, delete_volume),
+    Route::new(Method::Post, "/api/v1/volumes/{id}/attach", Access::ProjectStated, attach_volume),
+    Route::new(Method::Post, "/api/v1/volumes/{id}/detach", Access::ProjectStated, detach_volume),
 ];
 
 const LARGEST: i64 = 65_536;
@@ -54,13 +54,13 @@ pub(in crate::emulator::world) struct Volume {
 }
 
 impl Volume {
-    pub(in crate::emulator::world) fn month(&self) -> Decimal {
-        price(self.size)
+    pub(in crate::emulator::world) fn monthly_price(&self) -> Decimal {
+        volume_price(self.size)
     }
 }
 
-fn price(size: i64) -> Decimal {
-    cents(VOLUME_GB) * Decimal::from(size)
+fn volume_price(size: i64) -> Decimal {
+    from_cents(VOLUME_GB) * Decimal::from(size)
 }
 
 impl Record<Volume> {
@@ -106,7 +106,7 @@ impl Body for Volume {
     }
 
     fn charge(record: &Record<Self>) -> Option<Charge> {
-        Some(record.body.billing.charge(record.body.month()))
+        Some(record.body.billing.charge(record.body.monthly_price()))
     }
 
     fn renew(record: &mut Record<Self>, until: Time) {
@@ -115,106 +115,106 @@ impl Body for Volume {
 
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
         let volume = &record.body;
-        fields.put("id", &record.id);
-        fields.put("name", &volume.name);
-        fields.put("size", &volume.size);
-        fields.put("status", record.shown_status(view.now));
-        fields.put("vm_id", &volume.vm_id);
-        fields.put("billing_type", volume.billing.word());
-        fields.number_text("price_per_hour", money::hourly(volume.month()));
-        fields.put("region", "us-east");
-        fields.put("project_id", &record.project);
-        fields.put("created_at", &record.created_at);
-        fields.put("updated_at", &record.updated_at);
+        fields.write_field("id", &record.id);
+        fields.write_field("name", &volume.name);
+        fields.write_field("size", &volume.size);
+        fields.write_field("status", record.shown_status(view.now));
+        fields.write_field("vm_id", &volume.vm_id);
+        fields.write_field("billing_type", volume.billing.as_str());
+        fields.number_text("price_per_hour", money::hourly_price(volume.monthly_price()));
+        fields.write_field("region", "us-east");
+        fields.write_field("project_id", &record.project);
+        fields.write_field("created_at", &record.created_at);
+        fields.write_field("updated_at", &record.updated_at);
     }
 }
 
-fn create(call: &mut Call<'_>) -> Reply {
-    let name = call.body.required("name", Field::name)?;
-    let size = call.body.required("size", |field| field.integer(1, LARGEST))?;
-    call.body.region()?;
+fn create_volume(call: &mut Call<'_>) -> Reply {
+    let name = call.body.required_field("name", Field::name)?;
+    let size = call.body.required_field("size", |field| field.integer(1, LARGEST))?;
+    call.body.check_region()?;
     let billing_type = call.billing_type()?;
-    let vm_id = call.body.optional("vm_id", Field::uuid)?;
+    let vm_id = call.body.optional_field("vm_id", Field::uuid)?;
     if let Some(vm) = vm_id {
-        vm_actions::settled(call.named::<Vm>(vm)?.status(call.now))?;
+        vm_actions::require_stable_vm(call.find_by_id::<Vm>(vm)?.status(call.now))?;
     }
     call.validate_billing()?;
-    let billing = call.begin_billing(billing_type, price(size))?;
-    let (now, project) = (call.now, call.project());
+    let billing = call.begin_billing(billing_type, volume_price(size))?;
+    let (now, project) = (call.now, call.project_id());
     let timeline = Timeline::new(now, CREATING);
-    let id = call.world.create(
+    let id = call.world.create_record(
         Some(project),
         now,
         timeline,
         Volume { name, size, vm_id, cluster_id: None, billing },
     );
-    call.show::<Volume>(201, id, "volume created")
+    call.record_response::<Volume>(201, id, "volume created")
 }
 
-fn read(call: &mut Call<'_>) -> Reply {
-    let id = call.find::<Volume>()?.id;
-    call.show::<Volume>(200, id, "")
+fn read_volume(call: &mut Call<'_>) -> Reply {
+    let id = call.find_by_path::<Volume>()?.id;
+    call.record_response::<Volume>(200, id, "")
 }
 
-fn resize(call: &mut Call<'_>) -> Reply {
-    let record = call.find::<Volume>()?;
+fn resize_volume(call: &mut Call<'_>) -> Reply {
+    let record = call.find_by_path::<Volume>()?;
     let (id, old, status) = (record.id, record.body.clone(), record.shown_status(call.now));
-    let new_size = call.body.required("new_size", |field| field.integer(1, LARGEST))?;
+    let new_size = call.body.required_field("new_size", |field| field.integer(1, LARGEST))?;
     if new_size <= old.size {
-        return Err(Refusal::bad(format!(
+        return Err(Refusal::bad_request(format!(
             "new_size must be larger than the current size of {} GB: volumes can only grow",
             old.size
         )));
     }
-    settled(status)?;
+    require_stable_volume(status)?;
     call.validate_billing()?;
-    let amount = call.adjust_billing(old.billing, old.month(), price(new_size))?;
+    let amount = call.adjust_billing(old.billing, old.monthly_price(), volume_price(new_size))?;
     call.update::<Volume>(id, |record| record.body.size = new_size);
-    Ok(resized(id, amount, price(new_size)))
+    Ok(resize_response(id, amount, volume_price(new_size)))
 }
 
 /// Returns the result of a resize, in the form that the specification gives it.
-fn resized(id: Uuid, amount: Decimal, month: Decimal) -> Response {
-    call::success(200, "volume resized", |fields| {
-        fields.put("id", &id);
-        fields.object("billing", |fields| {
-            fields.put("type", "upgrade");
-            fields.number("pro_rata_amount", amount);
-            fields.number("balance_applied", amount);
-            fields.number("new_monthly_price", money::monthly(month));
-            fields.number_text("new_price_per_hour", money::hourly(month));
+fn resize_response(id: Uuid, amount: Decimal, month: Decimal) -> Response {
+    call::success_response(200, "volume resized", |fields| {
+        fields.write_field("id", &id);
+        fields.write_object("billing", |fields| {
+            fields.write_field("type", "upgrade");
+            fields.write_number("pro_rata_amount", amount);
+            fields.write_number("balance_applied", amount);
+            fields.write_number("new_monthly_price", money::round_to_cents(month));
+            fields.number_text("new_price_per_hour", money::hourly_price(month));
         });
     })
 }
 
-fn delete(call: &mut Call<'_>) -> Reply {
-    let record = call.find::<Volume>()?;
+fn delete_volume(call: &mut Call<'_>) -> Reply {
+    let record = call.find_by_path::<Volume>()?;
     let id = record.id;
-    unclaimed(record)?;
+    require_unclaimed(record)?;
     if record.body.vm_id.is_some() {
         return Err(Refusal::conflict("the volume is attached: detach it first"));
     }
     if let Some(volume) = call.world.volumes.remove(id) {
-        call.world.refund(volume.body.billing, volume.body.month(), call.now);
+        call.world.refund(volume.body.billing, volume.body.monthly_price(), call.now);
     }
-    Ok(done("volume deleted"))
+    Ok(message_response("volume deleted"))
 }
 
-fn attach(call: &mut Call<'_>) -> Reply {
-    let record = call.find::<Volume>()?;
+fn attach_volume(call: &mut Call<'_>) -> Reply {
+    let record = call.find_by_path::<Volume>()?;
     let (id, status) = (record.id, record.shown_status(call.now));
-    let vm = call.body.required("vm_id", Field::uuid)?;
-    let vm_status = call.named::<Vm>(vm)?.status(call.now);
+    let vm = call.body.required_field("vm_id", Field::uuid)?;
+    let vm_status = call.find_by_id::<Vm>(vm)?.status(call.now);
     if status != "available" {
         return Err(Refusal::conflict(format!("the volume is {status}; it must be available")));
     }
-    vm_actions::settled(vm_status)?;
+    vm_actions::require_stable_vm(vm_status)?;
     call.update::<Volume>(id, |record| record.body.vm_id = Some(vm));
-    call.show::<Volume>(200, id, "volume attached")
+    call.record_response::<Volume>(200, id, "volume attached")
 }
 
 /// Refuses to take a volume from under a claim.
-fn unclaimed(record: &Record<Volume>) -> Result<(), Refusal> {
+fn require_unclaimed(record: &Record<Volume>) -> Result<(), Refusal> {
     match record.body.cluster_id {
         None => Ok(()),
         Some(cluster) => Err(Refusal::conflict(format!(
@@ -223,19 +223,19 @@ fn unclaimed(record: &Record<Volume>) -> Result<(), Refusal> {
     }
 }
 
-fn detach(call: &mut Call<'_>) -> Reply {
-    let record = call.find::<Volume>()?;
-    unclaimed(record)?;
+fn detach_volume(call: &mut Call<'_>) -> Reply {
+    let record = call.find_by_path::<Volume>()?;
+    require_unclaimed(record)?;
     let (id, status) = (record.id, record.shown_status(call.now));
     if status != "in_use" {
         return Err(Refusal::conflict(format!("the volume is {status}; it must be in_use")));
     }
     call.update::<Volume>(id, |record| record.body.vm_id = None);
-    call.show::<Volume>(200, id, "volume detached")
+    call.record_response::<Volume>(200, id, "volume detached")
 }
 
 /// Refuses a volume that has not settled.
-pub(in crate::emulator::world) fn settled(status: &str) -> Result<(), Refusal> {
+pub(in crate::emulator::world) fn require_stable_volume(status: &str) -> Result<(), Refusal> {
     if matches!(status, "available" | "in_use") {
         return Ok(());
     }
@@ -243,12 +243,12 @@ pub(in crate::emulator::world) fn settled(status: &str) -> Result<(), Refusal> {
 }
 
 /// Puts an earlier state back into a volume; it keeps its size.
-pub(in crate::emulator::world) fn restore(call: &mut Call<'_>, volume: Uuid) -> Result<(), Refusal> {
+pub(in crate::emulator::world) fn restore_volume(call: &mut Call<'_>, volume: Uuid) -> Result<(), Refusal> {
     let now = call.now;
     let Some(record) = call.world.volumes.get(volume) else {
         return Err(Refusal::conflict("the volume is gone: there is nothing to restore into"));
     };
-    settled(record.shown_status(now))?;
+    require_stable_volume(record.shown_status(now))?;
     let timeline = Timeline::new(now, &[(0, "restoring"), (10, "available")]);
     call.update::<Volume>(volume, |record| record.timeline = timeline);
     Ok(())

@@ -11,7 +11,7 @@ use crate::emulator::world::engine::message::{Refusal, Response};
 use crate::emulator::world::engine::request_body::Field;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
-use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
@@ -20,11 +20,11 @@ const COLLECTION: &str = "/api/v1/vpcs";
 const ITEM: &str = "/api/v1/vpcs/{id}";
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, COLLECTION, Access::ProjectStated, |call| call.list::<Vpc>()),
-    Route::new(Method::Post, COLLECTION, Access::ProjectStated, create),
-    Route::new(Method::Get, "/api/v1/vpcs/cidr-suggestions", Access::Account, suggest),
-    Route::new(Method::Get, ITEM, Access::Account, read),
-    Route::new(Method::Delete, ITEM, Access::ProjectStated, delete),
+    Route::new(Method::Get, COLLECTION, Access::ProjectStated, |call| call.list_records::<Vpc>()),
+    Route::new(Method::Post, COLLECTION, Access::ProjectStated, create_vpc),
+    Route::new(Method::Get, "/api/v1/vpcs/cidr-suggestions", Access::Account, suggest_networks),
+    Route::new(Method::Get, ITEM, Access::Account, read_vpc),
+    Route::new(Method::Delete, ITEM, Access::ProjectStated, delete_vpc),
 ];
 
 /// A private network.
@@ -59,14 +59,14 @@ pub(in crate::emulator::world) struct Networks(BTreeSet<(u32, u32, Uuid)>);
 
 impl Networks {
     fn overlaps(&self, network: Ipv4Net) -> bool {
-        let (first, last) = ends(network);
+        let (first, last) = address_bounds(network);
         // Networks of the account nest or are apart, so the last that begins before `last` decides,
         // unless a record was changed behind the service's back.
         self.0.range(..=(last, u32::MAX, Uuid::max())).next_back().is_some_and(|(_, end, _)| *end >= first)
     }
 }
 
-fn ends(network: Ipv4Net) -> (u32, u32) {
+fn address_bounds(network: Ipv4Net) -> (u32, u32) {
     (network.network().to_bits(), network.broadcast().to_bits())
 }
 
@@ -84,7 +84,7 @@ impl Body for Vpc {
     }
 
     fn index(index: &mut Networks, record: &Record<Self>, present: bool) {
-        let (first, last) = ends(record.body.cidr);
+        let (first, last) = address_bounds(record.body.cidr);
         if present {
             index.0.insert((first, last, record.id));
         } else {
@@ -93,87 +93,93 @@ impl Body for Vpc {
     }
 
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
-        let (first, last) = ends(record.body.cidr);
-        let gateway = std::net::Ipv4Addr::from_bits(gateway(record.body.cidr));
-        fields.put("id", &record.id);
-        fields.put("name", &record.body.name);
-        fields.put("cidr", &record.body.cidr.to_string());
-        fields.put("status", record.status(view.now));
-        fields.put("region", "us-east");
-        fields.put("account_id", &view.world.account.id);
-        fields.put("project_id", &record.project);
-        fields.put("gateway", &gateway);
-        fields.put("dns", &gateway);
-        fields.put("total_ips", &(u64::from(last - first) + 1));
-        fields.put("used_ips", &(1 + view.world.members(record.id)));
-        fields.put("gateway_type", "router");
-        fields.put("router_public_ip", "");
-        fields.put("router_status", "active");
-        fields.put("created_at", &record.created_at);
-        fields.put("updated_at", &record.updated_at);
+        let (first, last) = address_bounds(record.body.cidr);
+        let gateway = std::net::Ipv4Addr::from_bits(gateway_address(record.body.cidr));
+        fields.write_field("id", &record.id);
+        fields.write_field("name", &record.body.name);
+        fields.write_field("cidr", &record.body.cidr.to_string());
+        fields.write_field("status", record.status(view.now));
+        fields.write_field("region", "us-east");
+        fields.write_field("account_id", &view.world.account.id);
+        fields.write_field("project_id", &record.project);
+        fields.write_field("gateway", &gateway);
+        fields.write_field("dns", &gateway);
+        fields.write_field("total_ips", &(u64::from(last - first) + 1));
+        fields.write_field("used_ips", &(1 + view.world.vpc_member_count(record.id)));
+        fields.write_field("gateway_type", "router");
+        fields.write_field("router_public_ip", "");
+        fields.write_field("router_status", "active");
+        fields.write_field("created_at", &record.created_at);
+        fields.write_field("updated_at", &record.updated_at);
     }
 }
 
 /// Returns the gateway's address: the first that a machine could have.
-pub(in crate::emulator::world) fn gateway(network: Ipv4Net) -> u32 {
-    let (first, last) = ends(network);
+pub(in crate::emulator::world) fn gateway_address(network: Ipv4Net) -> u32 {
+    let (first, last) = address_bounds(network);
     first.saturating_add(1).min(last)
 }
 
 impl World {
     /// Returns how many machines, databases and clusters are in a network.
-    pub(in crate::emulator::world) fn members(&self, vpc: Uuid) -> usize {
+    pub(in crate::emulator::world) fn vpc_member_count(&self, vpc: Uuid) -> usize {
         self.vms.index().in_vpc(vpc)
             + self.databases.index().in_vpc(vpc)
             + self.clusters.index().in_vpc(vpc)
     }
 }
 
-fn create(call: &mut Call<'_>) -> Reply {
-    let name = call.body.required("name", Field::name)?;
-    let text = call.body.required("cidr", |field| field.text(9, 18))?;
-    let cidr: Ipv4Net =
-        text.parse().map_err(|_| Refusal::bad("cidr must be an IPv4 network such as 10.0.0.0/16"))?;
-    call.body.region()?;
+fn create_vpc(call: &mut Call<'_>) -> Reply {
+    let name = call.body.required_field("name", Field::name)?;
+    let text = call.body.required_field("cidr", |field| field.text(9, 18))?;
+    let cidr: Ipv4Net = text
+        .parse()
+        .map_err(|_| Refusal::bad_request("cidr must be an IPv4 network such as 10.0.0.0/16"))?;
+    call.body.check_region()?;
     if call.world.vpcs.index().overlaps(cidr) {
-        return Err(Refusal::bad(format!("cidr {cidr} overlaps another VPC of the account")));
+        return Err(Refusal::bad_request(format!("cidr {cidr} overlaps another VPC of the account")));
     }
     call.validate_billing()?;
-    let (now, project) = (call.now, call.project());
-    let id = call.world.create(Some(project), now, Timeline::settled(now, "active"), Vpc { name, cidr });
-    call.show::<Vpc>(201, id, "VPC created")
+    let (now, project) = (call.now, call.project_id());
+    let id = call.world.create_record(
+        Some(project),
+        now,
+        Timeline::with_status(now, "active"),
+        Vpc { name, cidr },
+    );
+    call.record_response::<Vpc>(201, id, "VPC created")
 }
 
-fn read(call: &mut Call<'_>) -> Reply {
-    let id = call.find::<Vpc>()?.id;
-    call.show::<Vpc>(200, id, "")
+fn read_vpc(call: &mut Call<'_>) -> Reply {
+    let id = call.find_by_path::<Vpc>()?.id;
+    call.record_response::<Vpc>(200, id, "")
 }
 
-fn delete(call: &mut Call<'_>) -> Reply {
-    let id = call.find::<Vpc>()?.id;
-    if call.world.members(id) > 0 {
+fn delete_vpc(call: &mut Call<'_>) -> Reply {
+    let id = call.find_by_path::<Vpc>()?.id;
+    if call.world.vpc_member_count(id) > 0 {
         return Err(Refusal::conflict(
             "the VPC is in use: delete its VMs and clusters, and delete or disconnect its databases first",
         ));
     }
     call.world.vpcs.remove(id);
-    Ok(done("VPC deleted"))
+    Ok(message_response("VPC deleted"))
 }
 
 const SUGGESTIONS: usize = 5;
 
-fn suggest(call: &mut Call<'_>) -> Reply {
-    let (offset, limit) = call.window()?;
+fn suggest_networks(call: &mut Call<'_>) -> Reply {
+    let (offset, limit) = call.page_bounds()?;
     let networks = call.world.vpcs.index();
     let ten = (0..=255_u8).filter_map(|second| Ipv4Net::new([10, second, 0, 0].into(), 16).ok());
     let small = (0..=255_u8).filter_map(|third| Ipv4Net::new([192, 168, third, 0].into(), 24).ok());
     let free = ten.chain(small).filter(|network| !networks.overlaps(*network));
     let free: Vec<_> = free.take(SUGGESTIONS).map(|network| network.to_string()).collect();
     let page: Vec<_> = free.iter().skip(offset).take(limit).collect();
-    let mut answer = Response::json(200, Vec::new());
+    let mut answer = Response::from_json(200, Vec::new());
     Fields::write(&mut answer.body, |fields| {
-        fields.put("data", &page);
-        fields.put("total", &free.len());
+        fields.write_field("data", &page);
+        fields.write_field("total", &free.len());
     });
     Ok(answer)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use super::access::allowlist;
+use super::access::read_allowlist;
 use super::contents::Contents;
 use super::database::{Database, backup_time};
 use crate::emulator::chance;
@@ -15,18 +15,18 @@ use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::request_body::{Body as Input, Field};
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::Record;
-use crate::emulator::world::request::call::{Call, Reply, done};
+use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::state::billing::Billing;
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Post, "/api/v1/databases", Access::Project, create),
-    Route::new(Method::Delete, "/api/v1/databases/{id}", Access::Project, delete),
-    Route::new(Method::Post, "/api/v1/databases/{id}/scale", Access::Project, scale),
-    Route::new(Method::Post, "/api/v1/databases/{id}/resume", Access::Project, resume),
-    Route::new(Method::Post, "/api/v1/databases/{id}/restore", Access::Project, restore),
-    Route::new(Method::Get, "/api/v1/databases/{id}/backups", Access::Account, backups),
+    Route::new(Method::Post, "/api/v1/databases", Access::Project, create_database),
+    Route::new(Method::Delete, "/api/v1/databases/{id}", Access::Project, delete_database),
+    Route::new(Method::Post, "/api/v1/databases/{id}/scale", Access::Project, scale_database),
+    Route::new(Method::Post, "/api/v1/databases/{id}/resume", Access::Project, resume_database),
+    Route::new(Method::Post, "/api/v1/databases/{id}/restore", Access::Project, restore_database),
+    Route::new(Method::Get, "/api/v1/databases/{id}/backups", Access::Account, list_database_backups),
 ];
 
 const CREATING: &[(i64, &str)] = &[(0, "pending"), (2, "deploying"), (47, "running")];
@@ -36,55 +36,57 @@ const MOST_REPLICAS: i64 = 16;
 const MOST_EXTENSIONS: usize = 64;
 const BACKUPS_KEPT: i64 = 7;
 
-fn create(call: &mut Call<'_>) -> Reply {
-    let mut database = requested(&call.body)?;
-    rules(&database)?;
-    let backups = call.body.optional("backups_enabled", Field::boolean)?.unwrap_or_default();
+fn create_database(call: &mut Call<'_>) -> Reply {
+    let mut database = read_new_database(&call.body)?;
+    check_plan_rules(&database)?;
+    let backups = call.body.optional_field("backups_enabled", Field::boolean)?.unwrap_or_default();
     if backups && database.is_free() {
-        return Err(Refusal::bad("backups_enabled: the free plan has no backups; choose a paid plan"));
+        return Err(Refusal::bad_request(
+            "backups_enabled: the free plan has no backups; choose a paid plan",
+        ));
     }
     let billing_type = call.billing_type()?;
-    call.body.region()?;
+    call.body.check_region()?;
     if let Some(vpc) = database.vpc_id {
-        call.named::<Vpc>(vpc)?;
+        call.find_by_id::<Vpc>(vpc)?;
     }
-    let project = call.project();
+    let project = call.project_id();
     call.free_name(Some(project), &database.name, None)?;
     call.validate_billing()?;
-    call.needs_card(database.month())?;
+    call.needs_card(database.monthly_price())?;
     if database.public_access {
         database.public_port = Some(call.public_port(&database)?);
     }
-    database.billing = call.begin_billing(billing_type, database.month())?;
+    database.billing = call.begin_billing(billing_type, database.monthly_price())?;
     let timeline = database.coming_up(call.now, CREATING);
     let now = call.now;
-    let id = call.world.create(Some(project), now, timeline, database);
+    let id = call.world.create_record(Some(project), now, timeline, database);
     call.show_database(201, id, "database created")
 }
 
 /// Reads the body of a creation; port and billing are still to be filled in.
-fn requested(body: &Input) -> Result<Database, Refusal> {
-    let name = body.required("name", Field::name)?;
-    let engine = body.optional("engine", |field| field.one_of(ENGINES))?.unwrap_or("postgres");
-    let plan = plan(body.required("plan_id", |field| field.integer(0, i64::MAX))?)?;
-    let storage = body.optional("storage_gb", |field| field.integer(1, LARGEST))?;
-    let list = body.optional("extensions", |field| {
+fn read_new_database(body: &Input) -> Result<Database, Refusal> {
+    let name = body.required_field("name", Field::name)?;
+    let engine = body.optional_field("engine", |field| field.one_of(ENGINES))?.unwrap_or("postgres");
+    let plan = require_plan(body.required_field("plan_id", |field| field.integer(0, i64::MAX))?)?;
+    let storage = body.optional_field("storage_gb", |field| field.integer(1, LARGEST))?;
+    let list = body.optional_field("extensions", |field| {
         field.list(MOST_EXTENSIONS, |item| item.text(1, 63).map(str::to_owned))
     })?;
     Ok(Database {
         name,
         engine: engine.to_owned(),
-        engine_version: version(body, engine)?,
+        engine_version: read_engine_version(body, engine)?,
         plan_id: plan.id,
         storage_gb: storage.unwrap_or(plan.storage),
-        ha_enabled: body.optional("ha_enabled", Field::boolean)?.unwrap_or_default(),
+        ha_enabled: body.optional_field("ha_enabled", Field::boolean)?.unwrap_or_default(),
         replica_count: body
-            .optional("replica_count", |field| field.integer(0, MOST_REPLICAS))?
+            .optional_field("replica_count", |field| field.integer(0, MOST_REPLICAS))?
             .unwrap_or_default(),
-        vpc_id: body.optional("vpc_id", Field::uuid)?,
-        public_access: body.optional("public_access", Field::boolean)?.unwrap_or_default(),
+        vpc_id: body.optional_field("vpc_id", Field::uuid)?,
+        public_access: body.optional_field("public_access", Field::boolean)?.unwrap_or_default(),
         public_port: None,
-        public_allowlist: allowlist(body, "public_allowlist")?.unwrap_or_default(),
+        public_allowlist: read_allowlist(body, "public_allowlist")?.unwrap_or_default(),
         extensions: list.unwrap_or_default(),
         engine_config: engine_config(body, engine)?,
         status_message: String::new(),
@@ -97,32 +99,32 @@ fn requested(body: &Input) -> Result<Database, Refusal> {
     })
 }
 
-fn plan(id: i64) -> Result<&'static DatabasePlan, Refusal> {
+fn require_plan(id: i64) -> Result<&'static DatabasePlan, Refusal> {
     catalog::database_plan(id)
-        .ok_or_else(|| Refusal::bad(format!("plan_id {id} is not in the database plan catalog")))
+        .ok_or_else(|| Refusal::bad_request(format!("plan_id {id} is not in the database plan catalog")))
 }
 
-fn version(body: &Input, engine: &str) -> Result<String, Refusal> {
-    let versions = catalog::engine(engine).map_or(&[][..], |engine| engine.versions);
+fn read_engine_version(body: &Input, engine: &str) -> Result<String, Refusal> {
+    let versions = catalog::find_engine(engine).map_or(&[][..], |engine| engine.versions);
     let newest = versions.first().copied().unwrap_or_default();
-    let wanted = body.optional("engine_version", |field| field.text(1, 32))?.unwrap_or(newest);
+    let wanted = body.optional_field("engine_version", |field| field.text(1, 32))?.unwrap_or(newest);
     if versions.contains(&wanted) {
         return Ok(wanted.to_owned());
     }
-    Err(Refusal::bad(format!("engine_version must be one of {} for {engine}", versions.join(", "))))
+    Err(Refusal::bad_request(format!("engine_version must be one of {} for {engine}", versions.join(", "))))
 }
 
 /// Reads the engine's settings: one of valkey, and no others.
 fn engine_config(body: &Input, engine: &str) -> Result<BTreeMap<String, String>, Refusal> {
     const KEY: &str = "maxmemory-policy";
-    let Some(config) = body.optional("engine_config", Field::object)? else {
+    let Some(config) = body.optional_field("engine_config", Field::object)? else {
         return Ok(BTreeMap::new());
     };
     let mut read = BTreeMap::new();
     for (key, value) in config {
         let allowed = engine == "valkey" && key == KEY;
         let Some(word @ ("noeviction" | "allkeys-lru")) = value.as_str().filter(|_| allowed) else {
-            return Err(Refusal::bad(
+            return Err(Refusal::bad_request(
                 "engine_config takes maxmemory-policy (noeviction or allkeys-lru) of valkey only",
             ));
         };
@@ -132,39 +134,43 @@ fn engine_config(body: &Input, engine: &str) -> Result<BTreeMap<String, String>,
 }
 
 /// Refuses what the engine or the plan does not have.
-fn rules(database: &Database) -> Result<(), Refusal> {
+fn check_plan_rules(database: &Database) -> Result<(), Refusal> {
     let engine = &database.engine;
     if let Some(plan) = database.plan().filter(|plan| plan.engine != engine) {
         let owner = plan.engine;
-        return Err(Refusal::bad(format!(
+        return Err(Refusal::bad_request(format!(
             "plan_id {} is a plan of {owner}: choose one of {engine}",
             plan.id
         )));
     }
     if database.replica_count > 0 && engine != "postgres" {
-        return Err(Refusal::bad(format!("replica_count: {engine} has no read replicas; set it to 0")));
+        return Err(Refusal::bad_request(format!(
+            "replica_count: {engine} has no read replicas; set it to 0"
+        )));
     }
     if database.ha_enabled && database.is_free() {
-        return Err(Refusal::bad("ha_enabled: the free plan has no high availability; choose a paid plan"));
+        return Err(Refusal::bad_request(
+            "ha_enabled: the free plan has no high availability; choose a paid plan",
+        ));
     }
     if !database.extensions.is_empty() && engine != "postgres" {
-        return Err(Refusal::bad("extensions are for postgres only"));
+        return Err(Refusal::bad_request("extensions are for postgres only"));
     }
     Ok(())
 }
 
-fn delete(call: &mut Call<'_>) -> Reply {
-    let record = resting(call)?.clone();
+fn delete_database(call: &mut Call<'_>) -> Reply {
+    let record = find_idle_database(call)?.clone();
     let now = call.now;
-    call.world.refund(record.body.billing, record.body.month(), now);
+    call.world.refund(record.body.billing, record.body.monthly_price(), now);
     call.update::<Database>(record.id, |record| {
-        record.timeline = Timeline::settled(now, "deleting").gone_after(now, 10);
+        record.timeline = Timeline::with_status(now, "deleting").gone_after(now, 10);
     });
-    Ok(done("database deletion accepted"))
+    Ok(message_response("database deletion accepted"))
 }
 
 /// Finds the database, when no long operation is under way on it.
-fn resting<'c>(call: &'c Call<'_>) -> Result<&'c Record<Database>, Refusal> {
+fn find_idle_database<'c>(call: &'c Call<'_>) -> Result<&'c Record<Database>, Refusal> {
     let record = call.find_database()?;
     match record.status(call.now) {
         "running" | "warning" | "suspended" | "failed" => Ok(record),
@@ -174,31 +180,33 @@ fn resting<'c>(call: &'c Call<'_>) -> Result<&'c Record<Database>, Refusal> {
     }
 }
 
-fn scale(call: &mut Call<'_>) -> Reply {
-    let old = resting(call)?.clone();
+fn scale_database(call: &mut Call<'_>) -> Reply {
+    let old = find_idle_database(call)?.clone();
     let mut new = old.body.clone();
-    let wanted = call.body.optional("plan_id", |field| field.integer(0, i64::MAX))?;
-    let storage = call.body.optional("storage_gb", |field| field.integer(1, LARGEST))?;
-    let ha = call.body.optional("ha_enabled", Field::boolean)?;
-    let replicas = call.body.optional("replica_count", |field| field.integer(0, MOST_REPLICAS))?;
+    let wanted = call.body.optional_field("plan_id", |field| field.integer(0, i64::MAX))?;
+    let storage = call.body.optional_field("storage_gb", |field| field.integer(1, LARGEST))?;
+    let ha = call.body.optional_field("ha_enabled", Field::boolean)?;
+    let replicas = call.body.optional_field("replica_count", |field| field.integer(0, MOST_REPLICAS))?;
     if wanted.is_none() && storage.is_none() && ha.is_none() && replicas.is_none() {
-        return Err(Refusal::bad("one of plan_id, storage_gb, ha_enabled and replica_count is required"));
+        return Err(Refusal::bad_request(
+            "one of plan_id, storage_gb, ha_enabled and replica_count is required",
+        ));
     }
     if let Some(size) = storage.filter(|size| *size < old.body.storage_gb) {
-        return Err(Refusal::bad(format!(
+        return Err(Refusal::bad_request(format!(
             "storage_gb {size} is smaller than the current {} GB: storage can only grow",
             old.body.storage_gb
         )));
     }
     if let Some(id) = wanted {
-        let plan = plan(id)?;
+        let plan = require_plan(id)?;
         new.plan_id = id;
         new.storage_gb = new.storage_gb.max(plan.storage);
     }
     new.storage_gb = storage.unwrap_or(new.storage_gb);
     new.ha_enabled = ha.unwrap_or(new.ha_enabled);
     new.replica_count = replicas.unwrap_or(new.replica_count);
-    rules(&new)?;
+    check_plan_rules(&new)?;
     call.validate_billing()?;
     pay_scale(call, &old.body, &mut new)?;
     let timeline = new.coming_up(call.now, &[(0, "resizing"), (30, "running")]);
@@ -212,14 +220,14 @@ fn scale(call: &mut Call<'_>) -> Reply {
 /// Charges a scale: a free database that moves to a paid plan becomes a monthly subscription.
 fn pay_scale(call: &mut Call<'_>, old: &Database, new: &mut Database) -> Result<(), Refusal> {
     if old.is_free() && !new.is_free() {
-        call.needs_card(new.month())?;
-        new.billing = call.begin_billing("subscription", new.month())?;
+        call.needs_card(new.monthly_price())?;
+        new.billing = call.begin_billing("subscription", new.monthly_price())?;
         return Ok(());
     }
-    call.adjust_billing(old.billing, old.month(), new.month()).map(|_| ())
+    call.adjust_billing(old.billing, old.monthly_price(), new.monthly_price()).map(|_| ())
 }
 
-fn resume(call: &mut Call<'_>) -> Reply {
+fn resume_database(call: &mut Call<'_>) -> Reply {
     let record = call.find_staying()?;
     let (id, status) = (record.id, record.status(call.now));
     if status != "suspended" {
@@ -233,7 +241,7 @@ fn resume(call: &mut Call<'_>) -> Reply {
 }
 
 /// Returns the numbers of the daily backups that exist, newest first: a free database has none.
-fn numbers(record: &Record<Database>, now: Time) -> Vec<i64> {
+fn daily_backup_numbers(record: &Record<Database>, now: Time) -> Vec<i64> {
     if record.body.is_free() {
         return Vec::new();
     }
@@ -242,25 +250,25 @@ fn numbers(record: &Record<Database>, now: Time) -> Vec<i64> {
 }
 
 fn backup_id(record: &Record<Database>, number: i64) -> Uuid {
-    chance::id(record.id.as_u64_pair().1, u64::try_from(number).unwrap_or_default())
+    chance::nth_uuid(record.id.as_u64_pair().1, u64::try_from(number).unwrap_or_default())
 }
 
-fn backups(call: &mut Call<'_>) -> Reply {
+fn list_database_backups(call: &mut Call<'_>) -> Reply {
     let record = call.find_database()?;
-    let numbers = numbers(record, call.now);
+    let numbers = daily_backup_numbers(record, call.now);
     let start = numbers.last().map(|number| backup_time(record, *number));
     call.list_of(&numbers, |fields, number| {
-        fields.put("id", &backup_id(record, *number));
-        fields.put("created_at", &backup_time(record, *number));
-        fields.put("size_gb", &record.body.storage_gb);
-        fields.put("restorable", &true);
-        fields.put("restore_window_start", &start);
+        fields.write_field("id", &backup_id(record, *number));
+        fields.write_field("created_at", &backup_time(record, *number));
+        fields.write_field("size_gb", &record.body.storage_gb);
+        fields.write_field("restorable", &true);
+        fields.write_field("restore_window_start", &start);
     })
 }
 
-fn restore(call: &mut Call<'_>) -> Reply {
-    let record = resting(call)?.clone();
-    let in_place = call.body.optional("in_place", Field::boolean)?.unwrap_or_default();
+fn restore_database(call: &mut Call<'_>) -> Reply {
+    let record = find_idle_database(call)?.clone();
+    let in_place = call.body.optional_field("in_place", Field::boolean)?.unwrap_or_default();
     choose_backup(call, &record)?;
     let now = call.now;
     if in_place {
@@ -269,7 +277,7 @@ fn restore(call: &mut Call<'_>) -> Reply {
         return call.show_database(200, record.id, "database restore accepted");
     }
     call.validate_billing()?;
-    call.needs_card(record.body.month())?;
+    call.needs_card(record.body.monthly_price())?;
     let mut copy = record.body.clone();
     let mut number = record.body.restored;
     let free = loop {
@@ -285,32 +293,35 @@ fn restore(call: &mut Call<'_>) -> Reply {
     if copy.public_access {
         copy.public_port = Some(call.public_port(&copy)?);
     }
-    copy.billing = call.begin_billing(record.body.billing.word(), copy.month())?;
+    copy.billing = call.begin_billing(record.body.billing.as_str(), copy.monthly_price())?;
     let timeline = copy.coming_up(now, CREATING);
     call.update::<Database>(record.id, |record| record.body.restored = number);
-    let id = call.world.create(record.project, now, timeline, copy);
+    let id = call.world.create_record(record.project, now, timeline, copy);
     call.show_database(201, id, "database restore accepted")
 }
 
 /// Refuses a restore from a backup or a time that there is not.
 fn choose_backup(call: &Call<'_>, record: &Record<Database>) -> Result<(), Refusal> {
-    let numbers = numbers(record, call.now);
-    let wanted = call.body.optional("backup_id", Field::uuid)?;
-    let time = call.body.optional("restore_time", |field| field.text(1, 64))?;
+    let numbers = daily_backup_numbers(record, call.now);
+    let wanted = call.body.optional_field("backup_id", Field::uuid)?;
+    let time = call.body.optional_field("restore_time", |field| field.text(1, 64))?;
     if let Some(id) = wanted {
         let known = numbers.iter().any(|number| backup_id(record, *number) == id);
-        return if known { Ok(()) } else { Err(Refusal::unknown("backup")) };
+        return if known { Ok(()) } else { Err(Refusal::not_found("backup")) };
     }
     let Some(oldest) = numbers.last() else {
-        return Err(Refusal::unknown("backup"));
+        return Err(Refusal::not_found("backup"));
     };
     let Some(text) = time else { return Ok(()) };
-    let time: Time = text
-        .parse()
-        .map_err(|_| Refusal::bad("restore_time must be an RFC 3339 time such as 2026-01-31T12:00:00Z"))?;
+    let time: Time = text.parse().map_err(|_| {
+        Refusal::bad_request("restore_time must be an RFC 3339 time such as 2026-01-31T12:00:00Z")
+    })?;
     let start = backup_time(record, *oldest);
     if time < start || time > call.now {
-        return Err(Refusal::bad(format!("restore_time must lie between {start} and {}", call.now)));
+        return Err(Refusal::bad_request(format!(
+            "restore_time must lie between {start} and {}",
+            call.now
+        )));
     }
     Ok(())
 }

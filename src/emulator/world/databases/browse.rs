@@ -2,22 +2,22 @@
 
 use serde_json::{Value, json};
 
-use super::access::owner;
+use super::access::owner_login;
 use super::contents::{MOST_PARTITIONS, Message, Topic};
 use super::database::Database;
 use super::sql::{self, Place};
-use super::user::settled;
+use super::user::find_running_database;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::request_body::Field;
 use crate::emulator::world::engine::table::Record;
-use crate::emulator::world::request::call::{Call, Reply, success};
+use crate::emulator::world::request::call::{Call, Reply, success_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Post, "/api/v1/databases/{id}/browse", Access::Project, browse),
-    Route::new(Method::Get, "/api/v1/databases/{id}/consumers", Access::Account, consumers),
+    Route::new(Method::Post, "/api/v1/databases/{id}/browse", Access::Project, browse_database),
+    Route::new(Method::Get, "/api/v1/databases/{id}/consumers", Access::Account, list_consumers),
 ];
 
 /// Levels of a path: no engine has more.
@@ -27,58 +27,62 @@ const NEWEST: usize = 100;
 /// Most entries of an answer.
 const MOST: usize = 5_000;
 
-fn browse(call: &mut Call<'_>) -> Reply {
-    let record = settled(call)?;
-    let path = call.body.optional("path", |field| field.list(DEEPEST, Field::name_or_number))?;
+fn browse_database(call: &mut Call<'_>) -> Reply {
+    let record = find_running_database(call)?;
+    let path = call.body.optional_field("path", |field| field.list(DEEPEST, Field::name_or_number))?;
     let path = path.unwrap_or_default();
     let parts: Vec<_> = path.iter().map(String::as_str).collect();
     let mut entries = match record.body.engine.as_str() {
-        "kafka" => topics(&record.body, &parts)?,
-        "valkey" => keys(&record.body, &parts)?,
-        _ => tables(record, call.now, &parts)?,
+        "kafka" => browse_topics(&record.body, &parts)?,
+        "valkey" => browse_keys(&record.body, &parts)?,
+        _ => browse_tables(record, call.now, &parts)?,
     };
     entries.truncate(MOST);
-    Ok(success(200, "", |fields| {
-        fields.object("data", |fields| {
-            fields.put("path", &path);
-            fields.put("entries", &entries);
+    Ok(success_response(200, "", |fields| {
+        fields.write_object("data", |fields| {
+            fields.write_field("path", &path);
+            fields.write_field("entries", &entries);
         });
     }))
 }
 
-fn tables(record: &Record<Database>, now: Time, path: &[&str]) -> Result<Vec<Value>, Refusal> {
+fn browse_tables(record: &Record<Database>, now: Time, path: &[&str]) -> Result<Vec<Value>, Refusal> {
     let engine = &record.body.engine;
-    let place = Place { database: &record.body, owner: owner(engine), now };
+    let place = Place { database: &record.body, owner: owner_login(engine), now };
     match path {
-        [] => Ok(sql::schemas(engine).iter().map(|name| json!({"name": name, "type": "schema"})).collect()),
+        [] => Ok(sql::schema_names(engine)
+            .iter()
+            .map(|name| json!({"name": name, "type": "schema"}))
+            .collect()),
         [schema] => {
-            let names = sql::tables_of(place, schema).ok_or_else(|| Refusal::unknown("schema"))?;
+            let names = sql::tables_of(place, schema).ok_or_else(|| Refusal::not_found("schema"))?;
             Ok(names.iter().map(|name| json!({"name": name, "type": "table"})).collect())
         }
         [schema, table, ..] => {
-            let columns = sql::columns_of(place, schema, table).ok_or_else(|| Refusal::unknown("table"))?;
+            let columns =
+                sql::columns_of(place, schema, table).ok_or_else(|| Refusal::not_found("table"))?;
             let entry = |(name, kind): &(String, String)| json!({"name": name, "type": "column", "data_type": kind});
             Ok(columns.iter().map(entry).collect())
         }
     }
 }
 
-fn keys(database: &Database, path: &[&str]) -> Result<Vec<Value>, Refusal> {
+fn browse_keys(database: &Database, path: &[&str]) -> Result<Vec<Value>, Refusal> {
     let keys = &database.contents.keys;
     match path {
         [] => Ok(keys.keys().map(|name| json!({"name": name, "type": "string"})).collect()),
         [key] => {
-            let value = keys.get(*key).ok_or_else(|| Refusal::unknown("key"))?;
+            let value = keys.get(*key).ok_or_else(|| Refusal::not_found("key"))?;
             Ok(vec![json!({"name": key, "type": "string", "value": value})])
         }
-        _ => Err(Refusal::bad("path: below a key there is nothing")),
+        _ => Err(Refusal::bad_request("path: below a key there is nothing")),
     }
 }
 
 /// Lists topics, or shows the newest messages; no reader's position moves.
-fn topics(database: &Database, path: &[&str]) -> Result<Vec<Value>, Refusal> {
+fn browse_topics(database: &Database, path: &[&str]) -> Result<Vec<Value>, Refusal> {
     let topics = &database.contents.topics;
-    let find = |name: &str| topics.get(name).ok_or_else(|| Refusal::unknown("topic"));
+    let find = |name: &str| topics.get(name).ok_or_else(|| Refusal::not_found("topic"));
     match path {
         [] => {
             let entry = |(name, topic): (&String, &Topic)| json!({"name": name, "type": "topic", "partitions": topic.partitions});
@@ -87,17 +91,17 @@ fn topics(database: &Database, path: &[&str]) -> Result<Vec<Value>, Refusal> {
         [name] => {
             let topic = find(name)?;
             let partitions = 0..topic.partitions.min(MOST_PARTITIONS);
-            Ok(partitions.flat_map(|partition| newest(topic, partition)).collect())
+            Ok(partitions.flat_map(|partition| newest_messages(topic, partition)).collect())
         }
         [name, partition, ..] => {
             let topic = find(name)?;
             let partition = partition.parse().ok().filter(|partition| *partition < topic.partitions);
-            Ok(newest(topic, partition.ok_or_else(|| Refusal::unknown("partition"))?))
+            Ok(newest_messages(topic, partition.ok_or_else(|| Refusal::not_found("partition"))?))
         }
     }
 }
 
-fn newest(topic: &Topic, partition: usize) -> Vec<Value> {
+fn newest_messages(topic: &Topic, partition: usize) -> Vec<Value> {
     let messages = topic.of_partition(partition).rev().take(NEWEST);
     let entry = |(offset, message): (usize, &Message)| {
         json!({
@@ -108,7 +112,7 @@ fn newest(topic: &Topic, partition: usize) -> Vec<Value> {
     messages.map(entry).collect()
 }
 
-fn consumers(call: &mut Call<'_>) -> Reply {
+fn list_consumers(call: &mut Call<'_>) -> Reply {
     let record = call.find_database()?;
     if record.body.engine != "kafka" {
         return Err(Refusal::new(501, "Not Implemented", "only kafka databases have consumers"));
@@ -120,9 +124,9 @@ fn consumers(call: &mut Call<'_>) -> Reply {
     let mut readers: Vec<_> = readers.collect();
     readers.sort_by_key(|(group, name, ..)| (*group, *name));
     call.list_of(&readers, |fields, (group, name, topic, read)| {
-        fields.put("group", group);
-        fields.put("topic", name);
-        fields.put("partitions", &topic.partitions);
-        fields.put("lag", &topic.lag(read));
+        fields.write_field("group", group);
+        fields.write_field("topic", name);
+        fields.write_field("partitions", &topic.partitions);
+        fields.write_field("lag", &topic.lag(read));
     })
 }

@@ -2,48 +2,48 @@
 
 use serde_json::{Value, json};
 
-use super::access::owner;
+use super::access::owner_login;
 use super::contents::{Contents, Topic};
 use super::database::Database;
 use super::sql::{self, Answer, Place};
-use super::user::settled;
+use super::user::find_running_database;
 use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::request_body::Field;
 use crate::emulator::world::engine::table::Body;
-use crate::emulator::world::request::call::{Call, Reply, success};
+use crate::emulator::world::request::call::{Call, Reply, success_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] =
-    &[Route::new(Method::Post, "/api/v1/databases/{id}/console", Access::Project, console)];
+    &[Route::new(Method::Post, "/api/v1/databases/{id}/console", Access::Project, run_console_query)];
 
 const LONGEST: usize = 65_535;
 
-fn console(call: &mut Call<'_>) -> Reply {
-    let record = settled(call)?;
+fn run_console_query(call: &mut Call<'_>) -> Reply {
+    let record = find_running_database(call)?;
     let (id, project, engine) = (record.id, record.project, record.body.engine.clone());
-    let query = call.body.required("query", |field| field.text(1, LONGEST))?;
-    let read_only = call.body.optional("read_only", Field::boolean)?.unwrap_or(true);
+    let query = call.body.required_field("query", |field| field.text(1, LONGEST))?;
+    let read_only = call.body.optional_field("read_only", Field::boolean)?.unwrap_or(true);
     if let (false, Some(need), Some(project)) = (read_only, call.need, project) {
         // The route asks for the right to read: a query that may write needs the other one too.
-        call.grant.permit(need.writing(), project, Database::TITLE)?;
+        call.grant.require_permission(need.as_write(), project, Database::TITLE)?;
     }
-    let place = Place { database: &record.body, owner: owner(&engine), now: call.now };
+    let place = Place { database: &record.body, owner: owner_login(&engine), now: call.now };
     let (answer, changed) = match engine.as_str() {
-        "kafka" => (topics(&record.body.contents, query)?, None),
-        "valkey" => command(&record.body.contents, query, read_only)?,
-        _ => statement(place, query, read_only)?,
+        "kafka" => (query_topics(&record.body.contents, query)?, None),
+        "valkey" => run_valkey_command(&record.body.contents, query, read_only)?,
+        _ => run_sql_statement(place, query, read_only)?,
     };
     if let Some(contents) = changed {
         contents.check()?;
         call.update::<Database>(id, |record| record.body.contents = contents);
     }
-    Ok(success(200, "", |fields| {
-        fields.object("data", |fields| {
-            fields.put("columns", &answer.columns);
-            fields.put("rows", &answer.rows);
-            fields.put("row_count", &answer.count);
-            fields.put("truncated", &answer.truncated);
+    Ok(success_response(200, "", |fields| {
+        fields.write_object("data", |fields| {
+            fields.write_field("columns", &answer.columns);
+            fields.write_field("rows", &answer.rows);
+            fields.write_field("row_count", &answer.count);
+            fields.write_field("truncated", &answer.truncated);
         });
     }))
 }
@@ -52,10 +52,12 @@ fn console(call: &mut Call<'_>) -> Reply {
 type Outcome = Result<(Answer, Option<Contents>), Refusal>;
 
 fn refuse_write() -> Refusal {
-    Refusal::bad("the query changes something, and the console is read-only: set read_only to false")
+    Refusal::bad_request(
+        "the query changes something, and the console is read-only: set read_only to false",
+    )
 }
 
-fn statement(place: Place<'_>, query: &str, read_only: bool) -> Outcome {
+fn run_sql_statement(place: Place<'_>, query: &str, read_only: bool) -> Outcome {
     /// Words that begin a change, whether the emulator understands it or not.
     const CHANGES: &[&str] = &[
         "insert", "update", "delete", "truncate", "create", "drop", "alter", "grant", "revoke", "replace",
@@ -66,22 +68,22 @@ fn statement(place: Place<'_>, query: &str, read_only: bool) -> Outcome {
         return Err(refuse_write());
     }
     match sql::parse(query)? {
-        sql::Statement::Select(select) => Ok((sql::query(place, &select)?, None)),
+        sql::Statement::Select(select) => Ok((sql::run_select(place, &select)?, None)),
         _ if read_only => Err(refuse_write()),
         statement => {
             let mut contents = place.database.contents.clone();
-            let count = sql::change(&mut contents, &statement)?;
+            let count = sql::apply_statement(&mut contents, &statement)?;
             Ok((Answer { count, ..Answer::default() }, Some(contents)))
         }
     }
 }
 
 /// Answers the one query of kafka: a row for each topic.
-fn topics(contents: &Contents, query: &str) -> Result<Answer, Refusal> {
+fn query_topics(contents: &Contents, query: &str) -> Result<Answer, Refusal> {
     const COLUMNS: &[&str] =
         &["topic", "partitions", "copies", "retention_hours", "messages", "readers", "lag"];
     if !query.trim().trim_end_matches(';').eq_ignore_ascii_case("topics") {
-        return Err(Refusal::bad("the console of a kafka database takes the query TOPICS"));
+        return Err(Refusal::bad_request("the console of a kafka database takes the query TOPICS"));
     }
     let row = |(name, topic): (&String, &Topic)| {
         let lag: usize = topic.readers.values().map(|read| topic.lag(read)).sum();
@@ -96,11 +98,11 @@ fn topics(contents: &Contents, query: &str) -> Result<Answer, Refusal> {
         ]
     };
     let columns = COLUMNS.iter().map(|name| (*name).to_owned()).collect();
-    Ok(Answer::of(columns, contents.topics.iter().map(row).collect()))
+    Ok(Answer::from_rows(columns, contents.topics.iter().map(row).collect()))
 }
 
 /// Runs a command of valkey.
-fn command(contents: &Contents, query: &str, read_only: bool) -> Outcome {
+fn run_valkey_command(contents: &Contents, query: &str, read_only: bool) -> Outcome {
     let words: Vec<_> = query.split_whitespace().collect();
     let (name, arguments) = words.split_first().unwrap_or((&"", &[]));
     let name = name.to_uppercase();
@@ -114,7 +116,7 @@ fn command(contents: &Contents, query: &str, read_only: bool) -> Outcome {
             vec![json!(arguments.iter().filter(|key| contents.keys.contains_key(**key)).count())]
         }
         ("KEYS", [pattern]) => {
-            let fits = |key: &&String| sql::like(key, pattern, '*', '?');
+            let fits = |key: &&String| sql::matches_pattern(key, pattern, '*', '?');
             contents.keys.keys().filter(fits).map(|key| json!(key)).collect()
         }
         ("TYPE", [key]) => vec![json!(if contents.keys.contains_key(*key) { "string" } else { "none" })],
@@ -123,19 +125,19 @@ fn command(contents: &Contents, query: &str, read_only: bool) -> Outcome {
         ("SET" | "DEL" | "INCR" | "FLUSHDB" | "FLUSHALL", _) if read_only => return Err(refuse_write()),
         _ => {
             let mut changed = contents.clone();
-            let result = write(&mut changed, &name, arguments)?;
-            return Ok((Answer::of(heading(), vec![vec![result]]), Some(changed)));
+            let result = run_write_command(&mut changed, &name, arguments)?;
+            return Ok((Answer::from_rows(result_heading(), vec![vec![result]]), Some(changed)));
         }
     };
-    Ok((Answer::of(heading(), rows.into_iter().map(|cell| vec![cell]).collect()), None))
+    Ok((Answer::from_rows(result_heading(), rows.into_iter().map(|cell| vec![cell]).collect()), None))
 }
 
-fn heading() -> Vec<String> {
+fn result_heading() -> Vec<String> {
     vec!["result".to_owned()]
 }
 
 /// Runs a command of valkey that changes something.
-fn write(contents: &mut Contents, name: &str, arguments: &[&str]) -> Result<Value, Refusal> {
+fn run_write_command(contents: &mut Contents, name: &str, arguments: &[&str]) -> Result<Value, Refusal> {
     match (name, arguments) {
         ("SET", [key, value]) => {
             contents.keys.insert((*key).to_owned(), (*value).to_owned());
@@ -147,7 +149,8 @@ fn write(contents: &mut Contents, name: &str, arguments: &[&str]) -> Result<Valu
         ("INCR", [key]) => {
             let value = contents.keys.get(*key).map_or(Ok(0), |text| text.parse::<i64>());
             let next = value.ok().and_then(|number| number.checked_add(1));
-            let next = next.ok_or_else(|| Refusal::bad("value is not an integer or out of range"))?;
+            let next =
+                next.ok_or_else(|| Refusal::bad_request("value is not an integer or out of range"))?;
             contents.keys.insert((*key).to_owned(), next.to_string());
             Ok(json!(next))
         }
@@ -155,7 +158,7 @@ fn write(contents: &mut Contents, name: &str, arguments: &[&str]) -> Result<Valu
             contents.keys.clear();
             Ok(json!("OK"))
         }
-        _ => Err(Refusal::bad(format!(
+        _ => Err(Refusal::bad_request(format!(
             "unknown command {name} with {} arguments: the emulator understands PING, ECHO, GET, MGET, EXISTS, KEYS, TYPE, TTL, DBSIZE, SET, DEL, INCR and FLUSHDB",
             arguments.len()
         ))),

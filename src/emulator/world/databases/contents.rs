@@ -33,9 +33,9 @@ pub(in crate::emulator::world) struct Rows {
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct Topic {
     pub(in crate::emulator::world) partitions: usize,
-    #[serde(default = "one")]
+    #[serde(default = "default_count")]
     pub(in crate::emulator::world) copies: usize,
-    #[serde(default = "week")]
+    #[serde(default = "default_retention_hours")]
     pub(in crate::emulator::world) retention_hours: u64,
     /// Oldest first; the place within its partition is a message's offset.
     #[serde(default)]
@@ -55,11 +55,11 @@ pub(in crate::emulator::world) struct Message {
     pub(in crate::emulator::world) value: String,
 }
 
-fn one() -> usize {
+fn default_count() -> usize {
     1
 }
 
-fn week() -> u64 {
+fn default_retention_hours() -> u64 {
     168
 }
 
@@ -77,7 +77,9 @@ impl Contents {
         let texts = cells.filter_map(Value::as_str).chain(self.keys.values().map(String::as_str));
         let longest = texts.map(str::len).max().unwrap_or_default();
         let full = |what: &str| {
-            Err(Refusal::bad(format!("the emulator keeps at most {what} in a database: delete some first")))
+            Err(Refusal::bad_request(format!(
+                "the emulator keeps at most {what} in a database: delete some first"
+            )))
         };
         match () {
             () if self.tables.len() > MOST_TABLES => full("256 tables"),

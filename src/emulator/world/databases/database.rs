@@ -16,7 +16,7 @@ use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::money;
 use crate::emulator::world::engine::request_body::Field;
-use crate::emulator::world::engine::status_timeline::{Timeline, after};
+use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
 use crate::emulator::world::engine::table::{Body, Record, Table, View};
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::router::{Access, Route};
@@ -27,9 +27,9 @@ use crate::model::schema::Method;
 const ITEM: &str = "/api/v1/databases/{id}";
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, "/api/v1/databases", Access::Project, |call| call.list::<Database>()),
-    Route::new(Method::Get, ITEM, Access::Account, read),
-    Route::new(Method::Patch, ITEM, Access::Project, rename),
+    Route::new(Method::Get, "/api/v1/databases", Access::Project, |call| call.list_records::<Database>()),
+    Route::new(Method::Get, ITEM, Access::Account, read_database),
+    Route::new(Method::Patch, ITEM, Access::Project, rename_database),
 ];
 
 /// Where databases have their host names.
@@ -76,8 +76,8 @@ impl Database {
         catalog::database_plan(self.plan_id)
     }
 
-    pub(in crate::emulator::world) fn system(&self) -> Option<&'static Engine> {
-        catalog::engine(&self.engine)
+    pub(in crate::emulator::world) fn catalog_engine(&self) -> Option<&'static Engine> {
+        catalog::find_engine(&self.engine)
     }
 
     pub(in crate::emulator::world) fn is_free(&self) -> bool {
@@ -85,16 +85,16 @@ impl Database {
     }
 
     /// Returns the exact price of a month: the plan, its standby, its replicas, and more storage.
-    pub(in crate::emulator::world) fn month(&self) -> Decimal {
+    pub(in crate::emulator::world) fn monthly_price(&self) -> Decimal {
         let Some(plan) = self.plan() else { return Decimal::ZERO };
-        let ha = self.system().filter(|_| self.ha_enabled).map_or(0, |engine| engine.ha_percent);
+        let ha = self.catalog_engine().filter(|_| self.ha_enabled).map_or(0, |engine| engine.ha_percent);
         let percent = Decimal::from(100 + ha + 100 * self.replica_count);
         let extra = Decimal::from((self.storage_gb - plan.storage).max(0));
-        plan.month() * percent / Decimal::ONE_HUNDRED + plan.storage_month() * extra
+        plan.base_monthly_price() * percent / Decimal::ONE_HUNDRED + plan.storage_month() * extra
     }
 
     /// Returns how many neighbouring public ports it needs: pooled and direct for postgres.
-    pub(in crate::emulator::world) fn ports(&self) -> u16 {
+    pub(in crate::emulator::world) fn port_count(&self) -> u16 {
         if self.engine == "postgres" { 2 } else { 1 }
     }
 
@@ -112,23 +112,23 @@ impl Database {
 impl Record<Database> {
     /// Returns the short id, which is part of host names.
     pub(in crate::emulator::world) fn short_id(&self) -> String {
-        chance::text(self.id, 1, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
+        chance::derive_text(self.id, 1, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
     }
 
     /// Returns the owner's password.
-    pub(in crate::emulator::world) fn password(&self) -> String {
-        user::password(self.id, "", self.body.rotations)
+    pub(in crate::emulator::world) fn owner_password(&self) -> String {
+        user::user_password(self.id, "", self.body.rotations)
     }
 
     /// Returns host name and port of the private endpoint, when a network reaches it.
-    pub(in crate::emulator::world) fn private(&self) -> Option<(String, u16)> {
+    pub(in crate::emulator::world) fn private_endpoint(&self) -> Option<(String, u16)> {
         self.body.vpc_id?;
-        let port = self.body.system()?.ports.first()?;
+        let port = self.body.catalog_engine()?.ports.first()?;
         Some((format!("{}.db.{DOMAIN}", self.short_id()), *port))
     }
 
     /// Returns host name and port of the public endpoint, when it is on.
-    pub(in crate::emulator::world) fn public(&self) -> Option<(String, u16)> {
+    pub(in crate::emulator::world) fn public_endpoint(&self) -> Option<(String, u16)> {
         let port = self.body.public_port.filter(|_| self.body.public_access)?;
         Some((format!("{}.public.db.{DOMAIN}", self.short_id()), port))
     }
@@ -149,7 +149,7 @@ impl Directory {
     }
 
     /// Tells whether another database of the project has the name.
-    pub(in crate::emulator::world) fn taken(
+    pub(in crate::emulator::world) fn is_name_taken(
         &self,
         project: Option<Uuid>,
         name: &str,
@@ -192,7 +192,7 @@ impl Body for Database {
             names.insert(record.id);
             index.short.insert(record.short_id(), record.id);
             index.networks.extend(database.vpc_id.map(|vpc| (vpc, record.id)));
-            index.ports.extend(database.public_port.map(|port| (port, database.ports())));
+            index.ports.extend(database.public_port.map(|port| (port, database.port_count())));
             return;
         }
         names.remove(&record.id);
@@ -207,7 +207,7 @@ impl Body for Database {
     fn charge(record: &Record<Self>) -> Option<Charge> {
         // One that is being deleted costs nothing any more.
         let leaving = record.timeline.gone_at().is_some();
-        (!leaving).then(|| record.body.billing.charge(record.body.month()))
+        (!leaving).then(|| record.body.billing.charge(record.body.monthly_price()))
     }
 
     fn renew(record: &mut Record<Self>, until: Time) {
@@ -221,51 +221,52 @@ impl Body for Database {
 
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
         let database = &record.body;
-        fields.put("id", &record.id);
-        fields.put("database_id", &record.short_id());
-        fields.put("project_id", &record.project);
-        fields.put("name", &database.name);
-        fields.put("engine", &database.engine);
-        fields.put("engine_version", &database.engine_version);
-        fields.put("status", record.status(view.now));
-        fields.put("status_message", &database.status_message);
-        fields.put("region", "us-east");
-        fields.put("plan_id", &database.plan_id);
-        fields.put("storage_gb", &database.storage_gb);
-        fields.put("ha_enabled", &database.ha_enabled);
-        fields.put("replica_count", &database.replica_count);
+        fields.write_field("id", &record.id);
+        fields.write_field("database_id", &record.short_id());
+        fields.write_field("project_id", &record.project);
+        fields.write_field("name", &database.name);
+        fields.write_field("engine", &database.engine);
+        fields.write_field("engine_version", &database.engine_version);
+        fields.write_field("status", record.status(view.now));
+        fields.write_field("status_message", &database.status_message);
+        fields.write_field("region", "us-east");
+        fields.write_field("plan_id", &database.plan_id);
+        fields.write_field("storage_gb", &database.storage_gb);
+        fields.write_field("ha_enabled", &database.ha_enabled);
+        fields.write_field("replica_count", &database.replica_count);
         show_endpoints(record, fields);
-        fields.put("billing_type", database.billing.word());
-        fields.put("subscription_id", &text(database.billing.subscription()));
-        fields.number("price_per_hour", money::hourly(database.month()));
-        fields.number("monthly_price", money::monthly(database.month()));
-        fields.put("is_free", &database.is_free());
-        let paused = record.timeline.since(view.now).filter(|_| record.status(view.now) == "suspended");
-        fields.put("suspended_at", &text(paused));
-        fields.put("created_at", &record.created_at);
-        fields.put("updated_at", &record.updated_at);
+        fields.write_field("billing_type", database.billing.as_str());
+        fields.write_field("subscription_id", &text_or_empty(database.billing.subscription_id()));
+        fields.write_number("price_per_hour", money::hourly_price(database.monthly_price()));
+        fields.write_number("monthly_price", money::round_to_cents(database.monthly_price()));
+        fields.write_field("is_free", &database.is_free());
+        let paused =
+            record.timeline.status_since(view.now).filter(|_| record.status(view.now) == "suspended");
+        fields.write_field("suspended_at", &text_or_empty(paused));
+        fields.write_field("created_at", &record.created_at);
+        fields.write_field("updated_at", &record.updated_at);
         if view.detail {
-            fields.put("extensions", &database.extensions);
-            fields.put("engine_config", &database.engine_config);
+            fields.write_field("extensions", &database.extensions);
+            fields.write_field("engine_config", &database.engine_config);
         }
     }
 }
 
 fn show_endpoints(record: &Record<Database>, fields: &mut Fields<'_>) {
     let database = &record.body;
-    let (host, port) = record.private().unwrap_or_default();
-    fields.put("vpc_id", &text(database.vpc_id));
-    fields.put("connection_host", &host);
-    fields.put("connection_port", &port);
-    let (host, port) = record.public().unwrap_or_default();
-    fields.put("public_access", &database.public_access);
-    fields.put("public_port", &port);
-    fields.put("public_dns_hostname", &host);
-    fields.put("public_allowlist", &database.public_allowlist);
+    let (host, port) = record.private_endpoint().unwrap_or_default();
+    fields.write_field("vpc_id", &text_or_empty(database.vpc_id));
+    fields.write_field("connection_host", &host);
+    fields.write_field("connection_port", &port);
+    let (host, port) = record.public_endpoint().unwrap_or_default();
+    fields.write_field("public_access", &database.public_access);
+    fields.write_field("public_port", &port);
+    fields.write_field("public_dns_hostname", &host);
+    fields.write_field("public_allowlist", &database.public_allowlist);
 }
 
 /// Returns the text of a value, or the empty one.
-fn text(value: Option<impl ToString>) -> String {
+fn text_or_empty(value: Option<impl ToString>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
@@ -275,7 +276,7 @@ impl Call<'_> {
         let table = self.world.table::<Database>();
         let text = self.param(0);
         let id = table.index().short.get(text).copied().or_else(|| Uuid::try_parse(text).ok());
-        self.visible(id.and_then(|id| table.get(id)))
+        self.require_visible(id.and_then(|id| table.get(id)))
     }
 
     /// Finds the database that the path means, unless it is on its way out.
@@ -301,7 +302,7 @@ impl Call<'_> {
         name: &str,
         except: Option<Uuid>,
     ) -> Result<(), Refusal> {
-        if self.world.databases.index().taken(project, name, except) {
+        if self.world.databases.index().is_name_taken(project, name, except) {
             return Err(Refusal::conflict(format!("the name {name} is already taken in this project")));
         }
         Ok(())
@@ -312,21 +313,21 @@ impl Call<'_> {
         if self.world.account.card || month.is_zero() {
             return Ok(());
         }
-        Err(Refusal::payment(format!(
+        Err(Refusal::payment_required(format!(
             "a paid database needs a card that can be charged automatically: add one at https://console.{DOMAIN}/billing/cards"
         )))
     }
 }
 
-fn read(call: &mut Call<'_>) -> Reply {
+fn read_database(call: &mut Call<'_>) -> Reply {
     let id = call.find_database()?.id;
     call.show_database(200, id, "")
 }
 
-fn rename(call: &mut Call<'_>) -> Reply {
+fn rename_database(call: &mut Call<'_>) -> Reply {
     let record = call.find_staying()?;
     let (id, project) = (record.id, record.project);
-    let name = call.body.required("name", Field::name)?;
+    let name = call.body.required_field("name", Field::name)?;
     call.free_name(project, &name, Some(id))?;
     call.update::<Database>(id, |record| record.body.name = name);
     call.show_database(200, id, "database renamed")
@@ -334,5 +335,5 @@ fn rename(call: &mut Call<'_>) -> Reply {
 
 /// Returns the moment when the daily backup of a number was made, or is to be made.
 pub(in crate::emulator::world) fn backup_time(record: &Record<Database>, number: i64) -> Time {
-    after(record.created_at, number.saturating_mul(24 * 3_600))
+    time_after(record.created_at, number.saturating_mul(24 * 3_600))
 }

@@ -3,20 +3,25 @@
 use serde::{Deserialize, Serialize};
 
 use super::database::Database;
-use super::user::settled;
+use super::user::find_running_database;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::Refusal;
-use crate::emulator::world::request::call::{Call, Reply, done, success};
+use crate::emulator::world::request::call::{Call, Reply, message_response, success_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::model::schema::Method;
 
 const COLLECTION: &str = "/api/v1/databases/{id}/saved-queries";
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, COLLECTION, Access::Account, list),
-    Route::new(Method::Put, COLLECTION, Access::Project, put),
-    Route::new(Method::Delete, "/api/v1/databases/{id}/saved-queries/{name}", Access::Project, delete),
+    Route::new(Method::Get, COLLECTION, Access::Account, list_saved_queries),
+    Route::new(Method::Put, COLLECTION, Access::Project, store_saved_query),
+    Route::new(
+        Method::Delete,
+        "/api/v1/databases/{id}/saved-queries/{name}",
+        Access::Project,
+        delete_saved_query,
+    ),
 ];
 
 const MOST: usize = 100;
@@ -31,31 +36,33 @@ pub(in crate::emulator::world) struct SavedQuery {
     pub(in crate::emulator::world) updated_at: Time,
 }
 
-fn list(call: &mut Call<'_>) -> Reply {
+fn list_saved_queries(call: &mut Call<'_>) -> Reply {
     let record = call.find_database()?;
     let mut queries: Vec<_> = record.body.saved_queries.iter().collect();
     queries.sort_by_key(|(name, saved)| std::cmp::Reverse((saved.created_at, *name)));
-    call.list_of(&queries, |fields, (name, saved)| show(fields, name, saved))
+    call.list_of(&queries, |fields, (name, saved)| write_saved_query(fields, name, saved))
 }
 
-fn show(fields: &mut Fields<'_>, name: &str, saved: &SavedQuery) {
-    fields.put("name", name);
-    fields.put("query", &saved.query);
-    fields.put("created_at", &saved.created_at);
-    fields.put("updated_at", &saved.updated_at);
+fn write_saved_query(fields: &mut Fields<'_>, name: &str, saved: &SavedQuery) {
+    fields.write_field("name", name);
+    fields.write_field("query", &saved.query);
+    fields.write_field("created_at", &saved.created_at);
+    fields.write_field("updated_at", &saved.updated_at);
 }
 
-fn put(call: &mut Call<'_>) -> Reply {
-    let record = settled(call)?;
+fn store_saved_query(call: &mut Call<'_>) -> Reply {
+    let record = find_running_database(call)?;
     let id = record.id;
-    let name = call.body.required("name", |field| field.text(1, 128))?.to_owned();
+    let name = call.body.required_field("name", |field| field.text(1, 128))?.to_owned();
     if name.chars().any(char::is_control) {
-        return Err(Refusal::bad("name must hold no control character"));
+        return Err(Refusal::bad_request("name must hold no control character"));
     }
-    let query = call.body.required("query", |field| field.text(1, LONGEST))?.to_owned();
+    let query = call.body.required_field("query", |field| field.text(1, LONGEST))?.to_owned();
     let earlier = record.body.saved_queries.get(&name);
     if earlier.is_none() && record.body.saved_queries.len() >= MOST {
-        return Err(Refusal::bad(format!("a database has at most {MOST} saved queries: delete one first")));
+        return Err(Refusal::bad_request(format!(
+            "a database has at most {MOST} saved queries: delete one first"
+        )));
     }
     let created_at = earlier.map_or(call.now, |saved| saved.created_at);
     let saved = SavedQuery { query, created_at, updated_at: call.now };
@@ -63,25 +70,25 @@ fn put(call: &mut Call<'_>) -> Reply {
     call.update::<Database>(id, |record| {
         record.body.saved_queries.insert(key, kept);
     });
-    Ok(success(200, "query saved", |fields| {
-        fields.object("data", |fields| show(fields, &name, &saved));
+    Ok(success_response(200, "query saved", |fields| {
+        fields.write_object("data", |fields| write_saved_query(fields, &name, &saved));
     }))
 }
 
-fn delete(call: &mut Call<'_>) -> Reply {
-    let record = settled(call)?;
-    let (id, name) = (record.id, decoded(call.param(1)));
+fn delete_saved_query(call: &mut Call<'_>) -> Reply {
+    let record = find_running_database(call)?;
+    let (id, name) = (record.id, decode_percent(call.param(1)));
     if !record.body.saved_queries.contains_key(&name) {
-        return Err(Refusal::unknown("saved query"));
+        return Err(Refusal::not_found("saved query"));
     }
     call.update::<Database>(id, |record| {
         record.body.saved_queries.remove(&name);
     });
-    Ok(done("saved query deleted"))
+    Ok(message_response("saved query deleted"))
 }
 
 /// Returns a part of a path with its percent signs resolved.
-fn decoded(part: &str) -> String {
+fn decode_percent(part: &str) -> String {
     let mut pieces = part.split('%');
     let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
     for piece in pieces {
@@ -106,7 +113,7 @@ mod tests {
         for (part, wanted) in
             [("a", "a"), ("a%20b", "a b"), ("%C3%A9", "é"), ("100%", "100%"), ("%+1", "%+1"), ("%é", "%é")]
         {
-            assert_eq!(decoded(part), wanted);
+            assert_eq!(decode_percent(part), wanted);
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::emulator::chance;
 use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::table::Record;
-use crate::emulator::world::request::call::{Call, Reply, done, success};
+use crate::emulator::world::request::call::{Call, Reply, message_response, success_response};
 use crate::emulator::world::router::{Access, Route};
 use crate::emulator::world::{Response, Time};
 use crate::model::schema::Method;
@@ -16,10 +16,20 @@ use crate::model::schema::Method;
 const COLLECTION: &str = "/api/v1/databases/{id}/users";
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
-    Route::new(Method::Get, COLLECTION, Access::Account, list),
-    Route::new(Method::Post, COLLECTION, Access::Project, create),
-    Route::new(Method::Delete, "/api/v1/databases/{id}/users/{name}", Access::Project, delete),
-    Route::new(Method::Post, "/api/v1/databases/{id}/users/{name}/rotate", Access::Project, rotate),
+    Route::new(Method::Get, COLLECTION, Access::Account, list_database_users),
+    Route::new(Method::Post, COLLECTION, Access::Project, create_database_user),
+    Route::new(
+        Method::Delete,
+        "/api/v1/databases/{id}/users/{name}",
+        Access::Project,
+        delete_database_user,
+    ),
+    Route::new(
+        Method::Post,
+        "/api/v1/databases/{id}/users/{name}/rotate",
+        Access::Project,
+        rotate_user_password,
+    ),
     Route::new(Method::Get, "/api/v1/databases/{id}/users/{name}/password", Access::Account, read_password),
 ];
 
@@ -36,14 +46,16 @@ pub(in crate::emulator::world) struct User {
 }
 
 /// Returns the password of a login of a database; the empty name is the owner's.
-pub(in crate::emulator::world) fn password(database: Uuid, user: &str, rotations: u64) -> String {
+pub(in crate::emulator::world) fn user_password(database: Uuid, user: &str, rotations: u64) -> String {
     let purpose = user.bytes().fold(17_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
     let alphabet = b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
-    chance::text(database, purpose.wrapping_add(rotations << 40), alphabet, 24)
+    chance::derive_text(database, purpose.wrapping_add(rotations << 40), alphabet, 24)
 }
 
 /// Finds the database, when it answers: its logins and its contents are inside.
-pub(in crate::emulator::world) fn settled<'c>(call: &'c Call<'_>) -> Result<&'c Record<Database>, Refusal> {
+pub(in crate::emulator::world) fn find_running_database<'c>(
+    call: &'c Call<'_>,
+) -> Result<&'c Record<Database>, Refusal> {
     let record = call.find_database()?;
     match record.status(call.now) {
         "running" | "warning" => Ok(record),
@@ -51,28 +63,28 @@ pub(in crate::emulator::world) fn settled<'c>(call: &'c Call<'_>) -> Result<&'c 
     }
 }
 
-fn list(call: &mut Call<'_>) -> Reply {
+fn list_database_users(call: &mut Call<'_>) -> Reply {
     let record = call.find_database()?;
     let mut users: Vec<_> = record.body.users.iter().collect();
     users.sort_by_key(|(name, user)| std::cmp::Reverse((user.created_at, *name)));
-    call.list_of(&users, |fields, (name, user)| show(fields, name, user))
+    call.list_of(&users, |fields, (name, user)| write_database_user(fields, name, user))
 }
 
-fn show(fields: &mut Fields<'_>, name: &str, user: &User) {
-    fields.put("name", name);
-    fields.put("created_at", &user.created_at);
+fn write_database_user(fields: &mut Fields<'_>, name: &str, user: &User) {
+    fields.write_field("name", name);
+    fields.write_field("created_at", &user.created_at);
 }
 
-fn create(call: &mut Call<'_>) -> Reply {
-    let record = settled(call)?;
-    let name = call.body.required("name", |field| field.text(1, 63))?.to_owned();
+fn create_database_user(call: &mut Call<'_>) -> Reply {
+    let record = find_running_database(call)?;
+    let name = call.body.required_field("name", |field| field.text(1, 63))?.to_owned();
     let mut letters = name.bytes();
     let first = letters.next().is_some_and(|byte| byte.is_ascii_lowercase() || byte == b'_');
     if !first || !letters.all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_') {
-        return Err(Refusal::bad("name must be of a-z, 0-9 and _, and not begin with a digit"));
+        return Err(Refusal::bad_request("name must be of a-z, 0-9 and _, and not begin with a digit"));
     }
     if let Some(prefix) = RESERVED.iter().find(|prefix| name.starts_with(**prefix)) {
-        return Err(Refusal::bad(format!(
+        return Err(Refusal::bad_request(format!(
             "name {name} is reserved: choose one that does not begin with {prefix}"
         )));
     }
@@ -80,7 +92,9 @@ fn create(call: &mut Call<'_>) -> Reply {
         return Err(Refusal::conflict(format!("the user {name} exists already")));
     }
     if record.body.users.len() >= MOST_USERS {
-        return Err(Refusal::bad(format!("a database has at most {MOST_USERS} users: delete one first")));
+        return Err(Refusal::bad_request(format!(
+            "a database has at most {MOST_USERS} users: delete one first"
+        )));
     }
     // The counter keeps a login that is made again from having its earlier password.
     call.world.account.counter += 1;
@@ -91,49 +105,49 @@ fn create(call: &mut Call<'_>) -> Reply {
     call.update::<Database>(id, |record| {
         record.body.users.insert(key, made);
     });
-    Ok(success(201, "user created", |fields| {
-        fields.object("data", |fields| {
-            show(fields, &name, &user);
-            fields.put("password", &password(id, &name, user.rotations));
+    Ok(success_response(201, "user created", |fields| {
+        fields.write_object("data", |fields| {
+            write_database_user(fields, &name, &user);
+            fields.write_field("password", &user_password(id, &name, user.rotations));
         });
     }))
 }
 
 /// Returns the database's id, the login's name and the login that the path means.
-fn find(call: &Call<'_>, record: &Record<Database>) -> Result<(Uuid, String, User), Refusal> {
+fn find_database_user(call: &Call<'_>, record: &Record<Database>) -> Result<(Uuid, String, User), Refusal> {
     let name = call.param(1);
-    let user = record.body.users.get(name).cloned().ok_or_else(|| Refusal::unknown("user"))?;
+    let user = record.body.users.get(name).cloned().ok_or_else(|| Refusal::not_found("user"))?;
     Ok((record.id, name.to_owned(), user))
 }
 
-fn delete(call: &mut Call<'_>) -> Reply {
-    let (id, name, _) = find(call, settled(call)?)?;
+fn delete_database_user(call: &mut Call<'_>) -> Reply {
+    let (id, name, _) = find_database_user(call, find_running_database(call)?)?;
     call.update::<Database>(id, |record| {
         record.body.users.remove(&name);
     });
-    Ok(done("user deleted"))
+    Ok(message_response("user deleted"))
 }
 
-fn rotate(call: &mut Call<'_>) -> Reply {
-    let (id, name, mut user) = find(call, settled(call)?)?;
+fn rotate_user_password(call: &mut Call<'_>) -> Reply {
+    let (id, name, mut user) = find_database_user(call, find_running_database(call)?)?;
     user.rotations += 1;
     let (key, kept) = (name.clone(), user.clone());
     call.update::<Database>(id, |record| {
         record.body.users.insert(key, kept);
     });
-    Ok(answer(id, &name, &user, "password changed"))
+    Ok(user_response(id, &name, &user, "password changed"))
 }
 
 fn read_password(call: &mut Call<'_>) -> Reply {
-    let (id, name, user) = find(call, call.find_database()?)?;
-    Ok(answer(id, &name, &user, ""))
+    let (id, name, user) = find_database_user(call, call.find_database()?)?;
+    Ok(user_response(id, &name, &user, ""))
 }
 
-fn answer(id: Uuid, name: &str, user: &User, message: &str) -> Response {
-    success(200, message, |fields| {
-        fields.object("data", |fields| {
-            fields.put("name", name);
-            fields.put("password", &password(id, name, user.rotations));
+fn user_response(id: Uuid, name: &str, user: &User, message: &str) -> Response {
+    success_response(200, message, |fields| {
+        fields.write_object("data", |fields| {
+            fields.write_field("name", name);
+            fields.write_field("password", &user_password(id, name, user.rotations));
         });
     })
 }

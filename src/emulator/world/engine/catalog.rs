@@ -3,7 +3,7 @@
 use rust_decimal::Decimal;
 use uuid::Uuid;
 
-use super::money::cents;
+use super::money::from_cents;
 
 /// An operating system to start a VM from.
 pub(crate) struct Template {
@@ -61,7 +61,7 @@ pub(in crate::emulator::world) struct Engine {
     pub(in crate::emulator::world) ha_percent: i64,
 }
 
-const fn template(
+const fn new_template(
     id: u128,
     slug: &'static str,
     name: &'static str,
@@ -75,36 +75,36 @@ const fn template(
 
 /// Templates.
 pub(crate) static TEMPLATES: [Template; 8] = [
-    template(0x01, "ubuntu-24.04", "Ubuntu 24.04 LTS", "ubuntu", "24.04"),
-    template(0x02, "ubuntu-22.04", "Ubuntu 22.04 LTS", "ubuntu", "22.04"),
-    template(0x03, "debian-13", "Debian 13", "debian", "13"),
-    template(0x04, "debian-12", "Debian 12", "debian", "12"),
-    template(0x05, "rocky-9", "Rocky Linux 9", "rocky", "9"),
-    template(0x06, "almalinux-9", "AlmaLinux 9", "almalinux", "9"),
-    template(0x07, "fedora-43", "Fedora 43", "fedora", "43"),
-    template(0x08, "alpine-3.23", "Alpine Linux 3.23", "alpine", "3.23"),
+    new_template(0x01, "ubuntu-24.04", "Ubuntu 24.04 LTS", "ubuntu", "24.04"),
+    new_template(0x02, "ubuntu-22.04", "Ubuntu 22.04 LTS", "ubuntu", "22.04"),
+    new_template(0x03, "debian-13", "Debian 13", "debian", "13"),
+    new_template(0x04, "debian-12", "Debian 12", "debian", "12"),
+    new_template(0x05, "rocky-9", "Rocky Linux 9", "rocky", "9"),
+    new_template(0x06, "almalinux-9", "AlmaLinux 9", "almalinux", "9"),
+    new_template(0x07, "fedora-43", "Fedora 43", "fedora", "43"),
+    new_template(0x08, "alpine-3.23", "Alpine Linux 3.23", "alpine", "3.23"),
 ];
 
-const fn vm(id: i64, slug: &'static str, size: (i64, i64, i64), cents: i64) -> VmPlan {
+const fn new_vm_plan(id: i64, slug: &'static str, size: (i64, i64, i64), cents: i64) -> VmPlan {
     VmPlan { id, slug, cpu: size.0, ram: size.1, storage: size.2, cents }
 }
 
 /// VM plans.
 pub(crate) static VM_PLANS: [VmPlan; 11] = [
-    vm(1, "std-1c-1g", (1, 1_024, 25), 500),
-    vm(2, "std-1c-2g", (1, 2_048, 50), 1_000),
-    vm(3, "std-2c-4g", (2, 4_096, 80), 2_000),
-    vm(4, "std-4c-8g", (4, 8_192, 160), 4_000),
-    vm(5, "std-8c-16g", (8, 16_384, 320), 8_000),
-    vm(6, "cpu-2c-4g", (2, 4_096, 50), 3_600),
-    vm(7, "cpu-4c-8g", (4, 8_192, 100), 7_200),
-    vm(8, "cpu-8c-16g", (8, 16_384, 200), 14_400),
-    vm(9, "cpu-16c-32g", (16, 32_768, 400), 28_800),
-    vm(10, "mem-2c-16g", (2, 16_384, 100), 9_000),
-    vm(11, "mem-4c-32g", (4, 32_768, 200), 18_000),
+    new_vm_plan(1, "std-1c-1g", (1, 1_024, 25), 500),
+    new_vm_plan(2, "std-1c-2g", (1, 2_048, 50), 1_000),
+    new_vm_plan(3, "std-2c-4g", (2, 4_096, 80), 2_000),
+    new_vm_plan(4, "std-4c-8g", (4, 8_192, 160), 4_000),
+    new_vm_plan(5, "std-8c-16g", (8, 16_384, 320), 8_000),
+    new_vm_plan(6, "cpu-2c-4g", (2, 4_096, 50), 3_600),
+    new_vm_plan(7, "cpu-4c-8g", (4, 8_192, 100), 7_200),
+    new_vm_plan(8, "cpu-8c-16g", (8, 16_384, 200), 14_400),
+    new_vm_plan(9, "cpu-16c-32g", (16, 32_768, 400), 28_800),
+    new_vm_plan(10, "mem-2c-16g", (2, 16_384, 100), 9_000),
+    new_vm_plan(11, "mem-4c-32g", (4, 32_768, 200), 18_000),
 ];
 
-const fn db(
+const fn new_database_plan(
     id: i64,
     slug: &'static str,
     engine: &'static str,
@@ -116,40 +116,40 @@ const fn db(
 
 /// Database plans.
 pub(crate) static DATABASE_PLANS: [DatabasePlan; 21] = [
-    db(101, "pg-free", "postgres", (1, 512, 1), 0),
-    db(102, "pg-1c-2g", "postgres", (1, 2_048, 20), 1_900),
-    db(103, "pg-2c-4g", "postgres", (2, 4_096, 50), 3_900),
-    db(104, "pg-4c-8g", "postgres", (4, 8_192, 100), 7_900),
-    db(105, "pg-8c-16g", "postgres", (8, 16_384, 200), 15_900),
-    db(106, "pg-16c-64g", "postgres", (16, 65_536, 500), 49_900),
-    db(201, "mysql-1c-2g", "mysql", (1, 2_048, 20), 1_900),
-    db(202, "mysql-2c-4g", "mysql", (2, 4_096, 50), 3_900),
-    db(203, "mysql-4c-8g", "mysql", (4, 8_192, 100), 7_900),
-    db(204, "mysql-8c-16g", "mysql", (8, 16_384, 200), 15_900),
-    db(301, "valkey-free", "valkey", (1, 256, 1), 0),
-    db(302, "valkey-1c-1g", "valkey", (1, 1_024, 10), 1_500),
-    db(303, "valkey-1c-2g", "valkey", (1, 2_048, 10), 2_500),
-    db(304, "valkey-2c-4g", "valkey", (2, 4_096, 20), 4_500),
-    db(305, "valkey-4c-8g", "valkey", (4, 8_192, 40), 8_500),
-    db(401, "clickhouse-2c-8g", "clickhouse", (2, 8_192, 100), 8_900),
-    db(402, "clickhouse-4c-16g", "clickhouse", (4, 16_384, 200), 17_900),
-    db(403, "clickhouse-8c-32g", "clickhouse", (8, 32_768, 400), 35_900),
-    db(501, "kafka-2c-4g", "kafka", (2, 4_096, 60), 9_900),
-    db(502, "kafka-4c-8g", "kafka", (4, 8_192, 120), 19_900),
-    db(503, "kafka-8c-16g", "kafka", (8, 16_384, 240), 39_900),
+    new_database_plan(101, "pg-free", "postgres", (1, 512, 1), 0),
+    new_database_plan(102, "pg-1c-2g", "postgres", (1, 2_048, 20), 1_900),
+    new_database_plan(103, "pg-2c-4g", "postgres", (2, 4_096, 50), 3_900),
+    new_database_plan(104, "pg-4c-8g", "postgres", (4, 8_192, 100), 7_900),
+    new_database_plan(105, "pg-8c-16g", "postgres", (8, 16_384, 200), 15_900),
+    new_database_plan(106, "pg-16c-64g", "postgres", (16, 65_536, 500), 49_900),
+    new_database_plan(201, "mysql-1c-2g", "mysql", (1, 2_048, 20), 1_900),
+    new_database_plan(202, "mysql-2c-4g", "mysql", (2, 4_096, 50), 3_900),
+    new_database_plan(203, "mysql-4c-8g", "mysql", (4, 8_192, 100), 7_900),
+    new_database_plan(204, "mysql-8c-16g", "mysql", (8, 16_384, 200), 15_900),
+    new_database_plan(301, "valkey-free", "valkey", (1, 256, 1), 0),
+    new_database_plan(302, "valkey-1c-1g", "valkey", (1, 1_024, 10), 1_500),
+    new_database_plan(303, "valkey-1c-2g", "valkey", (1, 2_048, 10), 2_500),
+    new_database_plan(304, "valkey-2c-4g", "valkey", (2, 4_096, 20), 4_500),
+    new_database_plan(305, "valkey-4c-8g", "valkey", (4, 8_192, 40), 8_500),
+    new_database_plan(401, "clickhouse-2c-8g", "clickhouse", (2, 8_192, 100), 8_900),
+    new_database_plan(402, "clickhouse-4c-16g", "clickhouse", (4, 16_384, 200), 17_900),
+    new_database_plan(403, "clickhouse-8c-32g", "clickhouse", (8, 32_768, 400), 35_900),
+    new_database_plan(501, "kafka-2c-4g", "kafka", (2, 4_096, 60), 9_900),
+    new_database_plan(502, "kafka-4c-8g", "kafka", (4, 8_192, 120), 19_900),
+    new_database_plan(503, "kafka-8c-16g", "kafka", (8, 16_384, 240), 39_900),
 ];
 
-const fn node(id: i64, slug: &'static str, class: &'static str, cpu: i64, cents: i64) -> NodePlan {
+const fn new_node_plan(id: i64, slug: &'static str, class: &'static str, cpu: i64, cents: i64) -> NodePlan {
     NodePlan { id, slug, node_class: class, cpu, ram: cpu * 2_048, storage: cpu * 40, cents }
 }
 
 /// Kubernetes worker plans.
 pub(crate) static NODE_PLANS: [NodePlan; 5] = [
-    node(701, "std-2c-4g", "shared", 2, 2_400),
-    node(702, "std-4c-8g", "shared", 4, 4_800),
-    node(703, "cpu-2c-4g", "cpu_optimized", 2, 4_000),
-    node(704, "cpu-4c-8g", "cpu_optimized", 4, 8_000),
-    node(705, "cpu-8c-16g", "cpu_optimized", 8, 16_000),
+    new_node_plan(701, "std-2c-4g", "shared", 2, 2_400),
+    new_node_plan(702, "std-4c-8g", "shared", 4, 4_800),
+    new_node_plan(703, "cpu-2c-4g", "cpu_optimized", 2, 4_000),
+    new_node_plan(704, "cpu-4c-8g", "cpu_optimized", 4, 8_000),
+    new_node_plan(705, "cpu-8c-16g", "cpu_optimized", 8, 16_000),
 ];
 
 /// Database systems.
@@ -175,14 +175,14 @@ const DATABASE_GB: i64 = 20;
 pub(in crate::emulator::world) const IPV4: i64 = 300;
 
 impl VmPlan {
-    pub(in crate::emulator::world) fn month(&self) -> Decimal {
-        cents(self.cents)
+    pub(in crate::emulator::world) fn monthly_price(&self) -> Decimal {
+        from_cents(self.cents)
     }
 }
 
 impl DatabasePlan {
-    pub(in crate::emulator::world) fn month(&self) -> Decimal {
-        cents(self.cents)
+    pub(in crate::emulator::world) fn base_monthly_price(&self) -> Decimal {
+        from_cents(self.cents)
     }
 
     pub(crate) fn is_free(&self) -> bool {
@@ -191,13 +191,13 @@ impl DatabasePlan {
 
     /// Returns the price of a GB above the included storage, a month.
     pub(in crate::emulator::world) fn storage_month(&self) -> Decimal {
-        if self.is_free() { Decimal::ZERO } else { cents(DATABASE_GB) }
+        if self.is_free() { Decimal::ZERO } else { from_cents(DATABASE_GB) }
     }
 }
 
 impl NodePlan {
-    pub(in crate::emulator::world) fn month(&self) -> Decimal {
-        cents(self.cents)
+    pub(in crate::emulator::world) fn node_monthly_price(&self) -> Decimal {
+        from_cents(self.cents)
     }
 }
 
@@ -213,7 +213,7 @@ pub(in crate::emulator::world) fn node_plan(id: i64) -> Option<&'static NodePlan
     NODE_PLANS.iter().find(|plan| plan.id == id)
 }
 
-pub(in crate::emulator::world) fn engine(name: &str) -> Option<&'static Engine> {
+pub(in crate::emulator::world) fn find_engine(name: &str) -> Option<&'static Engine> {
     ENGINES.iter().find(|engine| engine.name == name)
 }
 
@@ -232,6 +232,6 @@ mod tests {
         assert_eq!(ids.len(), VM_PLANS.len());
         let slugs: BTreeSet<_> = DATABASE_PLANS.iter().map(|plan| plan.slug).collect();
         assert_eq!(slugs.len(), DATABASE_PLANS.len());
-        assert!(DATABASE_PLANS.iter().all(|plan| engine(plan.engine).is_some()));
+        assert!(DATABASE_PLANS.iter().all(|plan| find_engine(plan.engine).is_some()));
     }
 }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::table::{Body, Record, Table, View};
 use crate::emulator::world::Time;
-use crate::emulator::world::request::call::{Call, Reply, listing};
+use crate::emulator::world::request::call::{Call, Reply, list_response};
 
 /// The records of one kind by the record that they belong to.
 #[derive(Debug, Default)]
@@ -14,7 +14,12 @@ pub(in crate::emulator::world) struct Children(BTreeSet<(Uuid, Time, Uuid)>);
 
 impl Children {
     /// Adds a record of a parent, or takes it out.
-    pub(in crate::emulator::world) fn note<T>(&mut self, parent: Uuid, record: &Record<T>, present: bool) {
+    pub(in crate::emulator::world) fn index_record<T>(
+        &mut self,
+        parent: Uuid,
+        record: &Record<T>,
+        present: bool,
+    ) {
         let key = (parent, record.created_at, record.id);
         if present {
             self.0.insert(key);
@@ -24,7 +29,10 @@ impl Children {
     }
 
     /// Returns the ids of a parent's records, oldest first.
-    pub(in crate::emulator::world) fn of(&self, parent: Uuid) -> impl DoubleEndedIterator<Item = Uuid> {
+    pub(in crate::emulator::world) fn child_ids(
+        &self,
+        parent: Uuid,
+    ) -> impl DoubleEndedIterator<Item = Uuid> {
         let all = (parent, Time::MIN, Uuid::nil())..=(parent, Time::MAX, Uuid::max());
         self.0.range(all).map(|(_, _, id)| *id)
     }
@@ -37,13 +45,13 @@ pub(in crate::emulator::world) trait Child: Body {
 
 impl<T: Child> Table<T> {
     /// Returns a parent's records, youngest first.
-    pub(in crate::emulator::world) fn of(&self, parent: Uuid) -> impl Iterator<Item = &Record<T>> {
-        T::children(self).of(parent).rev().filter_map(|id| self.get(id))
+    pub(in crate::emulator::world) fn children_of(&self, parent: Uuid) -> impl Iterator<Item = &Record<T>> {
+        T::children(self).child_ids(parent).rev().filter_map(|id| self.get(id))
     }
 
     /// Removes all records of a parent.
     pub(in crate::emulator::world) fn remove_all(&mut self, parent: Uuid) {
-        let ids: Vec<_> = T::children(self).of(parent).collect();
+        let ids: Vec<_> = T::children(self).child_ids(parent).collect();
         for id in ids {
             self.remove(id);
         }
@@ -56,7 +64,7 @@ impl<T: Child> Table<T> {
         keep: usize,
         stays: impl Fn(&Record<T>) -> bool,
     ) {
-        let older = self.of(parent).skip(keep).filter(|record| !stays(record));
+        let older = self.children_of(parent).skip(keep).filter(|record| !stays(record));
         let ids: Vec<_> = older.map(|record| record.id).collect();
         for id in ids {
             self.remove(id);
@@ -67,11 +75,11 @@ impl<T: Child> Table<T> {
 impl Call<'_> {
     /// Answers with a page of a parent's records, youngest first.
     pub(in crate::emulator::world) fn list_children<T: Child>(&self, parent: Uuid) -> Reply {
-        let (offset, limit) = self.window()?;
+        let (offset, limit) = self.page_bounds()?;
         let table = self.world.table::<T>();
-        let total = T::children(table).of(parent).count();
+        let total = T::children(table).child_ids(parent).count();
         let view = View { world: self.world, now: self.now, detail: false };
-        let page = table.of(parent).skip(offset).take(limit);
-        Ok(listing(total, page, |fields, record| T::show(record, view, fields)))
+        let page = table.children_of(parent).skip(offset).take(limit);
+        Ok(list_response(total, page, |fields, record| T::show(record, view, fields)))
     }
 }

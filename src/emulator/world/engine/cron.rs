@@ -14,9 +14,9 @@ pub(in crate::emulator::world) struct Cron {
 }
 
 /// Returns an IANA zone; the database is part of the program, so that it is the same everywhere.
-fn zone(name: &str) -> Result<TimeZone, Refusal> {
+fn find_time_zone(name: &str) -> Result<TimeZone, Refusal> {
     TimeZoneDatabase::bundled().get(name).map_err(|_| {
-        Refusal::bad(format!("cron_timezone {name} is not an IANA time zone such as Europe/Paris"))
+        Refusal::bad_request(format!("cron_timezone {name} is not an IANA time zone such as Europe/Paris"))
     })
 }
 
@@ -25,13 +25,13 @@ impl Cron {
     pub(in crate::emulator::world) fn parse(schedule: &str, timezone: &str) -> Result<Self, Refusal> {
         let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
         let wrong = |why: String| {
-            Refusal::bad(format!(
+            Refusal::bad_request(format!(
                 "cron_schedule {schedule} is not a schedule such as \"0 6 * * 1-5\" (minute, hour, day, \
                  month, weekday): {why}"
             ))
         };
         let fields = parser.parse(schedule).map_err(|error| wrong(error.to_string()))?;
-        let cron = Self { fields, zone: zone(timezone)? };
+        let cron = Self { fields, zone: find_time_zone(timezone)? };
         if cron.next(Time::UNIX_EPOCH).is_none() {
             return Err(wrong("there is no such day".to_owned()));
         }
@@ -49,7 +49,7 @@ impl Cron {
     pub(in crate::emulator::world) fn shortly_before(&self, start: Time, end: Time, times: usize) -> Time {
         let mut seconds = 3_600;
         loop {
-            let from = status_timeline::after(end, -seconds);
+            let from = status_timeline::time_after(end, -seconds);
             if from <= start {
                 return start;
             }

@@ -34,16 +34,16 @@ impl<'a> Fields<'a> {
         out.push(b']');
     }
 
-    fn key(&mut self, name: &str) {
+    fn write_key(&mut self, name: &str) {
         if !self.empty {
             self.out.push(b',');
         }
         self.empty = false;
-        self.value(name);
+        self.write_value(name);
         self.out.push(b':');
     }
 
-    fn value(&mut self, value: &(impl Serialize + ?Sized)) {
+    fn write_value(&mut self, value: &(impl Serialize + ?Sized)) {
         let before = self.out.len();
         if serde_json::to_writer(&mut *self.out, value).is_err() {
             // Only a map with keys that are not text could end here, and the records hold none.
@@ -53,36 +53,44 @@ impl<'a> Fields<'a> {
     }
 
     /// Writes a field.
-    pub(in crate::emulator::world) fn put(&mut self, name: &str, value: &(impl Serialize + ?Sized)) {
-        self.key(name);
-        self.value(value);
+    pub(in crate::emulator::world) fn write_field(
+        &mut self,
+        name: &str,
+        value: &(impl Serialize + ?Sized),
+    ) {
+        self.write_key(name);
+        self.write_value(value);
     }
 
     /// Writes an exact decimal as a JSON number.
-    pub(in crate::emulator::world) fn number(&mut self, name: &str, value: Decimal) {
-        self.key(name);
+    pub(in crate::emulator::world) fn write_number(&mut self, name: &str, value: Decimal) {
+        self.write_key(name);
         self.out.extend_from_slice(value.normalize().to_string().as_bytes());
     }
 
     /// Writes an exact decimal as a JSON text, with the digits of an hourly price.
     pub(in crate::emulator::world) fn number_text(&mut self, name: &str, value: Decimal) {
-        self.put(name, &format!("{value:.4}"));
+        self.write_field(name, &format!("{value:.4}"));
     }
 
     /// Writes an object as a field.
-    pub(in crate::emulator::world) fn object(&mut self, name: &str, fill: impl FnOnce(&mut Fields<'_>)) {
-        self.key(name);
+    pub(in crate::emulator::world) fn write_object(
+        &mut self,
+        name: &str,
+        fill: impl FnOnce(&mut Fields<'_>),
+    ) {
+        self.write_key(name);
         Fields::write(self.out, fill);
     }
 
     /// Writes an array of objects as a field.
-    pub(in crate::emulator::world) fn array<T>(
+    pub(in crate::emulator::world) fn write_object_array<T>(
         &mut self,
         name: &str,
         items: impl IntoIterator<Item = T>,
         fill: impl Fn(&mut Fields<'_>, T),
     ) {
-        self.key(name);
+        self.write_key(name);
         Fields::write_array(self.out, items, fill);
     }
 }
@@ -95,12 +103,12 @@ mod tests {
     fn writes_what_a_parser_reads_back() {
         let mut out = Vec::new();
         Fields::write(&mut out, |fields| {
-            fields.put("text", "a\"\u{1}\u{202e}");
-            fields.number("money", Decimal::new(12_500, 4));
+            fields.write_field("text", "a\"\u{1}\u{202e}");
+            fields.write_number("money", Decimal::new(12_500, 4));
             fields.number_text("hour", Decimal::new(68, 4));
-            fields.object("inner", |inner| inner.put("none", &None::<u8>));
-            fields.array("items", [1, 2], |item, n| item.put("n", &n));
-            fields.array("empty", [0; 0], |item, n| item.put("n", &n));
+            fields.write_object("inner", |inner| inner.write_field("none", &None::<u8>));
+            fields.write_object_array("items", [1, 2], |item, n| item.write_field("n", &n));
+            fields.write_object_array("empty", [0; 0], |item, n| item.write_field("n", &n));
         });
         let read: serde_json::Value = serde_json::from_slice(&out).unwrap();
         let wanted = serde_json::json!({

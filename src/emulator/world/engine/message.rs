@@ -34,7 +34,7 @@ pub struct Response {
 impl Response {
     /// Returns an answer with this JSON text.
     #[must_use]
-    pub fn json(status: u16, body: Vec<u8>) -> Self {
+    pub fn from_json(status: u16, body: Vec<u8>) -> Self {
         Self { status, headers: Vec::new(), body }
     }
 
@@ -60,23 +60,23 @@ impl Refusal {
     }
 
     /// 400: the request itself is wrong; the message says what to change.
-    pub(in crate::emulator::world) fn bad(message: impl Into<String>) -> Self {
+    pub(in crate::emulator::world) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "Bad Request", message)
     }
 
     /// Says inside which field of the request it was.
-    pub(in crate::emulator::world) fn within(mut self, field: &str) -> Self {
+    pub(in crate::emulator::world) fn with_field(mut self, field: &str) -> Self {
         self.message = format!("{field}: {}", self.message);
         self
     }
 
     /// 402.
-    pub(in crate::emulator::world) fn payment(message: impl Into<String>) -> Self {
+    pub(in crate::emulator::world) fn payment_required(message: impl Into<String>) -> Self {
         Self::new(402, "Payment Required", message)
     }
 
     /// 404.
-    pub(in crate::emulator::world) fn unknown(what: &str) -> Self {
+    pub(in crate::emulator::world) fn not_found(what: &str) -> Self {
         Self::new(404, "Not Found", format!("{what} not found"))
     }
 
@@ -90,12 +90,12 @@ impl From<Refusal> for Response {
     fn from(refusal: Refusal) -> Self {
         let mut body = Vec::with_capacity(128);
         Fields::write(&mut body, |fields| {
-            fields.put("error", &refusal.error);
+            fields.write_field("error", &refusal.error);
             if let Some(reason) = refusal.reason {
-                fields.put("reason", reason);
+                fields.write_field("reason", reason);
             }
-            fields.put("message", &refusal.message);
+            fields.write_field("message", &refusal.message);
         });
-        Self::json(refusal.status, body)
+        Self::from_json(refusal.status, body)
     }
 }

@@ -6,23 +6,23 @@ use rust_decimal::{Decimal, RoundingStrategy};
 pub(in crate::emulator::world) const MONTH_HOURS: i64 = 730;
 
 /// Returns an amount of whole cents.
-pub(in crate::emulator::world) fn cents(amount: i64) -> Decimal {
+pub(in crate::emulator::world) fn from_cents(amount: i64) -> Decimal {
     Decimal::new(amount, 2)
 }
 
 /// Returns an amount to the cent.
-pub(in crate::emulator::world) fn monthly(amount: Decimal) -> Decimal {
+pub(in crate::emulator::world) fn round_to_cents(amount: Decimal) -> Decimal {
     amount.round_dp_with_strategy(2, RoundingStrategy::MidpointNearestEven)
 }
 
 /// Returns what an hour of an exact monthly price costs.
-pub(in crate::emulator::world) fn hourly(month: Decimal) -> Decimal {
+pub(in crate::emulator::world) fn hourly_price(month: Decimal) -> Decimal {
     (month / Decimal::from(MONTH_HOURS)).round_dp_with_strategy(4, RoundingStrategy::MidpointNearestEven)
 }
 
 /// Returns the share of a monthly price that falls on some of its hours, to the cent.
-pub(in crate::emulator::world) fn share(month: Decimal, hours: i64) -> Decimal {
-    monthly(month * Decimal::from(hours) / Decimal::from(MONTH_HOURS))
+pub(in crate::emulator::world) fn share_of_month(month: Decimal, hours: i64) -> Decimal {
+    round_to_cents(month * Decimal::from(hours) / Decimal::from(MONTH_HOURS))
 }
 
 #[cfg(test)]
@@ -33,18 +33,18 @@ mod tests {
     fn halves_go_to_the_even_neighbour() {
         for (exact, wanted) in [("1.005", "1.00"), ("1.015", "1.02"), ("1.025", "1.02"), ("1.0251", "1.03")]
         {
-            assert_eq!(monthly(exact.parse().unwrap()), wanted.parse().unwrap(), "{exact}");
+            assert_eq!(round_to_cents(exact.parse().unwrap()), wanted.parse().unwrap(), "{exact}");
         }
-        assert_eq!(hourly(cents(500)).to_string(), "0.0068");
+        assert_eq!(hourly_price(from_cents(500)).to_string(), "0.0068");
         // 0.0365 / 730 is 0.00005 exactly: between 0.0000 and 0.0001.
-        assert_eq!(hourly("0.0365".parse().unwrap()), Decimal::ZERO);
-        assert_eq!(hourly("0.1095".parse().unwrap()), "0.0002".parse().unwrap());
+        assert_eq!(hourly_price("0.0365".parse().unwrap()), Decimal::ZERO);
+        assert_eq!(hourly_price("0.1095".parse().unwrap()), "0.0002".parse().unwrap());
     }
 
     #[test]
     fn a_share_of_all_hours_is_the_price() {
-        assert_eq!(share(cents(7_300), MONTH_HOURS), cents(7_300));
-        assert_eq!(share(cents(7_300), 365), cents(3_650));
-        assert_eq!(share(cents(7_300), 0), Decimal::ZERO);
+        assert_eq!(share_of_month(from_cents(7_300), MONTH_HOURS), from_cents(7_300));
+        assert_eq!(share_of_month(from_cents(7_300), 365), from_cents(3_650));
+        assert_eq!(share_of_month(from_cents(7_300), 0), Decimal::ZERO);
     }
 }

@@ -33,7 +33,7 @@ pub(in crate::emulator::world) fn next_month(time: Time) -> Time {
     next.map_or(Time::MAX, |zoned| zoned.timestamp())
 }
 
-fn between(rate: Decimal, from: Time, to: Time) -> Decimal {
+fn accrued_amount(rate: Decimal, from: Time, to: Time) -> Decimal {
     rate.saturating_mul(Decimal::from((to.as_millisecond() - from.as_millisecond()).max(0)))
 }
 
@@ -47,28 +47,32 @@ impl MonthMeter {
     pub(in crate::emulator::world) fn run(&mut self, now: Time, rate: Decimal) {
         let start = month_start(now);
         if self.since >= start {
-            self.current = self.current.saturating_add(between(rate, self.since, now));
+            self.current = self.current.saturating_add(accrued_amount(rate, self.since, now));
         } else {
             let earlier = month_start(Time::from_millisecond(start.as_millisecond() - 1).unwrap_or(start));
             let carried = if self.since >= earlier { self.current } else { Decimal::ZERO };
-            self.previous = carried.saturating_add(between(rate, self.since.max(earlier), start));
-            self.current = between(rate, start, now);
+            self.previous = carried.saturating_add(accrued_amount(rate, self.since.max(earlier), start));
+            self.current = accrued_amount(rate, start, now);
         }
         self.since = self.since.max(now);
     }
 
     /// Returns the amount of this month, in whole rates.
-    pub(in crate::emulator::world) fn current(&self) -> Decimal {
+    pub(in crate::emulator::world) fn current_amount(&self) -> Decimal {
         self.current / Decimal::from(HOUR)
     }
 
     /// Returns the amount of the month before.
-    pub(in crate::emulator::world) fn previous(&self) -> Decimal {
+    pub(in crate::emulator::world) fn previous_amount(&self) -> Decimal {
         self.previous / Decimal::from(HOUR)
     }
 
     /// Returns when this month's amount comes to a limit, if it does so within the month.
-    pub(in crate::emulator::world) fn reaches(&self, limit: Decimal, rate: Decimal) -> Option<Time> {
+    pub(in crate::emulator::world) fn limit_reached_at(
+        &self,
+        limit: Decimal,
+        rate: Decimal,
+    ) -> Option<Time> {
         let missing = limit.checked_mul(Decimal::from(HOUR))?.checked_sub(self.current)?;
         if missing <= Decimal::ZERO {
             return Some(self.since);
@@ -84,7 +88,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::emulator::world::engine::status_timeline::after;
+    use crate::emulator::world::engine::status_timeline::time_after;
 
     fn at(text: &str) -> Time {
         text.parse().unwrap()
@@ -95,12 +99,12 @@ mod tests {
         let mut meter = MonthMeter::new(at("2026-01-31T22:00:00Z"));
         let rate = Decimal::from(2);
         meter.run(at("2026-02-01T03:00:00Z"), rate);
-        assert_eq!((meter.previous(), meter.current()), (4.into(), 6.into()));
+        assert_eq!((meter.previous_amount(), meter.current_amount()), (4.into(), 6.into()));
         meter.run(at("2026-02-01T04:00:00Z"), rate);
-        assert_eq!((meter.previous(), meter.current()), (4.into(), 8.into()));
+        assert_eq!((meter.previous_amount(), meter.current_amount()), (4.into(), 8.into()));
         // A whole month nobody looked: February is over, and March is the month before.
         meter.run(at("2026-04-01T00:00:00Z"), rate);
-        assert_eq!((meter.previous(), meter.current()), ((2 * 31 * 24).into(), 0.into()));
+        assert_eq!((meter.previous_amount(), meter.current_amount()), ((2 * 31 * 24).into(), 0.into()));
         assert_eq!(next_month(at("2026-12-31T23:59:59Z")), at("2027-01-01T00:00:00Z"));
         assert_eq!(next_month(Time::MAX), Time::MAX);
     }
@@ -109,10 +113,10 @@ mod tests {
     fn a_limit_is_reached_within_the_month_or_not_at_all() {
         let meter = MonthMeter::new(at("2026-03-01T00:00:00Z"));
         let hourly = Decimal::new(1, 1);
-        assert_eq!(meter.reaches(Decimal::from(1), hourly), Some(at("2026-03-01T10:00:00Z")));
-        assert_eq!(meter.reaches(Decimal::from(75), hourly), None);
-        assert_eq!(meter.reaches(Decimal::from(1), Decimal::ZERO), None);
-        assert_eq!(meter.reaches(Decimal::ZERO, Decimal::ZERO), Some(at("2026-03-01T00:00:00Z")));
+        assert_eq!(meter.limit_reached_at(Decimal::from(1), hourly), Some(at("2026-03-01T10:00:00Z")));
+        assert_eq!(meter.limit_reached_at(Decimal::from(75), hourly), None);
+        assert_eq!(meter.limit_reached_at(Decimal::from(1), Decimal::ZERO), None);
+        assert_eq!(meter.limit_reached_at(Decimal::ZERO, Decimal::ZERO), Some(at("2026-03-01T00:00:00Z")));
     }
 
     proptest! {
@@ -123,7 +127,7 @@ mod tests {
             let mut many = MonthMeter::new(begin);
             let mut now = begin;
             for step in steps {
-                now = after(now, step);
+                now = time_after(now, step);
                 many.run(now, rate);
             }
             let mut one = MonthMeter::new(begin);

@@ -27,13 +27,13 @@ impl Body {
         }
         match serde_json::from_slice(bytes) {
             Ok(Value::Object(fields)) => Ok(Self(fields)),
-            Ok(_) => Err(Refusal::bad("the body must be a JSON object")),
-            Err(error) => Err(Refusal::bad(format!("the body is not valid JSON: {error}"))),
+            Ok(_) => Err(Refusal::bad_request("the body must be a JSON object")),
+            Err(error) => Err(Refusal::bad_request(format!("the body is not valid JSON: {error}"))),
         }
     }
 
     /// Reads a field when it is there.
-    pub(in crate::emulator::world) fn optional<'a, T>(
+    pub(in crate::emulator::world) fn optional_field<'a, T>(
         &'a self,
         name: &'a str,
         read: impl FnOnce(Field<'a>) -> Result<T, Refusal>,
@@ -45,34 +45,34 @@ impl Body {
     }
 
     /// Reads a field that must be there.
-    pub(in crate::emulator::world) fn required<'a, T>(
+    pub(in crate::emulator::world) fn required_field<'a, T>(
         &'a self,
         name: &'a str,
         read: impl FnOnce(Field<'a>) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
-        self.optional(name, read)?.ok_or_else(|| Refusal::bad(format!("{name} is required")))
+        self.optional_field(name, read)?.ok_or_else(|| Refusal::bad_request(format!("{name} is required")))
     }
 
     /// Refuses a region that is not there.
-    pub(in crate::emulator::world) fn region(&self) -> Result<(), Refusal> {
-        self.optional("region", |field| field.one_of(&["us-east"])).map(|_| ())
+    pub(in crate::emulator::world) fn check_region(&self) -> Result<(), Refusal> {
+        self.optional_field("region", |field| field.one_of(&["us-east"])).map(|_| ())
     }
 }
 
 impl<'a> Field<'a> {
-    fn wrong<T>(&self, wanted: &str) -> Result<T, Refusal> {
-        Err(Refusal::bad(format!("{} must be {wanted}", self.name)))
+    fn value_error<T>(&self, wanted: &str) -> Result<T, Refusal> {
+        Err(Refusal::bad_request(format!("{} must be {wanted}", self.name)))
     }
 
     pub(in crate::emulator::world) fn boolean(self) -> Result<bool, Refusal> {
-        self.value.as_bool().map_or_else(|| self.wrong("true or false"), Ok)
+        self.value.as_bool().map_or_else(|| self.value_error("true or false"), Ok)
     }
 
     /// A whole number within bounds.
     pub(in crate::emulator::world) fn integer(self, min: i64, max: i64) -> Result<i64, Refusal> {
         match self.value.as_i64() {
             Some(number) if (min..=max).contains(&number) => Ok(number),
-            _ => self.wrong(&format!("an integer from {min} to {max}")),
+            _ => self.value_error(&format!("an integer from {min} to {max}")),
         }
     }
 
@@ -80,19 +80,19 @@ impl<'a> Field<'a> {
     pub(in crate::emulator::world) fn decimal(self, min: Decimal) -> Result<Decimal, Refusal> {
         let read = self.value.as_number().and_then(|number| number.to_string().parse::<Decimal>().ok());
         let read = read.filter(|number| (min..=Decimal::from(MOST_MONEY)).contains(number));
-        read.map_or_else(|| self.wrong(&format!("a number from {min} to {MOST_MONEY}")), Ok)
+        read.map_or_else(|| self.value_error(&format!("a number from {min} to {MOST_MONEY}")), Ok)
     }
 
     /// Text with bounds on its length in characters.
     pub(in crate::emulator::world) fn text(self, min: usize, max: usize) -> Result<&'a str, Refusal> {
         match self.value.as_str() {
             Some(text) if (min..=max).contains(&text.chars().count()) => Ok(text),
-            _ => self.wrong(&format!("a text of {min} to {max} characters")),
+            _ => self.value_error(&format!("a text of {min} to {max} characters")),
         }
     }
 
     /// A short text that may be written as a whole number.
-    pub(in crate::emulator::world) fn word(self, max: usize) -> Result<String, Refusal> {
+    pub(in crate::emulator::world) fn text_or_number(self, max: usize) -> Result<String, Refusal> {
         match self.value.as_i64() {
             Some(number) => Ok(number.to_string()),
             None => self.text(1, max).map(str::to_owned),
@@ -117,12 +117,12 @@ impl<'a> Field<'a> {
         words: &[&'static str],
     ) -> Result<&'static str, Refusal> {
         let found = words.iter().find(|word| self.value.as_str() == Some(**word));
-        found.copied().map_or_else(|| self.wrong(&format!("one of {}", words.join(", "))), Ok)
+        found.copied().map_or_else(|| self.value_error(&format!("one of {}", words.join(", "))), Ok)
     }
 
     pub(in crate::emulator::world) fn uuid(self) -> Result<Uuid, Refusal> {
         let read = self.value.as_str().and_then(|text| Uuid::try_parse(text).ok());
-        read.map_or_else(|| self.wrong("a UUID"), Ok)
+        read.map_or_else(|| self.value_error("a UUID"), Ok)
     }
 
     /// A list of at most so many entries, each read on its own.
@@ -135,25 +135,25 @@ impl<'a> Field<'a> {
             Some(items) if items.len() <= most => {
                 items.iter().map(|value| read(Field { name: self.name, value })).collect()
             }
-            _ => self.wrong(&format!("a list of at most {most} entries")),
+            _ => self.value_error(&format!("a list of at most {most} entries")),
         }
     }
 
     /// An object whose fields are read one by one.
-    pub(in crate::emulator::world) fn fields(self) -> Result<Body, Refusal> {
+    pub(in crate::emulator::world) fn nested_body(self) -> Result<Body, Refusal> {
         self.object().cloned().map(Body)
     }
 
     /// Anything of a form that its type knows.
-    pub(in crate::emulator::world) fn shaped<T: DeserializeOwned>(
+    pub(in crate::emulator::world) fn deserialize_value<T: DeserializeOwned>(
         self,
         wanted: &str,
     ) -> Result<T, Refusal> {
-        serde_json::from_value(self.value.clone()).or_else(|_| self.wrong(wanted))
+        serde_json::from_value(self.value.clone()).or_else(|_| self.value_error(wanted))
     }
 
     /// An object.
     pub(in crate::emulator::world) fn object(self) -> Result<&'a Map<String, Value>, Refusal> {
-        self.value.as_object().map_or_else(|| self.wrong("an object"), Ok)
+        self.value.as_object().map_or_else(|| self.value_error("an object"), Ok)
     }
 }

@@ -22,7 +22,7 @@ pub(in crate::emulator::world) struct Timeline {
 }
 
 /// Returns the moment some seconds later.
-pub(in crate::emulator::world) fn after(now: Time, seconds: i64) -> Time {
+pub(in crate::emulator::world) fn time_after(now: Time, seconds: i64) -> Time {
     now.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(Time::MAX)
 }
 
@@ -31,24 +31,24 @@ impl Timeline {
     pub(in crate::emulator::world) fn new(now: Time, steps: &[(i64, &str)]) -> Self {
         let steps = steps
             .iter()
-            .map(|(seconds, status)| Step { from: after(now, *seconds), status: Name::new(status) })
+            .map(|(seconds, status)| Step { from: time_after(now, *seconds), status: Name::new(status) })
             .collect();
         Self { steps, gone_at: None }
     }
 
     /// Returns a timeline that stays at one status.
-    pub(in crate::emulator::world) fn settled(now: Time, status: &str) -> Self {
+    pub(in crate::emulator::world) fn with_status(now: Time, status: &str) -> Self {
         Self::new(now, &[(0, status)])
     }
 
     /// Lets the object go some seconds from now.
     pub(in crate::emulator::world) fn gone_after(mut self, now: Time, seconds: i64) -> Self {
-        self.gone_at = Some(after(now, seconds));
+        self.gone_at = Some(time_after(now, seconds));
         self
     }
 
     /// Returns the statuses up to now: what was to come does not.
-    pub(in crate::emulator::world) fn until(mut self, now: Time) -> Self {
+    pub(in crate::emulator::world) fn truncate_after(mut self, now: Time) -> Self {
         self.steps.retain(|step| step.from <= now);
         self
     }
@@ -59,28 +59,33 @@ impl Timeline {
     }
 
     /// Lets another status follow some seconds from now.
-    pub(in crate::emulator::world) fn then(mut self, now: Time, seconds: i64, status: &str) -> Self {
-        self.steps.push(Step { from: after(now, seconds), status: Name::new(status) });
+    pub(in crate::emulator::world) fn with_next_status(
+        mut self,
+        now: Time,
+        seconds: i64,
+        status: &str,
+    ) -> Self {
+        self.steps.push(Step { from: time_after(now, seconds), status: Name::new(status) });
         self
     }
 
     /// Returns the status that it comes to rest at.
-    pub(in crate::emulator::world) fn rest(&self) -> &str {
+    pub(in crate::emulator::world) fn final_status(&self) -> &str {
         self.steps.last().map_or("", |step| step.status.as_str())
     }
 
-    fn current(&self, now: Time) -> Option<&Step> {
+    fn current_step(&self, now: Time) -> Option<&Step> {
         self.steps.iter().rev().find(|step| step.from <= now).or_else(|| self.steps.first())
     }
 
     /// Returns the status at a time.
     pub(in crate::emulator::world) fn status(&self, now: Time) -> &str {
-        self.current(now).map_or("", |step| step.status.as_str())
+        self.current_step(now).map_or("", |step| step.status.as_str())
     }
 
     /// Returns since when that status holds.
-    pub(in crate::emulator::world) fn since(&self, now: Time) -> Option<Time> {
-        self.current(now).map(|step| step.from)
+    pub(in crate::emulator::world) fn status_since(&self, now: Time) -> Option<Time> {
+        self.current_step(now).map(|step| step.from)
     }
 
     /// Returns since when, or from when on, the last status holds.
@@ -110,25 +115,26 @@ mod tests {
             (46, "deploying"),
             (47, "running"),
         ] {
-            assert_eq!(timeline.status(after(zero, seconds)), wanted, "{seconds}");
+            assert_eq!(timeline.status(time_after(zero, seconds)), wanted, "{seconds}");
         }
-        assert_eq!(timeline.since(after(zero, 60)), Some(after(zero, 47)));
-        assert_eq!(timeline.settles_at(), Some(after(zero, 47)));
+        assert_eq!(timeline.status_since(time_after(zero, 60)), Some(time_after(zero, 47)));
+        assert_eq!(timeline.settles_at(), Some(time_after(zero, 47)));
         assert_eq!(timeline.gone_at(), None);
-        assert_eq!(timeline.rest(), "running");
-        let replaced =
-            Timeline::new(zero, &[(0, "live"), (5, "failed")]).until(zero).then(zero, 25, "superseded");
-        assert_eq!(replaced.history(after(zero, 24)).collect::<Vec<_>>(), [(zero, "live")]);
+        assert_eq!(timeline.final_status(), "running");
+        let replaced = Timeline::new(zero, &[(0, "live"), (5, "failed")])
+            .truncate_after(zero)
+            .with_next_status(zero, 25, "superseded");
+        assert_eq!(replaced.history(time_after(zero, 24)).collect::<Vec<_>>(), [(zero, "live")]);
         assert_eq!(
-            (replaced.status(after(zero, 24)), replaced.status(after(zero, 25))),
+            (replaced.status(time_after(zero, 24)), replaced.status(time_after(zero, 25))),
             ("live", "superseded")
         );
-        let leaving = Timeline::settled(zero, "deleting").gone_after(zero, 10);
-        assert_eq!(leaving.gone_at(), Some(after(zero, 10)));
+        let leaving = Timeline::with_status(zero, "deleting").gone_after(zero, 10);
+        assert_eq!(leaving.gone_at(), Some(time_after(zero, 10)));
     }
 
     #[test]
     fn the_end_of_time_does_not_overflow() {
-        assert_eq!(after(Time::MAX, 60), Time::MAX);
+        assert_eq!(time_after(Time::MAX, 60), Time::MAX);
     }
 }

@@ -143,7 +143,7 @@ impl<T: Body> Table<T> {
     }
 
     /// Returns a page of the records of some projects, youngest first.
-    pub(in crate::emulator::world) fn merged(
+    pub(in crate::emulator::world) fn merged_page(
         &self,
         projects: &[Uuid],
         offset: usize,
@@ -171,12 +171,12 @@ impl<T: Body> Table<T> {
     }
 
     /// Returns what an hour costs, of all records that are billed by the hour.
-    pub(in crate::emulator::world) fn rate(&self) -> Decimal {
+    pub(in crate::emulator::world) fn hourly_rate(&self) -> Decimal {
         self.rate
     }
 
     /// Returns the subscription that is due first, when one is.
-    pub(in crate::emulator::world) fn due(&self, now: Time) -> Option<(Time, Uuid)> {
+    pub(in crate::emulator::world) fn due_subscription(&self, now: Time) -> Option<(Time, Uuid)> {
         self.renewals.first().copied().filter(|(time, _)| *time <= now)
     }
 
@@ -185,7 +185,7 @@ impl<T: Body> Table<T> {
         self.agenda.first().copied()
     }
 
-    fn note(&mut self, record: &Record<T>, present: bool) {
+    fn update_index(&mut self, record: &Record<T>, present: bool) {
         T::index(&mut self.index, record, present);
         match (T::next(record), present) {
             (Some(time), true) => drop(self.agenda.insert((time, record.id))),
@@ -194,8 +194,8 @@ impl<T: Body> Table<T> {
         }
         let Some(charge) = T::charge(record) else { return };
         match (charge.paid_until, present) {
-            (None, true) => self.rate += charge.hourly(),
-            (None, false) => self.rate -= charge.hourly(),
+            (None, true) => self.rate += charge.hourly_price(),
+            (None, false) => self.rate -= charge.hourly_price(),
             (Some(time), true) => drop(self.renewals.insert((time, record.id))),
             (Some(time), false) => drop(self.renewals.remove(&(time, record.id))),
         }
@@ -207,7 +207,7 @@ impl<T: Body> Table<T> {
         if let Some(project) = record.project {
             self.by_project.entry(project).or_default().insert(place);
         }
-        self.note(&record, true);
+        self.update_index(&record, true);
         self.dirty.insert(record.id);
         self.records.insert(record.id, record);
     }
@@ -228,9 +228,9 @@ impl<T: Body> Table<T> {
     /// Changes a record without anyone having asked for it.
     pub(in crate::emulator::world) fn amend(&mut self, id: Uuid, change: impl FnOnce(&mut Record<T>)) {
         let Some(mut record) = self.records.remove(&id) else { return };
-        self.note(&record, false);
+        self.update_index(&record, false);
         change(&mut record);
-        self.note(&record, true);
+        self.update_index(&record, true);
         self.records.insert(id, record);
         self.dirty.insert(id);
     }
@@ -247,7 +247,7 @@ impl<T: Body> Table<T> {
                 self.by_project.remove(&project);
             }
         }
-        self.note(&record, false);
+        self.update_index(&record, false);
         self.dirty.insert(id);
         Some(record)
     }
@@ -266,7 +266,7 @@ impl<T: Body> Table<T> {
     }
 
     /// Takes over the ids of another table's records, so that those that are no more count as changed.
-    pub(in crate::emulator::world) fn supersede(&mut self, earlier: &Self) {
+    pub(in crate::emulator::world) fn mark_superseded(&mut self, earlier: &Self) {
         self.dirty.extend(earlier.records.keys().chain(&earlier.dirty));
         self.touch_all();
     }

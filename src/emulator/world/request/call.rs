@@ -48,7 +48,7 @@ impl Call<'_> {
     }
 
     /// Returns the project that a change goes to; the account's default one unless the header says.
-    pub(in crate::emulator::world) fn project(&self) -> Uuid {
+    pub(in crate::emulator::world) fn project_id(&self) -> Uuid {
         match self.scope {
             Scope::Project(id) => id,
             Scope::Whole | Scope::Nowhere => self.world.default_project(),
@@ -56,7 +56,7 @@ impl Call<'_> {
     }
 
     /// Returns the id of whoever asks.
-    pub(in crate::emulator::world) fn caller(&self) -> Uuid {
+    pub(in crate::emulator::world) fn caller_id(&self) -> Uuid {
         match self.grant {
             Grant::Whole => self.world.account.id,
             Grant::Key { id, .. } => id,
@@ -65,30 +65,32 @@ impl Call<'_> {
 
     /// Refuses a caller who lacks a further permission in the project of the request.
     pub(in crate::emulator::world) fn also_needs(&self, permission: &str) -> Result<(), Refusal> {
-        match Need::named(permission) {
-            Some(need) => self.grant.permit(need, self.project(), "project"),
+        match Need::from_name(permission) {
+            Some(need) => self.grant.require_permission(need, self.project_id(), "project"),
             None => Ok(()),
         }
     }
 
     /// Finds the object that the path means, within the project that a change names.
-    pub(in crate::emulator::world) fn find<T: Body>(&self) -> Result<&Record<T>, Refusal> {
+    pub(in crate::emulator::world) fn find_by_path<T: Body>(&self) -> Result<&Record<T>, Refusal> {
         let id = Uuid::try_parse(self.param(0)).ok();
         let found = id.and_then(|id| self.world.table::<T>().get(id));
-        self.visible(found)
+        self.require_visible(found)
     }
 
     /// Hides an object of another project than the one that the header names, or of one that the caller
     /// has no business with.
-    pub(in crate::emulator::world) fn visible<'r, T: Body>(
+    pub(in crate::emulator::world) fn require_visible<'r, T: Body>(
         &self,
         found: Option<&'r Record<T>>,
     ) -> Result<&'r Record<T>, Refusal> {
-        let record = found.ok_or_else(|| Refusal::unknown(T::TITLE))?;
+        let record = found.ok_or_else(|| Refusal::not_found(T::TITLE))?;
         match (self.scope, record.project) {
-            (Scope::Project(wanted), Some(project)) if wanted != project => Err(Refusal::unknown(T::TITLE)),
+            (Scope::Project(wanted), Some(project)) if wanted != project => {
+                Err(Refusal::not_found(T::TITLE))
+            }
             (_, Some(project)) => match self.need {
-                Some(need) => self.grant.permit(need, project, T::TITLE).map(|()| record),
+                Some(need) => self.grant.require_permission(need, project, T::TITLE).map(|()| record),
                 None => Ok(record),
             },
             _ => Ok(record),
@@ -96,10 +98,10 @@ impl Call<'_> {
     }
 
     /// Finds an object that a body names, in a project that the caller has business with.
-    pub(in crate::emulator::world) fn named<T: Body>(&self, id: Uuid) -> Result<&Record<T>, Refusal> {
+    pub(in crate::emulator::world) fn find_by_id<T: Body>(&self, id: Uuid) -> Result<&Record<T>, Refusal> {
         let found = self.world.table::<T>().get(id);
-        let known = |project| !self.grant.within(project).is_empty();
-        found.filter(|record| record.project.is_none_or(known)).ok_or_else(|| Refusal::unknown(T::TITLE))
+        let known = |project| !self.grant.permissions_in_project(project).is_empty();
+        found.filter(|record| record.project.is_none_or(known)).ok_or_else(|| Refusal::not_found(T::TITLE))
     }
 
     /// Changes a record.
@@ -113,7 +115,12 @@ impl Call<'_> {
     }
 
     /// Answers with one record under `data`.
-    pub(in crate::emulator::world) fn show<T: Body>(&self, status: u16, id: Uuid, message: &str) -> Reply {
+    pub(in crate::emulator::world) fn record_response<T: Body>(
+        &self,
+        status: u16,
+        id: Uuid,
+        message: &str,
+    ) -> Reply {
         self.show_as::<T>("data", status, id, message)
     }
 
@@ -125,30 +132,32 @@ impl Call<'_> {
         id: Uuid,
         message: &str,
     ) -> Reply {
-        let record = self.world.table::<T>().get(id).ok_or_else(|| Refusal::unknown(T::TITLE))?;
+        let record = self.world.table::<T>().get(id).ok_or_else(|| Refusal::not_found(T::TITLE))?;
         let view = View { world: self.world, now: self.now, detail: true };
-        Ok(success(status, message, |fields| {
-            fields.object(key, |inner| T::show(record, view, inner));
+        Ok(success_response(status, message, |fields| {
+            fields.write_object(key, |inner| T::show(record, view, inner));
         }))
     }
 
     /// Returns `(offset, limit)` of the query.
-    pub(in crate::emulator::world) fn window(&self) -> Result<(usize, usize), Refusal> {
+    pub(in crate::emulator::world) fn page_bounds(&self) -> Result<(usize, usize), Refusal> {
         let number = |name: &str, least: usize, default: usize| {
             let Some((_, text)) = self.query.iter().find(|(key, _)| key == name) else {
                 return Ok(default);
             };
             match text.parse() {
                 Ok(number) if number >= least => Ok(number),
-                _ => Err(Refusal::bad(format!("{name} must be a whole number of at least {least}"))),
+                _ => {
+                    Err(Refusal::bad_request(format!("{name} must be a whole number of at least {least}")))
+                }
             }
         };
         Ok((number("offset", 0, 0)?, number("limit", 1, DEFAULT_PAGE)?.min(LARGEST_PAGE)))
     }
 
     /// Answers with a page of the records, youngest first, of the project that the header names.
-    pub(in crate::emulator::world) fn list<T: Body>(&self) -> Reply {
-        let (offset, limit) = self.window()?;
+    pub(in crate::emulator::world) fn list_records<T: Body>(&self) -> Reply {
+        let (offset, limit) = self.page_bounds()?;
         let table = self.world.table::<T>();
         let project = match self.scope {
             Scope::Whole => None,
@@ -156,17 +165,18 @@ impl Call<'_> {
             Scope::Nowhere => Some(Uuid::nil()),
         };
         let view = View { world: self.world, now: self.now, detail: false };
-        if let (Scope::Whole, Some(need), Some(theirs)) = (self.scope, self.need, self.grant.projects())
+        if let (Scope::Whole, Some(need), Some(theirs)) =
+            (self.scope, self.need, self.grant.visible_projects())
             && need.of_projects()
         {
             let theirs = theirs.iter().filter(|(_, held)| held.holds(need));
             let projects: Vec<_> = theirs.map(|(project, _)| *project).collect();
             let total = projects.iter().map(|project| table.len(Some(*project))).sum();
-            let page = table.merged(&projects, offset, limit);
-            return Ok(listing(total, page, |fields, record| T::show(record, view, fields)));
+            let page = table.merged_page(&projects, offset, limit);
+            return Ok(list_response(total, page, |fields, record| T::show(record, view, fields)));
         }
         let page = table.page(project, offset, limit);
-        Ok(listing(table.len(project), page, |fields, record| T::show(record, view, fields)))
+        Ok(list_response(table.len(project), page, |fields, record| T::show(record, view, fields)))
     }
 
     /// Answers with a page of things that are not records.
@@ -175,41 +185,41 @@ impl Call<'_> {
         items: &[T],
         fill: impl Fn(&mut Fields<'_>, &T),
     ) -> Reply {
-        let (offset, limit) = self.window()?;
-        Ok(listing(items.len(), items.iter().skip(offset).take(limit), fill))
+        let (offset, limit) = self.page_bounds()?;
+        Ok(list_response(items.len(), items.iter().skip(offset).take(limit), fill))
     }
 }
 
 /// Returns `{success, data…, message}`.
-pub(in crate::emulator::world) fn success(
+pub(in crate::emulator::world) fn success_response(
     status: u16,
     message: &str,
     fill: impl FnOnce(&mut Fields<'_>),
 ) -> Response {
     let mut body = Vec::with_capacity(1024);
     Fields::write(&mut body, |fields| {
-        fields.put("success", &true);
+        fields.write_field("success", &true);
         fill(fields);
-        fields.put("message", message);
+        fields.write_field("message", message);
     });
-    Response::json(status, body)
+    Response::from_json(status, body)
 }
 
 /// Returns `{success, message}`.
-pub(in crate::emulator::world) fn done(message: &str) -> Response {
-    success(200, message, |_| {})
+pub(in crate::emulator::world) fn message_response(message: &str) -> Response {
+    success_response(200, message, |_| {})
 }
 
 /// Returns `{data, total}`.
-pub(in crate::emulator::world) fn listing<T>(
+pub(in crate::emulator::world) fn list_response<T>(
     total: usize,
     page: impl IntoIterator<Item = T>,
     fill: impl Fn(&mut Fields<'_>, T),
 ) -> Response {
     let mut body = Vec::with_capacity(4096);
     Fields::write(&mut body, |fields| {
-        fields.array("data", page, fill);
-        fields.put("total", &total);
+        fields.write_object_array("data", page, fill);
+        fields.write_field("total", &total);
     });
-    Response::json(200, body)
+    Response::from_json(200, body)
 }

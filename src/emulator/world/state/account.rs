@@ -104,14 +104,14 @@ impl World {
     pub fn new(setup: &Setup, now: Time) -> Self {
         let now = to_millisecond(now);
         let account = Account {
-            id: chance::id(setup.seed, 0),
-            default_project: chance::id(setup.seed, 1),
+            id: chance::nth_uuid(setup.seed, 0),
+            default_project: chance::nth_uuid(setup.seed, 1),
             balance: Decimal::from(1_000),
             card: true,
             banned: false,
             high_tier: false,
             meter: Meter::new(now),
-            keys: vec![Key { digest: digest(&setup.api_key), tier: setup.tier }],
+            keys: vec![Key { digest: digest_key(&setup.api_key), tier: setup.tier }],
             seed: setup.seed,
             counter: 2,
             latest: now,
@@ -124,7 +124,7 @@ impl World {
             project: None,
             created_at: now,
             updated_at: now,
-            timeline: Timeline::settled(now, "active"),
+            timeline: Timeline::with_status(now, "active"),
             body: Project::default_of_account(),
         });
         world
@@ -132,13 +132,13 @@ impl World {
 
     /// Lets this key in, beside those that were made by requests, and no other.
     pub fn set_key(&mut self, api_key: &str, tier: Tier) {
-        self.account.keys = vec![Key { digest: digest(api_key), tier }];
+        self.account.keys = vec![Key { digest: digest_key(api_key), tier }];
     }
 
     /// Returns the rate that a key may use; `None` for a key that is not the account's.
     #[must_use]
     pub fn tier_of(&self, api_key: &str) -> Option<Tier> {
-        let digest = digest(api_key);
+        let digest = digest_key(api_key);
         let first = self.account.keys.iter().find(|key| key.digest == digest).map(|key| key.tier);
         first.or_else(|| {
             let made = self.made_key(api_key, self.account.latest)?;
@@ -148,7 +148,7 @@ impl World {
 
     /// Tells whether a key is the account's first one, which may do everything.
     pub(in crate::emulator::world) fn is_first_key(&self, api_key: &str) -> bool {
-        let digest = digest(api_key);
+        let digest = digest_key(api_key);
         self.account.keys.iter().any(|key| key.digest == digest)
     }
 
@@ -160,13 +160,13 @@ impl World {
 
     /// Returns the latest time that was seen.
     #[must_use]
-    pub fn latest(&self) -> Time {
+    pub fn latest_time(&self) -> Time {
         self.account.latest
     }
 
     /// Returns how many objects have a record of their own, the default project and the first key left out.
     #[must_use]
-    pub fn objects(&self) -> usize {
+    pub fn object_count(&self) -> usize {
         let given = 1 + usize::from(self.api_keys.get(self.first_key()).is_some());
         self.records().saturating_sub(given)
     }
@@ -175,14 +175,14 @@ impl World {
     #[must_use]
     pub fn bill(&self, now: Time) -> Bill {
         let meter = &self.account.meter;
-        let (app_spend, app_cap) = (self.app_spend(now, true), self.spend().cap());
+        let (app_spend, app_cap) = (self.app_spend(now, true), self.current_spend_settings().notice_cap());
         Bill {
             app_spend,
             app_cap,
-            notice: app_cap.and_then(|cap| spend_cap::notice(app_spend, cap)),
+            notice: app_cap.and_then(|cap| spend_cap::reached_notice(app_spend, cap)),
             balance: self.account.balance,
             rate_per_hour: self.rate(),
-            accrued: meter.at(now, self.rate()),
+            accrued: meter.amount_at(now, self.rate()),
         }
     }
 
@@ -282,15 +282,15 @@ impl World {
     fn advance(&mut self, now: Time) {
         self.account.latest = now.max(self.account.latest);
         self.account.meter.run(now, self.rate());
-        self.account.app_spend.run(now, self.apps.rate());
+        self.account.app_spend.run(now, self.apps.hourly_rate());
         self.settle_subscriptions(now);
     }
 
     /// Returns what apps that are billed by the hour cost in this month, or in the one before.
     pub(in crate::emulator::world) fn app_spend(&self, now: Time, current: bool) -> Decimal {
         let mut meter = self.account.app_spend;
-        meter.run(now, self.apps.rate());
-        if current { meter.current() } else { meter.previous() }
+        meter.run(now, self.apps.hourly_rate());
+        if current { meter.current_amount() } else { meter.previous_amount() }
     }
 
     /// Says where clients reach the service, such as `http://127.0.0.1:8080`.
@@ -308,7 +308,7 @@ impl World {
     /// Returns an id that was never given out.
     pub(in crate::emulator::world) fn fresh_id(&mut self) -> Uuid {
         self.account.counter += 1;
-        chance::id(self.account.seed, self.account.counter)
+        chance::nth_uuid(self.account.seed, self.account.counter)
     }
 
     pub(in crate::emulator::world) fn table<T: Body>(&self) -> &Table<T> {
@@ -320,7 +320,7 @@ impl World {
     }
 
     /// Makes a record; returns its id.
-    pub(in crate::emulator::world) fn create<T: Body>(
+    pub(in crate::emulator::world) fn create_record<T: Body>(
         &mut self,
         project: Option<Uuid>,
         now: Time,
@@ -340,7 +340,7 @@ fn to_millisecond(time: Time) -> Time {
 }
 
 /// Returns what is kept of a key.
-pub(in crate::emulator::world) fn digest(api_key: &str) -> String {
+pub(in crate::emulator::world) fn digest_key(api_key: &str) -> String {
     use std::fmt::Write;
     Sha256::digest(api_key.as_bytes()).iter().fold(String::with_capacity(64), |mut text, byte| {
         // Writing to a text cannot fail.

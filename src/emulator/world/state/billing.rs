@@ -8,7 +8,7 @@ use super::world::World;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::money::{self, MONTH_HOURS};
-use crate::emulator::world::engine::status_timeline::after;
+use crate::emulator::world::engine::status_timeline::time_after;
 use crate::emulator::world::engine::table::{Body, Table};
 use crate::emulator::world::request::call::Call;
 
@@ -28,7 +28,7 @@ pub(in crate::emulator::world) enum Billing {
 }
 
 impl Billing {
-    pub(in crate::emulator::world) fn word(self) -> &'static str {
+    pub(in crate::emulator::world) fn as_str(self) -> &'static str {
         match self {
             Self::Payg => "payg",
             Self::Subscription { .. } => "subscription",
@@ -36,7 +36,7 @@ impl Billing {
     }
 
     /// Returns the subscription's id, or nothing.
-    pub(in crate::emulator::world) fn subscription(self) -> Option<Uuid> {
+    pub(in crate::emulator::world) fn subscription_id(self) -> Option<Uuid> {
         match self {
             Self::Payg => None,
             Self::Subscription { id, .. } => Some(id),
@@ -79,8 +79,8 @@ pub(in crate::emulator::world) struct Charge {
 }
 
 impl Charge {
-    pub(in crate::emulator::world) fn hourly(self) -> Decimal {
-        money::hourly(self.month)
+    pub(in crate::emulator::world) fn hourly_price(self) -> Decimal {
+        money::hourly_price(self.month)
     }
 }
 
@@ -97,19 +97,19 @@ impl Meter {
         Self { used: Decimal::ZERO, since: now }
     }
 
-    fn used(self, now: Time, rate: Decimal) -> Decimal {
+    fn usage_at(self, now: Time, rate: Decimal) -> Decimal {
         let elapsed = now.duration_since(self.since).as_millis().max(0);
         let elapsed = Decimal::try_from_i128_with_scale(elapsed, 0).unwrap_or_default();
         (self.used + rate * elapsed).normalize()
     }
 
     /// Returns the amount at a time, at one rate since the last look.
-    pub(in crate::emulator::world) fn at(self, now: Time, rate: Decimal) -> Decimal {
-        (self.used(now, rate) / Decimal::from(HOUR * 1_000)).round_dp(8)
+    pub(in crate::emulator::world) fn amount_at(self, now: Time, rate: Decimal) -> Decimal {
+        (self.usage_at(now, rate) / Decimal::from(HOUR * 1_000)).round_dp(8)
     }
 
     pub(in crate::emulator::world) fn run(&mut self, now: Time, rate: Decimal) {
-        self.used = self.used(now, rate);
+        self.used = self.usage_at(now, rate);
         self.since = now.max(self.since);
     }
 }
@@ -125,18 +125,18 @@ impl World {
 
     /// Gives back what a subscription paid for and did not use, by whole hours.
     pub(in crate::emulator::world) fn refund(&mut self, billing: Billing, month: Decimal, now: Time) {
-        self.account.balance += money::share(month, billing.hours_left(now));
+        self.account.balance += money::share_of_month(month, billing.hours_left(now));
     }
 }
 
 /// Extends the subscriptions that are due; returns what they cost.
-pub(in crate::emulator::world) fn renew<T: Body>(table: &mut Table<T>, now: Time) -> Decimal {
+pub(in crate::emulator::world) fn renew_subscriptions<T: Body>(table: &mut Table<T>, now: Time) -> Decimal {
     let mut total = Decimal::ZERO;
-    while let Some((time, id)) = table.due(now) {
+    while let Some((time, id)) = table.due_subscription(now) {
         let months = now.duration_since(time).as_secs() / (MONTH_HOURS * HOUR) + 1;
-        let until = after(time, months * MONTH_HOURS * HOUR);
+        let until = time_after(time, months * MONTH_HOURS * HOUR);
         let month = table.get(id).and_then(T::charge).map_or(Decimal::ZERO, |charge| charge.month);
-        total += money::monthly(month) * Decimal::from(months);
+        total += money::round_to_cents(month) * Decimal::from(months);
         table.amend(id, |record| T::renew(record, until));
         if until <= now {
             // The end of time: nothing is due after it.
@@ -158,7 +158,7 @@ impl Call<'_> {
 
     /// Reads `billing_type`.
     pub(in crate::emulator::world) fn billing_type(&self) -> Result<&'static str, Refusal> {
-        let read = self.body.optional("billing_type", |field| field.one_of(BILLING_TYPES))?;
+        let read = self.body.optional_field("billing_type", |field| field.one_of(BILLING_TYPES))?;
         Ok(read.unwrap_or("payg"))
     }
 
@@ -171,8 +171,8 @@ impl Call<'_> {
         if billing_type == "payg" {
             return Ok(Billing::Payg);
         }
-        self.withdraw(money::monthly(month))?;
-        let paid_until = after(self.now, MONTH_HOURS * HOUR);
+        self.withdraw(money::round_to_cents(month))?;
+        let paid_until = time_after(self.now, MONTH_HOURS * HOUR);
         Ok(Billing::Subscription { id: self.world.fresh_id(), paid_until })
     }
 
@@ -183,7 +183,7 @@ impl Call<'_> {
         old: Decimal,
         new: Decimal,
     ) -> Result<Decimal, Refusal> {
-        let amount = money::share(new - old, billing.hours_left(self.now));
+        let amount = money::share_of_month(new - old, billing.hours_left(self.now));
         self.withdraw(amount)?;
         Ok(amount)
     }
@@ -191,7 +191,7 @@ impl Call<'_> {
     fn withdraw(&mut self, amount: Decimal) -> Result<(), Refusal> {
         let balance = self.world.account.balance;
         if amount > balance {
-            return Err(Refusal::payment(format!(
+            return Err(Refusal::payment_required(format!(
                 "insufficient balance: {amount:.2} USD are needed and {balance:.2} USD are left"
             )));
         }

@@ -24,36 +24,36 @@ pub(in crate::emulator::world) enum Grant {
     Key { id: Uuid, account: Permissions, projects: BTreeMap<Uuid, Permissions> },
 }
 
-fn denied(need: Need) -> Refusal {
+fn permission_denied(need: Need) -> Refusal {
     let name = need.name();
     Refusal::new(403, "Forbidden", format!("access denied: the API key lacks the permission {name}"))
 }
 
 impl Grant {
     /// Returns what the caller may do with what belongs to the account.
-    pub(in crate::emulator::world) fn account(&self) -> Permissions {
+    pub(in crate::emulator::world) fn account_permissions(&self) -> Permissions {
         match self {
-            Self::Whole => Permissions::everything(),
+            Self::Whole => Permissions::full_set(),
             Self::Key { account, .. } => *account,
         }
     }
 
     /// Returns what the caller may do with what belongs to a project.
-    pub(in crate::emulator::world) fn within(&self, project: Uuid) -> Permissions {
+    pub(in crate::emulator::world) fn permissions_in_project(&self, project: Uuid) -> Permissions {
         match self {
-            Self::Whole => Permissions::everything(),
+            Self::Whole => Permissions::full_set(),
             Self::Key { account, projects, .. } if projects.is_empty() => *account,
             Self::Key { projects, .. } => projects.get(&project).copied().unwrap_or_default(),
         }
     }
 
     /// Returns what the caller may do with a project itself: the account's or the project's role counts.
-    pub(in crate::emulator::world) fn about(&self, project: Uuid) -> Permissions {
-        self.account().and(self.within(project))
+    pub(in crate::emulator::world) fn permissions_on_project(&self, project: Uuid) -> Permissions {
+        self.account_permissions().union_with(self.permissions_in_project(project))
     }
 
     /// Returns the only projects that exist for the caller, with what it may do there; `None` for all.
-    pub(in crate::emulator::world) fn projects(&self) -> Option<&BTreeMap<Uuid, Permissions>> {
+    pub(in crate::emulator::world) fn visible_projects(&self) -> Option<&BTreeMap<Uuid, Permissions>> {
         match self {
             Self::Key { projects, .. } if !projects.is_empty() => Some(projects),
             Self::Whole | Self::Key { .. } => None,
@@ -72,47 +72,54 @@ impl Grant {
             return self.admit_about(need, project).map(|()| scope);
         }
         if !need.of_projects() {
-            let listing = need.name() == "projects:read" && self.projects().is_some();
-            return if listing || self.account().holds(need) { Ok(scope) } else { Err(denied(need)) };
+            let listing = need.name() == "projects:read" && self.visible_projects().is_some();
+            return if listing || self.account_permissions().holds(need) {
+                Ok(scope)
+            } else {
+                Err(permission_denied(need))
+            };
         }
-        let somewhere = match self.projects() {
+        let somewhere = match self.visible_projects() {
             Some(projects) => projects.values().any(|held| held.holds(need)),
-            None => self.account().holds(need),
+            None => self.account_permissions().holds(need),
         };
         if !somewhere {
-            return Err(denied(need));
+            return Err(permission_denied(need));
         }
         match scope {
-            Scope::Project(id) if request.changes => self.permit(need, id, "project").map(|()| scope),
-            Scope::Project(id) if !self.within(id).holds(need) => Ok(Scope::Nowhere),
+            Scope::Project(id) if request.changes => {
+                self.require_permission(need, id, "project").map(|()| scope)
+            }
+            Scope::Project(id) if !self.permissions_in_project(id).holds(need) => Ok(Scope::Nowhere),
             Scope::Whole if request.changes && !request.item => {
-                self.permit(need, request.default_project, "project").map(|()| scope)
+                self.require_permission(need, request.default_project, "project").map(|()| scope)
             }
             _ => Ok(scope),
         }
     }
 
     fn admit_about(&self, need: Need, project: Uuid) -> Result<(), Refusal> {
-        let held = self.about(project);
+        let held = self.permissions_on_project(project);
         if held.holds(need) {
             return Ok(());
         }
-        let known = self.account().holds(need.reading()) || !self.within(project).is_empty();
-        Err(if known { denied(need) } else { Refusal::unknown("project") })
+        let known = self.account_permissions().holds(need.as_read())
+            || !self.permissions_in_project(project).is_empty();
+        Err(if known { permission_denied(need) } else { Refusal::not_found("project") })
     }
 
     /// Refuses what the caller may not do in a project; what it may not see either is not there.
-    pub(in crate::emulator::world) fn permit(
+    pub(in crate::emulator::world) fn require_permission(
         &self,
         need: Need,
         project: Uuid,
         title: &str,
     ) -> Result<(), Refusal> {
-        let held = self.within(project);
+        let held = self.permissions_in_project(project);
         if held.holds(need) {
             return Ok(());
         }
-        Err(if held.holds(need.reading()) { denied(need) } else { Refusal::unknown(title) })
+        Err(if held.holds(need.as_read()) { permission_denied(need) } else { Refusal::not_found(title) })
     }
 
     /// Refuses to hand on permissions that the caller does not hold.
@@ -120,8 +127,8 @@ impl Grant {
         held: Permissions,
         wanted: Permissions,
     ) -> Result<(), Refusal> {
-        match wanted.beyond(held) {
-            Some(need) => Err(denied(need)),
+        match wanted.first_not_in(held) {
+            Some(need) => Err(permission_denied(need)),
             None => Ok(()),
         }
     }

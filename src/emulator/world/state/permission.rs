@@ -9,7 +9,7 @@ use crate::emulator::world::router::{Access, Route};
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] =
-    &[Route::new(Method::Get, "/api/v1/permissions", Access::Account, list)];
+    &[Route::new(Method::Get, "/api/v1/permissions", Access::Account, list_permissions)];
 
 /// A part of the service that roles speak of.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(in crate::emulator::world) struct Area {
     pub(in crate::emulator::world) of_projects: bool,
 }
 
-const fn area(
+const fn new_area(
     name: &'static str,
     about: &'static str,
     of_projects: bool,
@@ -35,17 +35,17 @@ const COMPUTE: &[&str] = &["vms", "volumes", "snapshots", "backups", "backup-sch
 
 /// The areas. Where two have the path of a route, the first one counts.
 static AREAS: [Area; 11] = [
-    area("billing", "spend settings and usage", false, &["apps/spend-settings", "apps/usage"]),
-    area("compute", "VMs, volumes, snapshots, backups and their schedules", true, COMPUTE),
-    area("networks", "VPCs", true, &["vpcs"]),
-    area("databases", "databases, their users and queries", true, &["databases"]),
-    area("kubernetes", "clusters and node pools", true, &["k8s"]),
-    area("apps", "app services, domains and links", true, &["apps"]),
-    area("functions", "functions", true, &["functions"]),
-    area("ssh_keys", "SSH keys", false, &["ssh-keys"]),
-    area("api_keys", "API keys", false, &["api-keys"]),
-    area("members", "members, invitations and roles", false, &["members", "invitations", "roles"]),
-    area("projects", "projects", false, &["projects"]),
+    new_area("billing", "spend settings and usage", false, &["apps/spend-settings", "apps/usage"]),
+    new_area("compute", "VMs, volumes, snapshots, backups and their schedules", true, COMPUTE),
+    new_area("networks", "VPCs", true, &["vpcs"]),
+    new_area("databases", "databases, their users and queries", true, &["databases"]),
+    new_area("kubernetes", "clusters and node pools", true, &["k8s"]),
+    new_area("apps", "app services, domains and links", true, &["apps"]),
+    new_area("functions", "functions", true, &["functions"]),
+    new_area("ssh_keys", "SSH keys", false, &["ssh-keys"]),
+    new_area("api_keys", "API keys", false, &["api-keys"]),
+    new_area("members", "members, invitations and roles", false, &["members", "invitations", "roles"]),
+    new_area("projects", "projects", false, &["projects"]),
 ];
 
 /// Routes that any key may use: catalogs.
@@ -81,7 +81,7 @@ pub(in crate::emulator::world) struct Need {
 
 impl Need {
     /// Returns the permission that a route needs; `None` where any key will do.
-    pub(in crate::emulator::world) fn of(method: Method, template: &str) -> Option<Self> {
+    pub(in crate::emulator::world) fn for_route(method: Method, template: &str) -> Option<Self> {
         if is_open(template) {
             return None;
         }
@@ -90,7 +90,7 @@ impl Need {
         let write = if method.mutates() { !ends(ASKING) } else { ends(SECRET) };
         // The members of a project are members like those of the account.
         if path.starts_with("projects/{id}/members") {
-            return Self::named(if write { "members:write" } else { "members:read" });
+            return Self::from_name(if write { "members:write" } else { "members:read" });
         }
         let begins = |start: &&str| {
             let rest = path.strip_prefix(*start);
@@ -101,8 +101,8 @@ impl Need {
     }
 
     /// Returns the permission of a name.
-    pub(in crate::emulator::world) fn named(name: &str) -> Option<Self> {
-        all().find(|need| need.name() == name)
+    pub(in crate::emulator::world) fn from_name(name: &str) -> Option<Self> {
+        all_permissions().find(|need| need.name() == name)
     }
 
     pub(in crate::emulator::world) fn name(self) -> String {
@@ -116,12 +116,12 @@ impl Need {
     }
 
     /// Returns the permission to read the same.
-    pub(in crate::emulator::world) fn reading(self) -> Self {
+    pub(in crate::emulator::world) fn as_read(self) -> Self {
         Self { write: false, ..self }
     }
 
     /// Returns the permission to change the same.
-    pub(in crate::emulator::world) fn writing(self) -> Self {
+    pub(in crate::emulator::world) fn as_write(self) -> Self {
         Self { write: true, ..self }
     }
 
@@ -131,7 +131,7 @@ impl Need {
 }
 
 /// Returns all permissions.
-pub(in crate::emulator::world) fn all() -> impl Iterator<Item = Need> {
+pub(in crate::emulator::world) fn all_permissions() -> impl Iterator<Item = Need> {
     (0..AREAS.len()).flat_map(|area| [false, true].map(|write| Need { area, write }))
 }
 
@@ -141,8 +141,8 @@ pub(in crate::emulator::world) struct Permissions(u32);
 
 impl Permissions {
     /// Everything.
-    pub(in crate::emulator::world) fn everything() -> Self {
-        all().collect()
+    pub(in crate::emulator::world) fn full_set() -> Self {
+        all_permissions().collect()
     }
 
     pub(in crate::emulator::world) fn holds(self, need: Need) -> bool {
@@ -153,17 +153,17 @@ impl Permissions {
         self.0 == 0
     }
 
-    pub(in crate::emulator::world) fn and(self, other: Self) -> Self {
+    pub(in crate::emulator::world) fn union_with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     /// Returns a permission of this set that the other lacks.
-    pub(in crate::emulator::world) fn beyond(self, other: Self) -> Option<Need> {
-        all().find(|need| self.holds(*need) && !other.holds(*need))
+    pub(in crate::emulator::world) fn first_not_in(self, other: Self) -> Option<Need> {
+        all_permissions().find(|need| self.holds(*need) && !other.holds(*need))
     }
 
     pub(in crate::emulator::world) fn names(self) -> Vec<String> {
-        all().filter(|need| self.holds(*need)).map(Need::name).collect()
+        all_permissions().filter(|need| self.holds(*need)).map(Need::name).collect()
     }
 }
 
@@ -173,13 +173,13 @@ impl FromIterator<Need> for Permissions {
     }
 }
 
-fn list(call: &mut Call<'_>) -> Reply {
-    let needs: Vec<_> = all().collect();
+fn list_permissions(call: &mut Call<'_>) -> Reply {
+    let needs: Vec<_> = all_permissions().collect();
     call.list_of(&needs, |fields, need| {
         let about = AREAS.get(need.area).map_or("", |area| area.about);
         let verb = if need.write { "change, and read secrets of," } else { "read" };
-        fields.put("name", &need.name());
-        fields.put("description", &format!("{verb} {about}"));
+        fields.write_field("name", &need.name());
+        fields.write_field("description", &format!("{verb} {about}"));
     })
 }
 
@@ -204,20 +204,20 @@ mod tests {
             (Method::Get, "/api/v1/projects/{id}/members", "members:read"),
             (Method::Post, "/api/v1/roles", "members:write"),
         ] {
-            assert_eq!(Need::of(method, template).unwrap().name(), wanted, "{template}");
+            assert_eq!(Need::for_route(method, template).unwrap().name(), wanted, "{template}");
         }
-        assert_eq!(Need::of(Method::Get, "/api/v1/databases/plans"), None);
+        assert_eq!(Need::for_route(Method::Get, "/api/v1/databases/plans"), None);
     }
 
     #[test]
     fn names_and_sets_go_there_and_back() {
-        for need in all() {
-            assert_eq!(Need::named(&need.name()), Some(need));
+        for need in all_permissions() {
+            assert_eq!(Need::from_name(&need.name()), Some(need));
             let set: Permissions = [need].into_iter().collect();
             assert_eq!(set.names(), [need.name()]);
-            assert!(Permissions::everything().beyond(set).is_some());
-            assert_eq!(set.beyond(Permissions::everything()), None);
+            assert!(Permissions::full_set().first_not_in(set).is_some());
+            assert_eq!(set.first_not_in(Permissions::full_set()), None);
         }
-        assert_eq!(Need::named("compute:own"), None);
+        assert_eq!(Need::from_name("compute:own"), None);
     }
 }

@@ -78,7 +78,7 @@ macro_rules! tables {
             pub(in crate::emulator::world) fn inspect_kind(&self, kind: &str, search: &Search, now: Time) -> Option<Value> {
                 let view = View { world: self, now, detail: false };
                 match kind {
-                    $($body::KIND => Some(inspect::listing(&self.$field, search, view)),)*
+                    $($body::KIND => Some(inspect::inspect_table(&self.$field, search, view)),)*
                     _ => None,
                 }
             }
@@ -87,41 +87,41 @@ macro_rules! tables {
             pub(in crate::emulator::world) fn inspect_record(&self, kind: &str, id: Uuid, now: Time) -> Option<Option<Value>> {
                 let view = View { world: self, now, detail: true };
                 match kind {
-                    $($body::KIND => Some(inspect::one(&self.$field, id, view)),)*
+                    $($body::KIND => Some(inspect::inspect_table_record(&self.$field, id, view)),)*
                     _ => None,
                 }
             }
 
             /// Returns what an hour costs, of everything that is billed by the hour.
             pub(in crate::emulator::world) fn rate(&self) -> Decimal {
-                Decimal::ZERO $(+ self.$field.rate())*
+                Decimal::ZERO $(+ self.$field.hourly_rate())*
             }
 
             /// Extends the subscriptions that are due; returns what they cost.
             pub(in crate::emulator::world) fn renew_all(&mut self, now: Time) -> Decimal {
-                Decimal::ZERO $(+ super::billing::renew(&mut self.$field, now))*
+                Decimal::ZERO $(+ super::billing::renew_subscriptions(&mut self.$field, now))*
             }
 
             /// Returns what the clock brings about first.
             pub(in crate::emulator::world) fn next_due(&self) -> Option<Due> {
-                let all = [$(due::<$body>(&self.$field)),*, crate::emulator::world::account::spend_cap::due(self)];
+                let all = [$(next_table_event::<$body>(&self.$field)),*, crate::emulator::world::account::spend_cap::next_spend_event(self)];
                 all.into_iter().flatten().min_by_key(|due| due.at)
             }
 
             /// Takes over the ids of another world's records.
             pub(in crate::emulator::world) fn supersede(&mut self, earlier: &Self) {
-                $(self.$field.supersede(&earlier.$field);)*
+                $(self.$field.mark_superseded(&earlier.$field);)*
             }
 
             /// Adds a row for each record that changed since the last call.
             pub(in crate::emulator::world) fn take_changes(&mut self, rows: &mut Vec<Row>) {
-                $(changed(&mut self.$field, rows);)*
+                $(collect_changed_rows(&mut self.$field, rows);)*
             }
 
             /// Takes a stored record in; `None` for an unknown kind.
             pub(in crate::emulator::world) fn take_in(&mut self, kind: &str, value: &[u8]) -> Option<serde_json::Result<()>> {
                 match kind {
-                    $($body::KIND => Some(insert(&mut self.$field, value)),)*
+                    $($body::KIND => Some(insert_stored(&mut self.$field, value)),)*
                     _ => None,
                 }
             }
@@ -171,16 +171,16 @@ tables! {
     functions: Function,
 }
 
-fn due<T: Body>(table: &Table<T>) -> Option<Due> {
+fn next_table_event<T: Body>(table: &Table<T>) -> Option<Due> {
     table.next().map(|(at, id)| Due { at, id, happen: T::happen })
 }
 
-fn insert<T: Body>(table: &mut Table<T>, value: &[u8]) -> serde_json::Result<()> {
+fn insert_stored<T: Body>(table: &mut Table<T>, value: &[u8]) -> serde_json::Result<()> {
     table.insert(serde_json::from_slice(value)?);
     Ok(())
 }
 
-fn changed<T: Body>(table: &mut Table<T>, rows: &mut Vec<Row>) {
+fn collect_changed_rows<T: Body>(table: &mut Table<T>, rows: &mut Vec<Row>) {
     rows.extend(table.take_changes().map(|(id, record)| Row {
         key: format!("{}/{id}", T::KIND),
         value: record.and_then(|record| serde_json::to_vec(record).ok()),

@@ -37,7 +37,7 @@ fn only_health_and_catalog_need_no_key() {
                 project: None,
                 body: Vec::new(),
             };
-            let status = handle(&mut cloud.world, &request, cloud.now).status;
+            let status = handle_request(&mut cloud.world, &request, cloud.now).status;
             assert_eq!(status, if needs { 401 } else { 200 }, "{path}");
         }
     }

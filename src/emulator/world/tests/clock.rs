@@ -87,7 +87,10 @@ fn a_clock_that_jumps_ten_years_meets_every_month() {
     assert_eq!(text(&mut cloud), text(&mut other));
     let list = cloud.send(&format!("GET /apps/services/{}/jobs/runs", apps[0]), Value::Null).1;
     assert_eq!(list["total"], 20);
-    assert_eq!(cloud.world.spend().paused_by_cap, other.world.spend().paused_by_cap);
+    assert_eq!(
+        cloud.world.current_spend_settings().paused_by_cap,
+        other.world.current_spend_settings().paused_by_cap
+    );
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn a_cluster_lives_and_dies() {
     cloud.wait(1);
     cloud.refuses(&format!("GET {path}"), Value::Null, 404, "cluster");
     assert_eq!(cloud.send("GET /k8s/clusters", Value::Null).1, json!({"data": [], "total": 0}));
-    assert_eq!(cloud.world.objects(), 0);
+    assert_eq!(cloud.world.object_count(), 0);
     cloud.ok("POST /k8s/clusters", cluster_body());
 }
 

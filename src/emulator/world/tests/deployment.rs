@@ -1,7 +1,7 @@
 //! Deployments, and the source that is uploaded for them.
 
 use super::*;
-use crate::emulator::world::{Archive, LARGEST_ARCHIVE, receive};
+use crate::emulator::world::{Archive, LARGEST_ARCHIVE, handle_upload};
 
 const GZIP: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
 
@@ -30,7 +30,7 @@ impl Cloud {
 
     /// Puts bytes at a signed address.
     fn put(&mut self, url: &str, bytes: &[u8]) -> (u16, String) {
-        let response = handle(&mut self.world, &signed(url, bytes), self.now);
+        let response = handle_request(&mut self.world, &signed(url, bytes), self.now);
         let answer: Value = serde_json::from_slice(&response.body).unwrap();
         (response.status, answer["message"].as_str().unwrap().to_owned())
     }
@@ -101,8 +101,8 @@ fn an_upload_needs_its_signature_its_time_and_an_archive() {
         let (status, message) = cloud.put(&url, bytes);
         assert!(status == 400 && message.contains("gzip"), "{status} {message}");
     }
-    let large = Archive { size: LARGEST_ARCHIVE as u64 + 1, ..Archive::of(GZIP) };
-    let answer = receive(&mut cloud.world, &signed(&url, b""), &large, cloud.now);
+    let large = Archive { size: LARGEST_ARCHIVE as u64 + 1, ..Archive::from_bytes(GZIP) };
+    let answer = handle_upload(&mut cloud.world, &signed(&url, b""), &large, cloud.now);
     assert_eq!(answer.status, 413);
     cloud.wait(899);
     assert_eq!(cloud.put(&url, GZIP).0, 200);

@@ -132,5 +132,5 @@ fn ten_years_ahead_only_the_last_runs_are_made() {
 
 /// Returns the minute before.
 fn before(time: &str) -> String {
-    after(time.parse().unwrap(), -60).to_string()
+    time_after(time.parse().unwrap(), -60).to_string()
 }

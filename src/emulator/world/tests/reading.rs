@@ -181,7 +181,7 @@ fn a_reset_empties_the_cloud_and_keeps_the_account() {
     furnish(&mut cloud);
     let (default, id) = (cloud.world.default_project(), cloud.volume(1));
     cloud.world.reset(cloud.now);
-    assert_eq!((cloud.world.objects(), cloud.world.default_project()), (0, default));
+    assert_eq!((cloud.world.object_count(), cloud.world.default_project()), (0, default));
     assert_eq!(cloud.balance(), "1000");
     assert_ne!(cloud.volume(1), id);
 }
@@ -192,9 +192,9 @@ fn every_record_can_be_looked_at_and_shows_what_can_be_set() {
     furnish(&mut cloud);
     let now = cloud.now;
     let all = Search { limit: 100, ..Search::default() };
-    for (kind, total) in cloud.world.kinds(now) {
+    for (kind, total) in cloud.world.list_kinds(now) {
         assert!(total > 0, "{kind} is not in the furnished world");
-        let found = cloud.world.inspect(kind, &all, now).unwrap();
+        let found = cloud.world.inspect_many(kind, &all, now).unwrap();
         assert_eq!((&found["total"], found["objects"].as_array().unwrap().len()), (&json!(total), total));
         for object in found["objects"].as_array().unwrap() {
             let id = object["id"].as_str().unwrap();
@@ -210,7 +210,7 @@ fn every_record_can_be_looked_at_and_shows_what_can_be_set() {
         }
     }
     let words = |result: Result<Value, MutateError>| result.unwrap_err().to_string();
-    assert!(words(cloud.world.inspect("vmm", &all, now)).contains("Did you mean `vm`?"));
+    assert!(words(cloud.world.inspect_many("vmm", &all, now)).contains("Did you mean `vm`?"));
     assert!(words(cloud.world.inspect_one("vmm", NOBODY, now)).contains("no kind"));
     assert!(words(cloud.world.inspect_one("vm", NOBODY, now)).contains("no vm"));
     assert!(words(cloud.world.inspect_one("vm", "x", now)).contains("no vm"));
@@ -226,7 +226,7 @@ fn records_are_found_by_what_they_show_and_priced() {
     let vm = cloud.make("/vms", with(vm_body(), json!({"billing_type": "subscription"})));
     let mut names = |find: &str, offset, limit| {
         let search = Search { offset, limit, find: find.to_owned() };
-        let found = cloud.world.inspect("database", &search, cloud.now).unwrap();
+        let found = cloud.world.inspect_many("database", &search, cloud.now).unwrap();
         let names = found["objects"].as_array().unwrap().iter().map(|object| object["name"].clone());
         (names.collect::<Vec<_>>(), found["total"].as_u64().unwrap())
     };
@@ -240,12 +240,12 @@ fn records_are_found_by_what_they_show_and_priced() {
     let price = |object: &Value| {
         ["price_per_hour", "price_per_month", "billed"].map(|name| object[name].as_str().map(str::to_owned))
     };
-    let database = cloud.world.inspect("database", &all, cloud.now).unwrap()["objects"][0].clone();
+    let database = cloud.world.inspect_many("database", &all, cloud.now).unwrap()["objects"][0].clone();
     assert_eq!(price(&database), ["0.0260", "19.00", "hourly"].map(|text| Some(text.to_owned())));
     let shown = cloud.world.inspect_one("vm", &vm, cloud.now).unwrap()["object"].clone();
     assert_eq!(price(&shown), ["0.0274", "20.00", "monthly"].map(|text| Some(text.to_owned())));
     assert_eq!(shown["shown"]["id"], json!(vm));
-    let project = cloud.world.inspect("project", &all, cloud.now).unwrap()["objects"][0].clone();
+    let project = cloud.world.inspect_many("project", &all, cloud.now).unwrap()["objects"][0].clone();
     assert_eq!(price(&project), [None, None, None]);
 }
 

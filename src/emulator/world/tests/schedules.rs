@@ -161,8 +161,8 @@ proptest! {
                 }
             }
             let walk = |cloud: &mut Cloud, seconds: i64| {
-                let end = after(cloud.now, seconds);
-                while let Some(stride) = stride.filter(|stride| after(cloud.now, *stride) < end) {
+                let end = time_after(cloud.now, seconds);
+                while let Some(stride) = stride.filter(|stride| time_after(cloud.now, *stride) < end) {
                     cloud.wait(stride);
                     cloud.world.tick(cloud.now);
                 }
@@ -215,9 +215,9 @@ fn the_whole_service_moves_the_same_in_one_step_or_many() {
     let run = |stride: i64| {
         let mut cloud = Cloud::new();
         bustle(&mut cloud);
-        let end = after(cloud.now, 45 * DAY);
+        let end = time_after(cloud.now, 45 * DAY);
         while cloud.now < end {
-            cloud.now = after(cloud.now, stride).min(end);
+            cloud.now = time_after(cloud.now, stride).min(end);
             cloud.world.tick(cloud.now);
         }
         serde_json::to_value(&cloud.world).unwrap()

@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 
 use super::*;
 use crate::ledger::fixture::*;
-use crate::ledger::integrity::verify::{Report, check};
+use crate::ledger::integrity::verify::{Report, check_directory};
 use crate::ledger::journal::handle::Journal;
 use crate::ledger::stores::file::store::{FileStore, Opening};
 
@@ -70,10 +70,10 @@ fn same(mut repaired: Ledger, whole: &Ledger) -> bool {
 fn what_is_whole_is_found_whole() {
     let root = tempfile::tempdir().unwrap();
     let ledger = corpus(root.path());
-    let report = check(root.path(), "prod", None).unwrap();
+    let report = check_directory(root.path(), "prod", None).unwrap();
     assert_eq!(report.damages, []);
     assert_eq!((report.summaries, report.journals, report.serial), (2, 3, ledger.serial));
-    assert_eq!(check(root.path(), "other", None).unwrap(), Report::default());
+    assert_eq!(check_directory(root.path(), "other", None).unwrap(), Report::default());
     let repair = Repair::prepare(&repairing(root.path())).unwrap();
     assert_eq!(repair.lost, []);
     assert!(same(repair.ledger().clone(), &ledger));
@@ -90,7 +90,7 @@ fn every_flipped_byte_is_seen_and_what_is_not_lost_is_got_back() {
             let mut bytes = whole.clone();
             bytes[at] ^= 1 << (at % 8);
             fs::write(&path, &bytes).unwrap();
-            let damages = check(root.path(), "prod", None).unwrap().damages;
+            let damages = check_directory(root.path(), "prod", None).unwrap().damages;
             assert!(!damages.is_empty(), "{} byte {at}", path.display());
             // What repair makes of it takes longer to find out: for some of the bytes.
             if at % 5 != 0 {
@@ -140,12 +140,12 @@ fn a_lost_line_is_named_and_the_lines_after_it_are_kept() {
     let is_kept = |name: String| name.starts_with(&aside);
     let kept = kept.filter(|entry| is_kept(entry.as_ref().unwrap().file_name().into_string().unwrap()));
     assert_eq!(kept.count(), 5, "nothing is deleted");
-    assert_eq!(check(root.path(), "prod", None).unwrap().damages, []);
+    assert_eq!(check_directory(root.path(), "prod", None).unwrap().damages, []);
     let repaired = journal(root.path());
     now(repaired.commit(&[bound(2, "z")])).unwrap();
     assert_eq!(repaired.ledger().incidents.len(), 1);
     now(repaired.close()).unwrap();
-    assert_eq!(check(root.path(), "prod", None).unwrap().damages, []);
+    assert_eq!(check_directory(root.path(), "prod", None).unwrap().damages, []);
 }
 
 #[test]

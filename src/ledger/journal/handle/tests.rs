@@ -29,9 +29,9 @@ fn all_or_none() {
     assert!(
         matches!(illegal, Err(StoreError::Illegal(IllegalRecord { serial: 4, reason: r })) if r == reason)
     );
-    assert_eq!((store.durable().len(), journal.ledger().entries.len()), (1, 0));
+    assert_eq!((store.durable_records().len(), journal.ledger().entries.len()), (1, 0));
     now(journal.commit(&[create(1, 1, false), bound(1, "x")])).unwrap();
-    assert_eq!((store.durable().len(), journal.ledger().entries.len()), (3, 1));
+    assert_eq!((store.durable_records().len(), journal.ledger().entries.len()), (3, 1));
 }
 
 /// An answer to an old request is judged by what is open at its address now: a line that no later reader takes must not
@@ -47,7 +47,7 @@ fn what_is_not_legal_is_not_durable() {
         let refused = now(journal.commit(&[answered(answer)]));
         assert!(matches!(refused, Err(StoreError::Illegal(_))), "{refused:?}");
     }
-    assert_eq!(load_ledger(store.durable()).unwrap(), *journal.ledger());
+    assert_eq!(load_ledger(store.durable_records()).unwrap(), *journal.ledger());
     now(journal.commit(&[bound(2, "y")])).unwrap();
 }
 
@@ -60,7 +60,7 @@ fn a_failed_write_poisons() {
         assert!(matches!(now(journal.commit(&[create(1, 1, false)])), Err(StoreError::Io { .. })));
         assert!(journal.ledger().intents.is_empty(), "what is not surely durable is not believed");
         assert!(matches!(now(journal.commit(&[create(2, 2, false)])), Err(StoreError::Poisoned)));
-        assert_eq!(store.restarted().durable().len(), durable);
+        assert_eq!(store.after_restart().durable_records().len(), durable);
     }
 }
 
@@ -81,7 +81,7 @@ impl Store for Slow<'_> {
 #[test]
 fn a_commit_that_is_dropped_half_way_poisons() {
     let store = MemoryStore::new(&identity());
-    let journal = Journal::new(Slow(&store), load_ledger(store.durable()).unwrap());
+    let journal = Journal::new(Slow(&store), load_ledger(store.durable_records()).unwrap());
     assert!(journal.commit(&[adopted(1, "x")]).now_or_never().is_none());
     assert!(matches!(now(journal.commit(&[adopted(2, "y")])), Err(StoreError::Poisoned)));
     assert!(journal.ledger().entries.is_empty());
@@ -90,7 +90,7 @@ fn a_commit_that_is_dropped_half_way_poisons() {
 #[test]
 fn a_commit_under_way_takes_the_place_from_nobody() {
     let store = MemoryStore::new(&identity());
-    let journal = Journal::new(Slow(&store), load_ledger(store.durable()).unwrap());
+    let journal = Journal::new(Slow(&store), load_ledger(store.durable_records()).unwrap());
     let one = [adopted(1, "x")];
     let mut commit = std::pin::pin!(journal.commit(&one));
     assert!((&mut commit).now_or_never().is_none());
@@ -101,7 +101,7 @@ fn a_commit_under_way_takes_the_place_from_nobody() {
 #[test]
 fn a_place_that_is_lost_during_a_commit_stays_lost() {
     let store = MemoryStore::new(&identity());
-    let journal = Journal::new(Slow(&store), load_ledger(store.durable()).unwrap());
+    let journal = Journal::new(Slow(&store), load_ledger(store.durable_records()).unwrap());
     let one = [adopted(1, "x")];
     let mut commit = std::pin::pin!(journal.commit(&one));
     assert!((&mut commit).now_or_never().is_none());
@@ -130,7 +130,7 @@ impl Store for Borrowed {
         Some(Duration::from_mins(3))
     }
 
-    async fn keep(&self) -> StoreError {
+    async fn keep_lease(&self) -> StoreError {
         StoreError::Displaced { by: "someone".to_owned() }
     }
 
@@ -145,7 +145,7 @@ fn a_lost_place_ends_the_writing_and_lets_no_request_out() {
     let journal = now(Journal::open(Borrowed::default())).unwrap();
     assert_eq!(journal.held_for(), Some(Duration::from_mins(3)));
     now(journal.commit(&[create(1, 1, false)])).unwrap();
-    assert!(matches!(now(journal.keep()), StoreError::Displaced { .. }));
+    assert!(matches!(now(journal.keep_lease()), StoreError::Displaced { .. }));
     assert_eq!(journal.held_for(), Some(Duration::ZERO));
     assert!(matches!(now(journal.commit(&[bound(1, "x")])), Err(StoreError::Poisoned)));
 }
@@ -167,8 +167,8 @@ async fn commits_that_meet_wait_for_one_another() {
     for result in futures_util::future::join_all(commits).await {
         result.unwrap();
     }
-    assert_eq!(store.durable()[1..], records[..], "in the order in which they came");
-    assert_eq!(*journal.ledger(), load_ledger(store.durable()).unwrap());
+    assert_eq!(store.durable_records()[1..], records[..], "in the order in which they came");
+    assert_eq!(*journal.ledger(), load_ledger(store.durable_records()).unwrap());
 }
 
 proptest! {
@@ -182,7 +182,7 @@ proptest! {
         let mut whole = journal.ledger().clone();
         for batch in batches {
             let mut trial = whole.clone();
-            let verdict = batch.iter().try_for_each(|record| trial.record(record));
+            let verdict = batch.iter().try_for_each(|record| trial.apply_record(record));
             match now(journal.commit(&batch)) {
                 Ok(()) => {
                     prop_assert_eq!(verdict, Ok(()));
@@ -193,6 +193,6 @@ proptest! {
             }
             prop_assert_eq!(&*journal.ledger(), &whole);
         }
-        prop_assert_eq!(&load_ledger(store.durable()).unwrap(), &whole);
+        prop_assert_eq!(&load_ledger(store.durable_records()).unwrap(), &whole);
     }
 }

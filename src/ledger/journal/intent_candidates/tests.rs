@@ -28,13 +28,16 @@ fn object(id: &str, attributes: &[(&'static str, Value)]) -> Object {
 }
 
 fn found(intent: &Intent, ledger: &Ledger, objects: &[Object]) -> Vec<String> {
-    candidates(REGISTRY, intent, ledger, objects).into_iter().map(|object| object.id.to_string()).collect()
+    creation_candidates(REGISTRY, intent, ledger, objects)
+        .into_iter()
+        .map(|object| object.id.to_string())
+        .collect()
 }
 
 #[test]
 fn only_what_is_new_unowned_and_alike() {
     let mut ledger = Ledger::new(identity());
-    ledger.record(&adopted(2, "owned")).unwrap();
+    ledger.apply_record(&adopted(2, "owned")).unwrap();
     let alike = |id: &str| object(id, &[("name", "web".into())]);
     let objects = [
         alike("old"),
@@ -49,7 +52,7 @@ fn only_what_is_new_unowned_and_alike() {
     let intent = intent([("name".into(), "web".into())].into());
     assert_eq!(found(&intent, &ledger, &objects), ["new", "no-project"]);
     let Record::Intent(update) = update(3, 1, "x") else { panic!() };
-    assert!(candidates(REGISTRY, &update, &ledger, &objects).is_empty());
+    assert!(creation_candidates(REGISTRY, &update, &ledger, &objects).is_empty());
 }
 
 #[test]

@@ -56,8 +56,8 @@ type Apart = (String, Option<String>);
 
 fn apart(text: &str) -> Vec<Apart> {
     let part = |line: &str| {
-        let (_, _, rest) = line::split(line.as_bytes()).unwrap();
-        let (json, mac) = line::unsealed(rest);
+        let (_, _, rest) = line::split_line(line.as_bytes()).unwrap();
+        let (json, mac) = line::split_mac(rest);
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         (text(json), mac.map(text))
     };
@@ -72,9 +72,9 @@ fn forged(lines: &[Apart]) -> String {
 fn forged_after(mut head: Head, lines: &[Apart]) -> String {
     let mut text = String::new();
     for (json, mac) in lines {
-        head = chain::digest(&head, json.as_bytes());
+        head = chain::line_digest(&head, json.as_bytes());
         let mac = mac.as_ref().map(|mac| format!(" {mac}")).unwrap_or_default();
-        writeln!(text, "{:08x} {} {json}{mac}", json.len(), hex(&head)).unwrap();
+        writeln!(text, "{:08x} {} {json}{mac}", json.len(), encode_hex(&head)).unwrap();
     }
     text
 }
@@ -89,7 +89,7 @@ fn every_flipped_bit_is_seen() {
     for bit in 0..bytes.len() * 8 {
         bytes[bit / 8] ^= 1 << (bit % 8);
         let key = key(1);
-        let read = line::read(&bytes, chain::first_head(), &mut Seals::new(Some(&key)));
+        let read = line::decode_lines(&bytes, chain::first_head(), &mut Seals::new(Some(&key)));
         assert!(read.is_err(), "bit {bit} of {}", bytes.len() * 8);
         bytes[bit / 8] ^= 1 << (bit % 8);
     }
@@ -127,7 +127,7 @@ fn what_is_forged_without_the_key_is_refused_with_the_number_of_its_line() {
         let place = format!("journal-0.log, line {line} is damaged: it");
         assert!(error.contains(&place) && error.contains("MAC"), "{what}, line {line}: {error}");
         assert!(open(root.path(), Some(&key(1))).is_err(), "{what}");
-        let found = verify::check(root.path(), "prod", Some(&key(1))).unwrap();
+        let found = verify::check_directory(root.path(), "prod", Some(&key(1))).unwrap();
         assert_eq!(found.damages.len(), 1, "{what}: {found:?}");
         assert!(found.damages[0].place.ends_with(&format!("line {line}")), "{what}: {found:?}");
     }
@@ -142,7 +142,10 @@ fn another_key_reads_and_writes_nothing_and_none_only_reads() {
         format!("the ledger's lines bear MACs of the key {one}, and the one that is given is {other}");
     assert_eq!(read(root.path(), Some(&key(2))).unwrap_err(), text);
     assert_eq!(open(root.path(), Some(&key(2))).err().unwrap().to_string(), text);
-    assert_eq!(verify::check(root.path(), "prod", Some(&key(2))).unwrap().damages[0].reason, text);
+    assert_eq!(
+        verify::check_directory(root.path(), "prod", Some(&key(2))).unwrap().damages[0].reason,
+        text
+    );
     assert_eq!(read(root.path(), None).unwrap(), ledger);
     let error = open(root.path(), None).err().unwrap();
     assert!(matches!(error, StoreError::Sealed(SealError::Keyless)), "{error}");
@@ -175,7 +178,7 @@ fn plain(root: &Path, summed_up: bool) -> Ledger {
 
 fn seal(root: &Path, from: Option<&SealKey>, to: &SealKey) -> Ledger {
     let journal = open(root, from).unwrap();
-    now(journal.seal(to, "ada@loom", Timestamp::UNIX_EPOCH)).unwrap();
+    now(journal.enable_macs(to, "ada@loom", Timestamp::UNIX_EPOCH)).unwrap();
     now(journal.commit(&[adopted(3, "z")])).unwrap();
     let ledger = journal.ledger().clone();
     drop(journal);
@@ -190,7 +193,7 @@ fn a_ledger_without_macs_is_refused_with_a_key_until_it_is_sealed() {
         assert!(is_unsealed(&FileStore::read(root.path(), "shop", "prod", Some(&own))));
         assert!(is_unsealed(&open(root.path(), Some(&own)).map(|_| ())), "it is not sealed silently");
         assert!(is_unsealed(&repair(root.path(), Some(&own)).map(|_| ())));
-        let report = verify::check(root.path(), "prod", Some(&own)).unwrap();
+        let report = verify::check_directory(root.path(), "prod", Some(&own)).unwrap();
         assert_eq!(report.damages.len(), 1, "{report:?}");
         assert!(report.damages[0].reason.contains("has no MACs"), "{report:?}");
         assert_eq!(read(root.path(), None).unwrap(), before, "without a key nothing changes");
@@ -201,7 +204,7 @@ fn a_ledger_without_macs_is_refused_with_a_key_until_it_is_sealed() {
         let since = before.serial + 1;
         assert_eq!(after.sealed, Some(Sealing { key: own.id.clone(), since, previous: Vec::new() }));
         assert_eq!(after.entries.len(), 3);
-        let report = verify::check(root.path(), "prod", Some(&own)).unwrap();
+        let report = verify::check_directory(root.path(), "prod", Some(&own)).unwrap();
         assert_eq!(report.damages, [], "what was kept of the time before agrees with it");
         assert!(open(root.path(), None).is_err(), "it is not written without the key any more");
     }
@@ -236,7 +239,7 @@ fn a_change_of_the_key_is_whole_and_remembers_the_keys_before() {
     );
     for (from, to) in [(&one, &two), (&two, &three)] {
         let journal = open(root.path(), Some(from)).unwrap();
-        now(journal.seal(to, "ada@loom", Timestamp::UNIX_EPOCH)).unwrap();
+        now(journal.enable_macs(to, "ada@loom", Timestamp::UNIX_EPOCH)).unwrap();
         now(journal.close()).unwrap();
         assert!(read(root.path(), Some(from)).unwrap_err().contains(text));
     }
@@ -246,7 +249,7 @@ fn a_change_of_the_key_is_whole_and_remembers_the_keys_before() {
     let keys: Vec<_> = sealing.previous.iter().map(|former| former.key.clone()).collect();
     assert_eq!(keys, [one.id, two.id]);
     assert_eq!(sealing.previous[0].since, first.sealed.unwrap().since);
-    assert_eq!(verify::check(root.path(), "prod", Some(&three)).unwrap().damages, []);
+    assert_eq!(verify::check_directory(root.path(), "prod", Some(&three)).unwrap().damages, []);
 }
 
 /// The line before the summary, the summary, and the journal after it: each is a file, and the rename decides.
@@ -255,7 +258,7 @@ fn a_seal_that_is_killed_leaves_the_ledger_as_before_or_as_afterwards() {
     let (root, own) = (tempfile::tempdir().unwrap(), key(1));
     plain(root.path(), true);
     let journal = open(root.path(), None).unwrap();
-    now(journal.seal(&own, "ada@loom", Timestamp::UNIX_EPOCH)).unwrap();
+    now(journal.enable_macs(&own, "ada@loom", Timestamp::UNIX_EPOCH)).unwrap();
     let (sealed, folder) = (journal.ledger().clone(), root.path().join("prod"));
     drop(journal);
     // Killed after the rename, before the journal that follows.
@@ -284,11 +287,11 @@ fn sealed_silently(root: &Path, summed_up: bool) -> Vec<Apart> {
     let named = |path: &PathBuf| path.extension().is_some_and(|end| end == "log");
     let file = file.filter(named).max_by_key(|path| path.to_string_lossy().len()).unwrap();
     let before = fs::read_to_string(&file).unwrap();
-    let (_, digest, _) = line::split(before.lines().last().unwrap().as_bytes()).unwrap();
+    let (_, digest, _) = line::split_line(before.lines().last().unwrap().as_bytes()).unwrap();
     let mut head = key_as_hex::parse(std::str::from_utf8(digest).unwrap()).unwrap().0;
     let mut text = before.into_bytes();
     for record in [Record::Sealed { key: own.id.clone() }, adopted(4, "w")] {
-        let (line, after) = line::write(&[record], &head, Some(&own)).unwrap();
+        let (line, after) = line::encode_line(&[record], &head, Some(&own)).unwrap();
         (head, text) = (after, [text, line].concat());
     }
     fs::write(&file, &text).unwrap();
@@ -317,7 +320,7 @@ fn a_first_mac_covers_the_lines_before_it_and_no_summary() {
     assert!(is_unsealed(&FileStore::read(root.path(), "shop", "prod", Some(&own))));
     assert!(is_unsealed(&open(root.path(), Some(&own)).map(|_| ())));
     assert!(is_unsealed(&repair(root.path(), Some(&own)).map(|_| ())));
-    assert_eq!(verify::check(root.path(), "prod", Some(&own)).unwrap().damages.len(), 1);
+    assert_eq!(verify::check_directory(root.path(), "prod", Some(&own)).unwrap().damages.len(), 1);
     // Sealed once more it has what it lacked.
     assert_eq!(seal(root.path(), Some(&own.accepting_unsealed()), &own).entries.len(), 4);
     assert_eq!(read(root.path(), Some(&own)).unwrap().entries.len(), 4);
@@ -334,7 +337,8 @@ fn a_summary_of_before_the_seal_does_not_come_back() {
     let head = checkpoint::parse(&fs::read(&newest).unwrap(), &mut Seals::new(Some(&own))).unwrap().1;
     let mut doctored = Ledger { serial: sealed.serial - 1, sealed: None, ..sealed };
     doctored.entries.remove(&address(1));
-    fs::write(&newest, checkpoint::write(Vec::new(), &doctored, &head, None).unwrap()).unwrap();
+    fs::write(&newest, checkpoint::serialize_checkpoint(Vec::new(), &doctored, &head, None).unwrap())
+        .unwrap();
     for key in [&own, &key(2)] {
         assert!(
             FileStore::read(root.path(), "shop", "prod", Some(key)).is_err(),
@@ -437,18 +441,18 @@ fn summaries_and_copies_are_sealed_too() {
     // A forger writes what it likes with a digest that fits, and takes the MAC along or leaves it out.
     let mut doctored = ledger.clone();
     doctored.entries.remove(&address(2));
-    let theirs = checkpoint::write(Vec::new(), &doctored, &head, Some(&key(2))).unwrap();
-    let bare = checkpoint::write(Vec::new(), &doctored, &head, None).unwrap();
+    let theirs = checkpoint::serialize_checkpoint(Vec::new(), &doctored, &head, Some(&key(2))).unwrap();
+    let bare = checkpoint::serialize_checkpoint(Vec::new(), &doctored, &head, None).unwrap();
     for (forged, why) in [(theirs, "its MAC does not match"), (bare, "it bears no MAC")] {
         fs::write(&place, forged).unwrap();
         let error = read(root.path(), Some(&key(1))).unwrap_err();
         assert!(error.contains(why) && error.contains(".json"), "{error}");
     }
-    let copy = export::write(&ledger, Some(&key(1))).unwrap();
+    let copy = export::write_document(&ledger, Some(&key(1))).unwrap();
     assert_eq!(export::parse(&copy, "it", Some(&key(1))).unwrap(), ledger);
     assert_eq!(export::parse(&copy, "it", None).unwrap(), ledger);
     assert!(export::parse(&copy, "it", Some(&key(2))).is_err());
-    let bare = export::write(&ledger, None).unwrap();
+    let bare = export::write_document(&ledger, None).unwrap();
     assert!(export::parse(&bare, "it", Some(&key(1))).unwrap_err().to_string().contains("no MAC"));
 }
 

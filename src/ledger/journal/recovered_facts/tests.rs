@@ -8,7 +8,7 @@ use crate::model::value::Value;
 fn ledger(records: &[Record]) -> Ledger {
     let mut ledger = Ledger::new(identity());
     for record in records {
-        ledger.record(record).unwrap();
+        ledger.apply_record(record).unwrap();
     }
     ledger
 }
@@ -24,11 +24,11 @@ fn done(n: u8) -> [Record; 2] {
 #[test]
 fn a_fact_counts_while_its_request_is_open() {
     let kept = [bound(1, "x")];
-    assert_eq!(salvaged(&ledger(&[create(1, 1, false)]), &kept), kept);
+    assert_eq!(records_to_replay(&ledger(&[create(1, 1, false)]), &kept), kept);
     // The append was written after all; or a later run found it by itself.
-    assert_eq!(salvaged(&ledger(&[create(1, 1, false), bound(1, "x")]), &kept), []);
+    assert_eq!(records_to_replay(&ledger(&[create(1, 1, false), bound(1, "x")]), &kept), []);
     let given_up = Record::Closed { op: op(1), outcome: ClosedOutcome::PresumedAbsent };
-    assert_eq!(salvaged(&ledger(&[create(1, 1, false), given_up]), &kept), []);
+    assert_eq!(records_to_replay(&ledger(&[create(1, 1, false), given_up]), &kept), []);
 }
 
 #[test]
@@ -38,23 +38,23 @@ fn a_fact_answers_the_question_about_its_request() {
     let question = Question { intent, candidates: vec!["x".into(), "y".into()], text: "which?".into() };
     let ledger = ledger(&[record, Record::Asked(Box::new(question))]);
     let made = Record::Answered { op: op(1), answer: Answer::Made { object: owned("x") } };
-    assert_eq!(salvaged(&ledger, &[bound(1, "x")]), [made]);
+    assert_eq!(records_to_replay(&ledger, &[bound(1, "x")]), [made]);
 }
 
 #[test]
 fn attributes_come_with_the_end_of_their_call_or_not_at_all() {
     let open = [adopted(1, "x"), update(2, 1, "x")];
-    assert_eq!(salvaged(&ledger(&open), &done(2)), done(2));
+    assert_eq!(records_to_replay(&ledger(&open), &done(2)), done(2));
     let over = [&open[..], &done(2)].concat();
-    assert_eq!(salvaged(&ledger(&over), &done(2)), []);
-    assert_eq!(salvaged(&ledger(&open), &done(2)[1..]), []);
+    assert_eq!(records_to_replay(&ledger(&over), &done(2)), []);
+    assert_eq!(records_to_replay(&ledger(&open), &done(2)[1..]), []);
 }
 
 #[test]
 fn a_deletion_is_put_in_once() {
     let open = [adopted(1, "x"), delete(2, 1, "x")];
     let kept = [gone(Some(2), 1, "x")];
-    assert_eq!(salvaged(&ledger(&open), &kept), kept);
-    assert_eq!(salvaged(&ledger(&[&open[..], &kept].concat()), &kept), []);
-    assert_eq!(salvaged(&ledger(&open), &[gone(None, 1, "x")]), []);
+    assert_eq!(records_to_replay(&ledger(&open), &kept), kept);
+    assert_eq!(records_to_replay(&ledger(&[&open[..], &kept].concat()), &kept), []);
+    assert_eq!(records_to_replay(&ledger(&open), &[gone(None, 1, "x")]), []);
 }

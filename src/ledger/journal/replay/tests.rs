@@ -17,7 +17,7 @@ use crate::model::address::Name;
 fn replay(records: &[Record]) -> Result<Ledger, &'static str> {
     let mut ledger = Ledger::new(identity());
     for record in records {
-        ledger.record(record).map_err(|illegal| illegal.reason)?;
+        ledger.apply_record(record).map_err(|illegal| illegal.reason)?;
     }
     Ok(ledger)
 }
@@ -201,7 +201,11 @@ fn illegal_moves() {
     for (before, record, reason) in table {
         let mut ledger = replay(&before).unwrap();
         let copy = ledger.clone();
-        assert_eq!(ledger.record(&record).map_err(|illegal| illegal.reason), Err(reason), "{record:?}");
+        assert_eq!(
+            ledger.apply_record(&record).map_err(|illegal| illegal.reason),
+            Err(reason),
+            "{record:?}"
+        );
         assert_eq!(ledger, copy, "a refused record leaves no trace");
     }
 }
@@ -384,7 +388,7 @@ proptest! {
                 Some((address.clone(), entry.current.as_ref()?.id.clone()))
             };
             let owners: BTreeMap<Address, Name> = ledger.entries.iter().filter_map(current).collect();
-            if ledger.record(&record).is_err() {
+            if ledger.apply_record(&record).is_err() {
                 prop_assert_eq!(ids(&ledger), before);
                 continue;
             }

@@ -14,7 +14,7 @@ fn asked(record: &Record, candidates: &[&str]) -> Record {
 fn ledger(records: &[Record]) -> Ledger {
     let mut ledger = Ledger::new(identity());
     for record in records {
-        ledger.record(record).unwrap();
+        ledger.apply_record(record).unwrap();
     }
     ledger
 }
@@ -32,26 +32,26 @@ fn a_question_says_how_it_is_answered() {
         (vec!["x"], "adopt x | surplus x | absent | forget"),
         (vec!["x", "y"], "adopt x | surplus x | adopt y | surplus y | absent | forget"),
     ] {
-        let told = told(&made(&candidates), op(1)).unwrap();
+        let told = describe_ambiguous_intent(&made(&candidates), op(1)).unwrap();
         assert_eq!(told, format!("which?; answer: stead resolve {} {words}", &whole[..8]));
     }
-    assert_eq!(told(&made(&[]), op(2)), None);
+    assert_eq!(describe_ambiguous_intent(&made(&[]), op(2)), None);
 }
 
 #[test]
 fn a_change_or_a_deletion_adopts_nothing() {
     for request in [update(1, 1, "x"), delete(1, 1, "x")] {
         let ledger = ledger(&[adopted(1, "x"), request.clone(), asked(&request, &[])]);
-        assert!(told(&ledger, op(1)).unwrap().ends_with(" absent | forget"));
+        assert!(describe_ambiguous_intent(&ledger, op(1)).unwrap().ends_with(" absent | forget"));
     }
 }
 
 #[test]
 fn a_question_to_come_is_told_before() {
     let mut ledger = ledger(&[adopted(1, "x"), update(1, 1, "x")]);
-    assert_eq!(expected(&ledger), [""; 0], "its own run, or a dead one's");
+    assert_eq!(likely_ambiguous_intents(&ledger), [""; 0], "its own run, or a dead one's");
     ledger.intents.values_mut().for_each(|intent| intent.foreign = true);
-    let told = expected(&ledger);
+    let told = likely_ambiguous_intents(&ledger);
     assert!(told.len() == 1 && told[0].starts_with(address(1).as_str()), "{told:?}");
 }
 
@@ -62,7 +62,7 @@ fn what_has_an_object_adopts_no_second_one() {
     let absent = Record::Answered { op: op(1), answer: Answer::Nothing };
     let again = asked(&first, &["x"]);
     let ledger = ledger(&[first.clone(), asked(&first, &[]), absent, second, bound(2, "y"), again]);
-    assert_eq!(answers(&ledger, lost, &["x".into()]), ["surplus x", "absent", "forget"]);
+    assert_eq!(possible_answers(&ledger, lost, &["x".into()]), ["surplus x", "absent", "forget"]);
 }
 
 #[test]
@@ -70,13 +70,13 @@ fn a_few_digits_are_enough_if_they_tell_it_apart() {
     let (one, two) = (create(1, 1, false), create(2, 2, false));
     let both = ledger(&[one.clone(), two.clone(), asked(&one, &[]), asked(&two, &[])]);
     for n in [1, 2] {
-        assert_eq!(find(&both, &handle(&both, op(n))), Ok(op(n)));
-        assert_eq!(find(&both, &op(n).to_string().to_uppercase()), Ok(op(n)));
+        assert_eq!(find_by_prefix(&both, &short_handle(&both, op(n))), Ok(op(n)));
+        assert_eq!(find_by_prefix(&both, &op(n).to_string().to_uppercase()), Ok(op(n)));
     }
-    let Err(Unfound::Several { all, .. }) = find(&both, "0") else { panic!() };
+    let Err(Unfound::Several { all, .. }) = find_by_prefix(&both, "0") else { panic!() };
     assert_eq!(all.len(), 2);
     let one = ledger(&[one.clone(), asked(&one, &[])]);
-    let slip = format!("{}9", &handle(&one, op(1))[..7]);
-    assert!(find(&one, &slip).unwrap_err().to_string().contains("did you mean"), "{slip}");
-    assert_eq!(find(&one, ""), Err(Unfound::None { asked: String::new(), near: None }));
+    let slip = format!("{}9", &short_handle(&one, op(1))[..7]);
+    assert!(find_by_prefix(&one, &slip).unwrap_err().to_string().contains("did you mean"), "{slip}");
+    assert_eq!(find_by_prefix(&one, ""), Err(Unfound::None { asked: String::new(), near: None }));
 }

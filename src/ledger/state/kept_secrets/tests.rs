@@ -21,12 +21,12 @@ fn keep(ledger: &mut Ledger, address: &str, value: &str, pending: bool) {
     let version = ledger.secrets.next_version(address);
     let value = ledger.encrypt_secret(address, version, None, &Secret::new(value)).unwrap();
     ledger
-        .record(&Record::SecretKept { address: address.into(), value: Box::new(value), pending })
+        .apply_record(&Record::SecretKept { address: address.into(), value: Box::new(value), pending })
         .unwrap();
 }
 
 fn value(ledger: &Ledger, identity: &Identity, address: &str) -> Result<String, AgeFileError> {
-    let version = ledger.secrets.values[address].wanted();
+    let version = ledger.secrets.values[address].effective_version();
     let opened = ledger.decrypt_secret(std::slice::from_ref(identity), address, version)?;
     Ok(opened.expose().unwrap().to_owned())
 }
@@ -34,7 +34,7 @@ fn value(ledger: &Ledger, identity: &Identity, address: &str) -> Result<String, 
 fn ledger(of: &[&Identity]) -> Ledger {
     let mut ledger =
         load_ledger([Record::birth(&identity()), adopted(1, "vm-1"), adopted(2, "vm-2")]).unwrap();
-    ledger.record(&pin(of)).unwrap();
+    ledger.apply_record(&pin(of)).unwrap();
     ledger
 }
 
@@ -51,10 +51,10 @@ fn a_value_is_kept_for_the_pinned_recipients_and_survives_a_checkpoint() {
     assert_eq!(value(&read, &eve, "vars.token"), Err(AgeFileError::NoIdentity));
     // One that was encrypted for others than those that are pinned is no legal record.
     let made = ledger.encrypt_secret("vars.other", 1, None, &Secret::new("x")).unwrap();
-    ledger.record(&pin(&[&eve])).unwrap();
+    ledger.apply_record(&pin(&[&eve])).unwrap();
     let record = Record::SecretKept { address: "vars.other".into(), value: Box::new(made), pending: false };
-    assert!(ledger.record(&record).is_err());
-    assert!(ledger.record(&Record::SecretRecipients { recipients: BTreeSet::new() }).is_err());
+    assert!(ledger.apply_record(&record).is_err());
+    assert!(ledger.apply_record(&Record::SecretRecipients { recipients: BTreeSet::new() }).is_err());
 }
 
 #[test]
@@ -89,17 +89,17 @@ fn a_new_set_of_recipients_lists_the_old_copies_until_the_value_changes() {
     let (ada, bob) = (Identity::generate(), Identity::generate());
     let mut ledger = ledger(&[&ada, &bob]);
     keep(&mut ledger, "vars.token", "canary", false);
-    ledger.record(&pin(&[&ada])).unwrap();
-    assert_eq!(ledger.secrets.outdated().collect::<Vec<_>>(), ["vars.token"]);
+    ledger.apply_record(&pin(&[&ada])).unwrap();
+    assert_eq!(ledger.secrets.outdated_addresses().collect::<Vec<_>>(), ["vars.token"]);
     let again = ledger.secrets.values["vars.token"].current.clone();
     let again = ledger.encrypt_secret("vars.token", again.version, None, &Secret::new("canary")).unwrap();
     let record =
         Record::SecretKept { address: "vars.token".into(), value: Box::new(again), pending: false };
-    ledger.record(&record).unwrap();
-    assert_eq!(ledger.secrets.outdated().count(), 0);
+    ledger.apply_record(&record).unwrap();
+    assert_eq!(ledger.secrets.outdated_addresses().count(), 0);
     let former = |ledger: &Ledger| {
         let kept = &ledger.secrets;
-        kept.former(kept.values["vars.token"].wanted()).cloned().collect::<Vec<_>>()
+        kept.former_recipients(kept.values["vars.token"].effective_version()).cloned().collect::<Vec<_>>()
     };
     assert_eq!(former(&ledger), [bob.recipient()]);
     assert_eq!(value(&ledger, &bob, "vars.token"), Err(AgeFileError::NoIdentity));
@@ -107,8 +107,8 @@ fn a_new_set_of_recipients_lists_the_old_copies_until_the_value_changes() {
     assert_eq!(former(&ledger), Vec::<Name>::new());
     assert_eq!(value(&ledger, &ada, "vars.token").unwrap(), "another");
     let step = |step| Record::SecretRotation { address: "vars.token".into(), step };
-    ledger.record(&step(RotationStep::Done)).unwrap();
-    assert!(ledger.record(&step(RotationStep::Done)).is_err(), "once");
+    ledger.apply_record(&step(RotationStep::Done)).unwrap();
+    assert!(ledger.apply_record(&step(RotationStep::Done)).is_err(), "once");
     assert_eq!(ledger.secrets.values["vars.token"].current.version, 2);
 }
 
@@ -118,9 +118,9 @@ fn a_moved_resource_keeps_its_secret() {
     let mut ledger = ledger(&[&ada]);
     keep(&mut ledger, "vm.a1", "canary", false);
     let moves = [(address(1), address(9))].into_iter().collect();
-    ledger.record(&Record::Moved { moves }).unwrap();
+    ledger.apply_record(&Record::Moved { moves }).unwrap();
     assert_eq!(value(&ledger, &ada, "vm.a9").unwrap(), "canary");
-    ledger.record(&Record::Gone { op: None, address: address(9), id: "vm-1".into() }).unwrap();
+    ledger.apply_record(&Record::Gone { op: None, address: address(9), id: "vm-1".into() }).unwrap();
     assert!(ledger.secrets.values.is_empty());
 }
 
@@ -132,7 +132,7 @@ fn whatever_is_cut_off_loses_no_value() {
     let mut whole = ledger(&[&ada]);
     let mut records = Vec::new();
     let mut add = |ledger: &mut Ledger, record: Record| {
-        ledger.record(&record).unwrap();
+        ledger.apply_record(&record).unwrap();
         records.push(record);
     };
     for n in 1..4 {
@@ -160,11 +160,11 @@ fn whatever_is_cut_off_loses_no_value() {
     add(&mut whole, step(RotationStep::Done));
     for cut in 0..=records.len() {
         let mut cut_off = ledger(&[&ada]);
-        records[..cut].iter().for_each(|record| cut_off.record(record).unwrap());
+        records[..cut].iter().for_each(|record| cut_off.apply_record(record).unwrap());
         for (name, kept) in &cut_off.secrets.values {
             let number = name.trim_start_matches("vars.t");
-            let wanted = value_of(&cut_off, &ada, name, kept.wanted());
-            let anew = kept.wanted().version == 2;
+            let wanted = value_of(&cut_off, &ada, name, kept.effective_version());
+            let anew = kept.effective_version().version == 2;
             assert_eq!(
                 wanted,
                 if anew { format!("value {number} anew") } else { format!("value {number}") }

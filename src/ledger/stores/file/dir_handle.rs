@@ -30,7 +30,7 @@ const CAREFUL: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC).union(OFlags::NO
 const AS_FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// Returns the error of an action on a place.
-pub(in crate::ledger) fn failed(
+pub(in crate::ledger) fn file_error(
     action: &'static str,
     place: &Path,
 ) -> impl FnOnce(io::Error) -> StoreError {
@@ -57,7 +57,7 @@ impl Folder {
     ///
     /// # Errors
     /// When it is not there, or is no directory.
-    pub fn named(path: &Path) -> io::Result<Self> {
+    pub fn open_user_dir(path: &Path) -> io::Result<Self> {
         let at = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let handle = rustix::fs::open(at, AS_FOLDER, Mode::empty())?;
         Ok(Self { handle, path: path.to_owned() })
@@ -67,23 +67,23 @@ impl Folder {
     ///
     /// # Errors
     /// When it is not there, a part of it is a link, or others can write there.
-    pub fn ours(path: &Path) -> io::Result<Self> {
-        let (outside, inside) = split(path);
-        Self::named(&outside)?.walk(&inside, Self::step)
+    pub fn open_private_dir(path: &Path) -> io::Result<Self> {
+        let (outside, inside) = split_user_path(path);
+        Self::open_user_dir(&outside)?.walk_path(&inside, Self::open_private_child)
     }
 
     /// As `ours`, and makes what is missing.
     ///
     /// # Errors
     /// When it cannot be made, a part of it is a link, or others can write there.
-    pub fn make(path: &Path) -> io::Result<Self> {
-        let (outside, inside) = split(path);
+    pub fn create_private_dir(path: &Path) -> io::Result<Self> {
+        let (outside, inside) = split_user_path(path);
         let mut builder = DirBuilder::new();
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         if !outside.as_os_str().is_empty() {
             builder.recursive(true).create(&outside)?;
         }
-        Self::named(&outside)?.walk(&inside, Self::step_or_make)
+        Self::open_user_dir(&outside)?.walk_path(&inside, Self::step_or_make)
     }
 
     /// Opens a directory below this one, and makes what is missing on the way.
@@ -104,9 +104,9 @@ impl Folder {
 
     fn make_all(&self, relative: &Path, mode: Mode) -> io::Result<Self> {
         let here = Self { handle: self.handle.try_clone()?, path: self.path.clone() };
-        parts(relative)?.into_iter().try_fold(here, |at, part| {
+        relative_components(relative)?.into_iter().try_fold(here, |at, part| {
             at.make_child_with(part, mode)?;
-            at.child(part)
+            at.open_child(part)
         })
     }
 
@@ -114,9 +114,9 @@ impl Folder {
     ///
     /// # Errors
     /// When the path leaves this directory or passes a link, or it is not there.
-    pub fn below(&self, relative: &Path) -> io::Result<Self> {
+    pub fn open_subdir(&self, relative: &Path) -> io::Result<Self> {
         let here = Self { handle: self.handle.try_clone()?, path: self.path.clone() };
-        parts(relative)?.into_iter().try_fold(here, |at, part| at.child(part))
+        relative_components(relative)?.into_iter().try_fold(here, |at, part| at.open_child(part))
     }
 
     /// Returns what stands under a name in it, a link unfollowed; `None` when nothing does.
@@ -124,26 +124,26 @@ impl Folder {
     /// # Errors
     /// When the file system says so.
     pub fn list_one(&self, name: &str) -> io::Result<Option<Stat>> {
-        match rustix::fs::statat(&self.handle, single(name)?, AtFlags::SYMLINK_NOFOLLOW) {
+        match rustix::fs::statat(&self.handle, check_file_name(name)?, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
             Err(rustix::io::Errno::NOENT) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
 
-    fn walk(self, inside: &Path, step: impl Fn(&Self, &Path) -> io::Result<Self>) -> io::Result<Self> {
-        parts(inside)?.into_iter().try_fold(self, |at, part| step(&at, part))
+    fn walk_path(self, inside: &Path, step: impl Fn(&Self, &Path) -> io::Result<Self>) -> io::Result<Self> {
+        relative_components(inside)?.into_iter().try_fold(self, |at, part| step(&at, part))
     }
 
-    fn step(&self, name: &Path) -> io::Result<Self> {
-        let child = self.child(name)?;
+    fn open_private_child(&self, name: &Path) -> io::Result<Self> {
+        let child = self.open_child(name)?;
         only_ours(&rustix::fs::fstat(&child.handle)?)?;
         Ok(child)
     }
 
     fn step_or_make(&self, name: &Path) -> io::Result<Self> {
         let made = self.make_child(name)?;
-        let child = self.step(name)?;
+        let child = self.open_private_child(name)?;
         if made && name == Path::new(OURS) {
             child.stay_out_of_git()?;
         }
@@ -153,10 +153,10 @@ impl Folder {
     /// Keeps what is in it, the keys of fingerprints among it, out of a commit. Whoever takes the file away
     /// wants it so: it is written once.
     fn stay_out_of_git(&self) -> io::Result<()> {
-        self.open(".gitignore", OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?.write_all(b"*\n")
+        self.open_file(".gitignore", OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?.write_all(b"*\n")
     }
 
-    fn child(&self, name: &Path) -> io::Result<Self> {
+    fn open_child(&self, name: &Path) -> io::Result<Self> {
         let handle = rustix::fs::openat(&self.handle, name, AS_FOLDER | OFlags::NOFOLLOW, Mode::empty());
         let handle = handle.map_err(|error| match error {
             rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR => {
@@ -190,10 +190,10 @@ impl Folder {
     ///
     /// # Errors
     /// When it cannot be opened, is a link, or is no regular file.
-    pub fn open(&self, name: &str, flags: OFlags) -> io::Result<File> {
-        let handle = rustix::fs::openat(&self.handle, single(name)?, flags | CAREFUL, PRIVATE)
+    pub fn open_file(&self, name: &str, flags: OFlags) -> io::Result<File> {
+        let handle = rustix::fs::openat(&self.handle, check_file_name(name)?, flags | CAREFUL, PRIVATE)
             .map_err(link_in_words)?;
-        regular(handle)
+        require_regular_file(handle)
     }
 
     /// Reads a whole file in it; `None` when there is none.
@@ -201,7 +201,7 @@ impl Folder {
     /// # Errors
     /// When it cannot be read, is a link, or is no regular file.
     pub fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
-        let mut file = match self.open(name, OFlags::RDONLY) {
+        let mut file = match self.open_file(name, OFlags::RDONLY) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
@@ -216,7 +216,7 @@ impl Folder {
     /// # Errors
     /// When it cannot be read, is a link, is no regular file, or is larger.
     pub fn read_bounded(&self, name: &str, most: u64) -> io::Result<Option<Vec<u8>>> {
-        match self.open(name, OFlags::RDONLY) {
+        match self.open_file(name, OFlags::RDONLY) {
             Ok(file) => read_bounded(file, most).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -228,7 +228,7 @@ impl Folder {
     /// # Errors
     /// When the path leaves this directory or passes a link, or it is no regular file.
     pub fn open_below(&self, relative: &Path) -> io::Result<File> {
-        if parts(relative)?.is_empty() {
+        if relative_components(relative)?.is_empty() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
         }
         #[cfg(target_os = "linux")]
@@ -240,7 +240,7 @@ impl Folder {
             match opened {
                 // Older kernels, and sandboxes that do not know the call.
                 Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => {}
-                other => return regular(other.map_err(link_in_words)?),
+                other => return require_regular_file(other.map_err(link_in_words)?),
             }
         }
         self.open_step_by_step(relative)
@@ -248,12 +248,12 @@ impl Folder {
 
     /// The same where the kernel cannot do it in one call: part by part, each from the one before it.
     fn open_step_by_step(&self, relative: &Path) -> io::Result<File> {
-        let mut parts = parts(relative)?;
+        let mut parts = relative_components(relative)?;
         let name = parts.pop().unwrap_or(Path::new("."));
         let here = Self { handle: self.handle.try_clone()?, path: self.path.clone() };
-        let folder = parts.into_iter().try_fold(here, |at, part| at.child(part))?;
+        let folder = parts.into_iter().try_fold(here, |at, part| at.open_child(part))?;
         let opened = rustix::fs::openat(&folder.handle, name, OFlags::RDONLY | CAREFUL, Mode::empty());
-        regular(opened.map_err(link_in_words)?)
+        require_regular_file(opened.map_err(link_in_words)?)
     }
 
     /// Lists a directory below it, by a path without `..` that passes no link: names, and what stands
@@ -263,7 +263,8 @@ impl Folder {
     /// When the path leaves this directory or passes a link, or it is no directory.
     pub fn list_below(&self, relative: &Path) -> io::Result<Vec<(OsString, Stat)>> {
         let here = Self { handle: self.handle.try_clone()?, path: self.path.clone() };
-        let folder = parts(relative)?.into_iter().try_fold(here, |at, part| at.child(part))?;
+        let folder =
+            relative_components(relative)?.into_iter().try_fold(here, |at, part| at.open_child(part))?;
         let mut listed = Vec::new();
         for entry in rustix::fs::Dir::read_from(folder.handle.as_fd())? {
             let entry = entry?;
@@ -281,10 +282,10 @@ impl Folder {
     /// # Errors
     /// When the path leaves this directory or passes a link, or it is no link.
     pub fn link_below(&self, relative: &Path) -> io::Result<PathBuf> {
-        let mut parts = parts(relative)?;
+        let mut parts = relative_components(relative)?;
         let name = parts.pop().unwrap_or(Path::new("."));
         let here = Self { handle: self.handle.try_clone()?, path: self.path.clone() };
-        let folder = parts.into_iter().try_fold(here, |at, part| at.child(part))?;
+        let folder = parts.into_iter().try_fold(here, |at, part| at.open_child(part))?;
         let target = rustix::fs::readlinkat(&folder.handle, name, Vec::new())?;
         Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
     }
@@ -302,7 +303,7 @@ impl Folder {
         let beside = format!(".{name}.{:016x}.new", rand::random::<u64>());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | CAREFUL;
         let mode = Mode::from_raw_mode(mode as RawMode);
-        let handle = rustix::fs::openat(&self.handle, single(&beside)?, flags, mode)?;
+        let handle = rustix::fs::openat(&self.handle, check_file_name(&beside)?, flags, mode)?;
         let mut file = File::from(handle);
         let written =
             write(&mut file).and_then(|()| file.sync_all()).and_then(|()| self.rename(&beside, name));
@@ -338,7 +339,7 @@ impl Folder {
     /// # Errors
     /// When it cannot be renamed.
     pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        Ok(rustix::fs::renameat(&self.handle, single(from)?, &self.handle, single(to)?)?)
+        Ok(rustix::fs::renameat(&self.handle, check_file_name(from)?, &self.handle, check_file_name(to)?)?)
     }
 
     /// Removes a file that may be there.
@@ -346,7 +347,7 @@ impl Folder {
     /// # Errors
     /// When it is there and cannot be removed.
     pub fn remove(&self, name: &str) -> io::Result<()> {
-        match rustix::fs::unlinkat(&self.handle, single(name)?, AtFlags::empty()) {
+        match rustix::fs::unlinkat(&self.handle, check_file_name(name)?, AtFlags::empty()) {
             Err(rustix::io::Errno::NOENT) | Ok(()) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -371,7 +372,7 @@ impl Folder {
 }
 
 /// Splits a path into what the user chose and what is stead's own.
-fn split(path: &Path) -> (PathBuf, PathBuf) {
+fn split_user_path(path: &Path) -> (PathBuf, PathBuf) {
     let all: Vec<Component<'_>> = path.components().collect();
     let last = all.len().saturating_sub(1);
     let at = all.iter().position(|part| part.as_os_str() == OURS).unwrap_or(last);
@@ -379,7 +380,7 @@ fn split(path: &Path) -> (PathBuf, PathBuf) {
 }
 
 /// Returns the parts of a relative path that stays where it begins.
-fn parts(relative: &Path) -> io::Result<Vec<&Path>> {
+fn relative_components(relative: &Path) -> io::Result<Vec<&Path>> {
     let mut parts = Vec::new();
     for part in relative.components() {
         match part {
@@ -395,14 +396,14 @@ fn parts(relative: &Path) -> io::Result<Vec<&Path>> {
 }
 
 /// Lets the name of one file pass, and no path.
-fn single(name: &str) -> io::Result<&str> {
+fn check_file_name(name: &str) -> io::Result<&str> {
     if name.is_empty() || matches!(name, "." | "..") || name.contains(['/', '\0']) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file's name"));
     }
     Ok(name)
 }
 
-fn regular(handle: OwnedFd) -> io::Result<File> {
+fn require_regular_file(handle: OwnedFd) -> io::Result<File> {
     let stat = rustix::fs::fstat(&handle)?;
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Ok(File::from(handle)),

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use rustix::fs::OFlags;
 use uuid::Uuid;
 
-use super::dir_handle::{Folder, failed};
+use super::dir_handle::{Folder, file_error};
 use super::process;
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::state::holder::Holder;
@@ -25,33 +25,42 @@ const NAME: &str = "lock";
 const LONGEST: u64 = 4_096;
 
 /// Takes the lock and leaves the holder's name in it: also the proof that the directory can be written.
-pub(in crate::ledger) fn take(directory: &Folder, who: &str, now: Timestamp) -> Result<File, StoreError> {
+pub(in crate::ledger) fn take_file_lock(
+    directory: &Folder,
+    who: &str,
+    now: Timestamp,
+) -> Result<File, StoreError> {
     let path = directory.path().join(NAME);
-    let fail = || failed("lock", &path);
-    let mut lock = directory.open(NAME, OFlags::RDWR | OFlags::CREATE).map_err(fail())?;
+    let fail = || file_error("lock", &path);
+    let mut lock = directory.open_file(NAME, OFlags::RDWR | OFlags::CREATE).map_err(fail())?;
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
-            let holder = read(&lock).unwrap_or_default();
+            let holder = read_lock_file(&lock).unwrap_or_default();
             let holder = holder.lines().next().unwrap_or_default();
             let holder = if holder.is_empty() { "another process" } else { holder };
             return Err(StoreError::Locked { holder: holder.to_owned() });
         }
         Err(TryLockError::Error(error)) => return Err(fail()(error)),
     }
-    let text = sign(who, now);
+    let text = lock_file_text(who, now);
     lock.set_len(0)
         .and_then(|()| lock.seek(SeekFrom::Start(0)))
         .and_then(|_| lock.write_all(text.as_bytes()))
         .and_then(|()| lock.sync_data())
-        .map_err(failed("write", &path))?;
+        .map_err(file_error("write", &path))?;
     Ok(lock)
 }
 
 /// Returns the lock file's text: a line for people, and one for programs.
-fn sign(who: &str, now: Timestamp) -> String {
+fn lock_file_text(who: &str, now: Timestamp) -> String {
     let since = now.strftime("%Y-%m-%d %H:%M:%S UTC");
-    let holder = Holder { session: Uuid::nil(), who: who.to_owned(), process: process::this(), since: now };
+    let holder = Holder {
+        session: Uuid::nil(),
+        who: who.to_owned(),
+        process: process::current_process(),
+        since: now,
+    };
     let record = serde_json::to_string(&holder).unwrap_or_default();
     format!("{who}, process {}, since {since}\n{record}\n", std::process::id())
 }
@@ -60,18 +69,18 @@ fn sign(who: &str, now: Timestamp) -> String {
 ///
 /// # Errors
 /// When the lock file is there and cannot be read.
-pub fn held(directory: &Path, environment: &str) -> Result<Option<Held>, StoreError> {
-    let place = place(directory, environment)?;
+pub fn read_lock_holder(directory: &Path, environment: &str) -> Result<Option<Held>, StoreError> {
+    let place = ledger_directory(directory, environment)?;
     let path = place.join(NAME);
-    let opened = Folder::ours(&place).and_then(|folder| folder.open(NAME, OFlags::RDONLY));
+    let opened = Folder::open_private_dir(&place).and_then(|folder| folder.open_file(NAME, OFlags::RDONLY));
     let lock = match opened {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        lock => lock.map_err(failed("read", &path))?,
+        lock => lock.map_err(file_error("read", &path))?,
     };
-    let text = read(&lock).map_err(failed("read", &path))?;
+    let text = read_lock_file(&lock).map_err(file_error("read", &path))?;
     let Some(holder) = text.lines().nth(1).and_then(|record| serde_json::from_str::<Holder>(record).ok())
     else {
-        return Ok(is_locked(&lock).then(|| nameless(&text)));
+        return Ok(is_locked(&lock).then(|| unnamed_holder(&text)));
     };
     let held = match &holder.process {
         // Only looking must not stand in the way of someone who takes it at the same moment.
@@ -81,7 +90,7 @@ pub fn held(directory: &Path, environment: &str) -> Result<Option<Held>, StoreEr
     Ok(held.then_some(Held { holder, standing: Standing::Held(Duration::MAX), renewed: None }))
 }
 
-fn nameless(text: &str) -> Held {
+fn unnamed_holder(text: &str) -> Held {
     let who = text.lines().next().filter(|line| !line.is_empty()).unwrap_or("another process").to_owned();
     let holder = Holder { session: Uuid::nil(), who, process: None, since: Timestamp::UNIX_EPOCH };
     Held { holder, standing: Standing::Held(Duration::MAX), renewed: None }
@@ -91,21 +100,24 @@ fn is_locked(lock: &File) -> bool {
     matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
-fn read(lock: &File) -> io::Result<String> {
+fn read_lock_file(lock: &File) -> io::Result<String> {
     let mut text = String::new();
     lock.take(LONGEST).read_to_string(&mut text)?;
     Ok(text)
 }
 
 /// Returns the directory of an environment's ledger.
-pub(in crate::ledger) fn place(directory: &Path, environment: &str) -> Result<PathBuf, StoreError> {
+pub(in crate::ledger) fn ledger_directory(
+    directory: &Path,
+    environment: &str,
+) -> Result<PathBuf, StoreError> {
     let place = directory.join(environment);
     if is_legal_segment(environment) {
         return Ok(place);
     }
     let source =
         io::Error::new(io::ErrorKind::InvalidInput, "an environment's name holds a-z, 0-9, _ and -");
-    Err(failed("use", &place)(source))
+    Err(file_error("use", &place)(source))
 }
 
 #[cfg(test)]
@@ -115,25 +127,25 @@ mod tests {
     #[test]
     fn a_lock_is_held_as_long_as_it_is_open_and_says_by_whom() {
         let root = tempfile::tempdir().unwrap();
-        let folder = Folder::make(&root.path().join("prod")).unwrap();
-        assert_eq!(held(root.path(), "prod").unwrap(), None);
+        let folder = Folder::create_private_dir(&root.path().join("prod")).unwrap();
+        assert_eq!(read_lock_holder(root.path(), "prod").unwrap(), None);
         let now = "2026-11-21T12:00:00Z".parse().unwrap();
-        let lock = take(&folder, "ada@host", now).unwrap();
-        let found = held(root.path(), "prod").unwrap().unwrap();
+        let lock = take_file_lock(&folder, "ada@host", now).unwrap();
+        let found = read_lock_holder(root.path(), "prod").unwrap().unwrap();
         assert_eq!((found.holder.who.as_str(), found.holder.since), ("ada@host", now));
         assert_eq!(found.holder.process.map(|process| process.id), Some(std::process::id()));
-        let error = take(&folder, "bob@host", now).unwrap_err().to_string();
+        let error = take_file_lock(&folder, "bob@host", now).unwrap_err().to_string();
         assert!(error.contains("ada@host, process"), "{error}");
         drop(lock);
-        assert_eq!(held(root.path(), "prod").unwrap(), None);
-        drop(take(&folder, "bob@host", now).unwrap());
+        assert_eq!(read_lock_holder(root.path(), "prod").unwrap(), None);
+        drop(take_file_lock(&folder, "bob@host", now).unwrap());
     }
 
     #[test]
     fn the_golden_lock_file_is_read_and_written_as_before() {
         let golden = include_str!("../../../../tests/golden/files/lock");
         let holder: Holder = serde_json::from_str(golden.lines().nth(1).unwrap()).unwrap();
-        let written = sign(&holder.who, holder.since);
+        let written = lock_file_text(&holder.who, holder.since);
         // What is of this process differs.
         let id = format!("process {},", std::process::id());
         let (first, record) = written.trim_end().split_once('\n').unwrap();

@@ -8,22 +8,22 @@ use crate::model::address::Name;
 
 /// Returns this process; `None` on a machine that does not tell processes apart for good.
 #[must_use]
-pub fn this() -> Option<Process> {
+pub fn current_process() -> Option<Process> {
     let id = std::process::id();
-    Some(Process { boot: boot()?, namespace: namespace()?, id, started: started(id)? })
+    Some(Process { boot: boot_id()?, namespace: pid_namespace()?, id, started: start_time(id)? })
 }
 
 /// Tells whether a process is proven dead: it ran on this boot of this machine, in this namespace, and
 /// its number is free or belongs to another one now.
 #[must_use]
 pub fn is_dead(process: &Process) -> bool {
-    let here = boot().is_some_and(|boot| boot == process.boot)
-        && namespace().is_some_and(|namespace| namespace == process.namespace);
+    let here = boot_id().is_some_and(|boot| boot == process.boot)
+        && pid_namespace().is_some_and(|namespace| namespace == process.namespace);
     // A table that cannot be read proves nothing.
-    here && started(std::process::id()).is_some()
+    here && start_time(std::process::id()).is_some()
         && match fs::exists(format!("/proc/{}", process.id)) {
             Ok(false) => is_gone(process.id),
-            Ok(true) => started(process.id).is_some_and(|started| started != process.started),
+            Ok(true) => start_time(process.id).is_some_and(|started| started != process.started),
             Err(_) => false,
         }
 }
@@ -41,18 +41,18 @@ fn is_gone(_id: u32) -> bool {
     false
 }
 
-fn boot() -> Option<Name> {
+fn boot_id() -> Option<Name> {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(Name::new(text.trim()))
 }
 
-fn namespace() -> Option<Name> {
+fn pid_namespace() -> Option<Name> {
     let link = fs::read_link("/proc/self/ns/pid").ok()?;
     Some(Name::new(link.to_str()?))
 }
 
 /// The 22nd field of the process's line. The name before it is in parentheses and may hold anything.
-fn started(id: u32) -> Option<u64> {
+fn start_time(id: u32) -> Option<u64> {
     let line = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     line.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
@@ -63,17 +63,17 @@ mod tests {
 
     #[test]
     fn the_living_are_not_dead_and_the_dead_are() {
-        let me = this().unwrap();
+        let me = current_process().unwrap();
         assert!(!is_dead(&me));
         assert!(is_dead(&Process { started: me.started + 1, ..me.clone() }), "its number was given anew");
         assert!(!is_dead(&Process { boot: "elsewhere".into(), started: 0, ..me.clone() }));
         assert!(!is_dead(&Process { namespace: "pid:[1]".into(), started: 0, ..me.clone() }));
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let id = child.id();
-        let dead = Process { id, started: started(id).unwrap(), ..me };
+        let dead = Process { id, started: start_time(id).unwrap(), ..me };
         child.wait().unwrap();
         assert!(is_dead(&dead));
         assert!(!is_gone(1) && is_gone(id), "someone else's process is no free number");
-        assert!(!is_dead(&Process { id: 0, ..this().unwrap() }) && !is_gone(u32::MAX));
+        assert!(!is_dead(&Process { id: 0, ..current_process().unwrap() }) && !is_gone(u32::MAX));
     }
 }

@@ -16,13 +16,13 @@ use jiff::Timestamp;
 use rustix::fs::OFlags;
 use tokio::runtime::Handle;
 
-use super::dir_handle::{Folder, failed};
-use super::lock::{self, place};
+use super::dir_handle::{Folder, file_error};
+use super::lock::{self, ledger_directory};
 use crate::ledger::journal::chain::{self, Head};
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::mac::{self, SealKey, Seals, check_readable};
 use crate::ledger::journal::record::Record;
-use crate::ledger::journal::replay::{check_owner, here, load_ledger, same_owner};
+use crate::ledger::journal::replay::{check_not_moved, check_owner, load_ledger, same_owner};
 use crate::ledger::journal::store::Store;
 use crate::ledger::journal::trail::Trail;
 use crate::ledger::journal::{checkpoint, line};
@@ -93,9 +93,9 @@ impl FileStore {
     /// When someone else holds the lock, the directory cannot be written, what is there is damaged, or
     /// it is another stack's ledger.
     pub fn open(opening: &Opening<'_>) -> Result<Self, StoreError> {
-        let place = place(opening.directory, &opening.identity.environment)?;
-        let directory = Folder::make(&place).map_err(failed("use", &place))?;
-        let lock = lock::take(&directory, opening.who, opening.now)?;
+        let place = ledger_directory(opening.directory, &opening.identity.environment)?;
+        let directory = Folder::create_private_dir(&place).map_err(file_error("use", &place))?;
+        let lock = lock::take_file_lock(&directory, opening.who, opening.now)?;
         let content = read_content(&directory, opening.seal)?;
         check_owner(&content.records, opening.identity, opening.seal)?;
         let name = journal_name(content.serial);
@@ -109,14 +109,15 @@ impl FileStore {
             poisoned: false,
             records: Some(content.records),
         };
-        directory.sync().map_err(failed("write", &place))?;
+        directory.sync().map_err(file_error("write", &place))?;
         let mut records = state.records.take().unwrap_or_default();
         let birth = records.is_empty().then(|| Record::birth(opening.identity));
-        let first: Vec<Record> = birth.into_iter().chain(mac::begin(&records, opening.seal)).collect();
+        let first: Vec<Record> =
+            birth.into_iter().chain(mac::mac_start_record(&records, opening.seal)).collect();
         if !first.is_empty() {
-            let line = state.begin(&first)?;
+            let line = state.begin_line(&first)?;
             let written = write_durably(&state.journal, &line.bytes);
-            state.end(&first, line.head, written)?;
+            state.finish_line(&first, line.head, written)?;
             records.extend(first);
         }
         state.records = Some(records);
@@ -147,10 +148,10 @@ impl FileStore {
         environment: &str,
         key: Option<&SealKey>,
     ) -> Result<Option<(Ledger, Trail)>, StoreError> {
-        let place = place(directory, environment)?;
-        let directory = match Folder::ours(&place) {
+        let place = ledger_directory(directory, environment)?;
+        let directory = match Folder::open_private_dir(&place) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            other => other.map_err(failed("read", &place))?,
+            other => other.map_err(file_error("read", &place))?,
         };
         let mut content = read_content(&directory, key);
         for _ in 0..3 {
@@ -167,7 +168,7 @@ impl FileStore {
         check_readable(&records, key)?;
         let ledger = load_ledger(records)?;
         same_owner(&ledger.identity.stack, &ledger.identity.environment, stack, environment)?;
-        here(&ledger)?;
+        check_not_moved(&ledger)?;
         Ok(Some((ledger, trail)))
     }
 }
@@ -182,16 +183,16 @@ impl Store for FileStore {
     }
 
     async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
-        let line = self.state.borrow_mut().begin(records)?;
+        let line = self.state.borrow_mut().begin_line(records)?;
         let written = self.write(Arc::clone(&line.bytes)).await;
-        self.state.borrow_mut().end(records, line.head, written)
+        self.state.borrow_mut().finish_line(records, line.head, written)
     }
 
     async fn condense(&self, ledger: &Ledger) -> Result<(), StoreError> {
         self.sum_up(ledger, None)
     }
 
-    async fn seal(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
+    async fn condense_with_macs(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
         self.sum_up(ledger, Some(key))
     }
 
@@ -220,11 +221,11 @@ impl FileStore {
         write_summary(&self.directory, ledger, &state.head, state.seal.as_ref())?;
         let name = journal_name(ledger.serial);
         state.journal = Arc::new(open_journal(&self.directory, &name, None)?);
-        self.directory.sync().map_err(failed("write", self.directory.path()))?;
+        self.directory.sync().map_err(file_error("write", self.directory.path()))?;
         state.journal_path = self.directory.path().join(name);
         state.reserved = 0;
         state.poisoned = false;
-        prune(&self.directory)
+        prune_checkpoints(&self.directory)
     }
 
     /// Writes a line where it holds nobody up: answers are read and other requests prepared meanwhile.
@@ -250,20 +251,25 @@ fn write_durably(mut journal: &File, line: &[u8]) -> io::Result<()> {
 
 impl State {
     /// Makes the line that is written next. Until it is known to be there, the store is poisoned.
-    fn begin(&mut self, records: &[Record]) -> Result<Line, StoreError> {
+    fn begin_line(&mut self, records: &[Record]) -> Result<Line, StoreError> {
         if std::mem::replace(&mut self.poisoned, true) {
             return Err(StoreError::Poisoned);
         }
-        let (line, head) = line::write(records, &self.head, self.seal.as_ref())
-            .map_err(|error| failed("write", &self.journal_path)(error.into()))?;
+        let (line, head) = line::encode_line(records, &self.head, self.seal.as_ref())
+            .map_err(|error| file_error("write", &self.journal_path)(error.into()))?;
         let sends = records.iter().any(|record| matches!(record, Record::Intent(_)));
         self.make_room(line.len() as u64, sends)?;
         Ok(Line { bytes: line.into(), head })
     }
 
     /// Goes on after a line, if it is there.
-    fn end(&mut self, records: &[Record], head: Head, written: io::Result<()>) -> Result<(), StoreError> {
-        written.map_err(failed("write", &self.journal_path))?;
+    fn finish_line(
+        &mut self,
+        records: &[Record],
+        head: Head,
+        written: io::Result<()>,
+    ) -> Result<(), StoreError> {
+        written.map_err(file_error("write", &self.journal_path))?;
         self.head = head;
         self.trail.advance(records, head);
         self.records = None;
@@ -277,12 +283,12 @@ impl State {
     /// durable when the record of its answer could not. The file's length stays as it is, so that a torn
     /// end still shows.
     fn make_room(&mut self, line: u64, must: bool) -> Result<(), StoreError> {
-        let fail = |source: io::Error| failed("write", &self.journal_path)(source);
+        let fail = |source: io::Error| file_error("write", &self.journal_path)(source);
         let length = self.journal.metadata().map_err(fail)?.len();
         if length + line + RESERVE / 2 <= self.reserved {
             return Ok(());
         }
-        match reserve(&self.journal, length, line + RESERVE) {
+        match reserve_space(&self.journal, length, line + RESERVE) {
             Ok(()) => self.reserved = length + line + RESERVE,
             // The record of an answer takes the room that was made for it.
             Err(error) if must => return Err(fail(error)),
@@ -294,7 +300,7 @@ impl State {
 
 /// Takes room on the disk. A file system that cannot promise any is no reason to stop.
 #[cfg(target_os = "linux")]
-fn reserve(file: &File, from: u64, bytes: u64) -> io::Result<()> {
+fn reserve_space(file: &File, from: u64, bytes: u64) -> io::Result<()> {
     use rustix::fs::{FallocateFlags, fallocate};
     use rustix::io::Errno;
     match fallocate(file, FallocateFlags::KEEP_SIZE, from, bytes) {
@@ -313,18 +319,18 @@ fn reserve(_: &File, _: u64, _: u64) -> io::Result<()> {
 fn open_journal(directory: &Folder, name: &str, whole: Option<u64>) -> Result<File, StoreError> {
     let path = &directory.path().join(name);
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
-    let file = directory.open(name, flags).map_err(failed("write", path))?;
-    let length = file.metadata().map_err(failed("read", path))?.len();
+    let file = directory.open_file(name, flags).map_err(file_error("write", path))?;
+    let length = file.metadata().map_err(file_error("read", path))?.len();
     let whole = whole.unwrap_or(0);
     if length != whole {
-        file.set_len(whole).and_then(|()| file.sync_all()).map_err(failed("write", path))?;
+        file.set_len(whole).and_then(|()| file.sync_all()).map_err(file_error("write", path))?;
     }
     Ok(file)
 }
 
 /// Reads the newest summary and the journal after it.
 fn read_content(directory: &Folder, key: Option<&SealKey>) -> Result<Content, StoreError> {
-    let names = directory.names().map_err(failed("read", directory.path()))?;
+    let names = directory.names().map_err(file_error("read", directory.path()))?;
     let newest = |prefix, suffix| names.iter().filter_map(|name| serial_of(name, prefix, suffix)).max();
     let summary = newest("ledger-", ".json");
     let journal = newest("journal-", ".log");
@@ -346,14 +352,14 @@ fn read_content(directory: &Folder, key: Option<&SealKey>) -> Result<Content, St
     let mut trail = Trail::new(serial, head);
     let name = journal_name(serial);
     let path = directory.path().join(&name);
-    let Some(bytes) = directory.read(&name).map_err(failed("read", &path))? else {
+    let Some(bytes) = directory.read(&name).map_err(file_error("read", &path))? else {
         return Ok(Content { records, serial, head, trail, whole: None });
     };
-    let lines = line::read(&bytes, head, &mut seals).map_err(|damage| StoreError::Corrupt {
+    let lines = line::decode_lines(&bytes, head, &mut seals).map_err(|damage| StoreError::Corrupt {
         place: format!("{}, line {}", path.display(), damage.line),
         reason: damage.reason.to_owned(),
     })?;
-    trail.follow(&lines);
+    trail.extend_with_lines(&lines);
     records.extend(lines.records);
     Ok(Content { records, serial, head: lines.head, trail, whole: Some(lines.whole as u64) })
 }
@@ -367,7 +373,7 @@ fn read_summary(
     let path = &directory.path().join(&name);
     let corrupt =
         |reason: &str| StoreError::Corrupt { place: path.display().to_string(), reason: reason.to_owned() };
-    let bytes = directory.read(&name).map_err(failed("read", path))?.unwrap_or_default();
+    let bytes = directory.read(&name).map_err(file_error("read", path))?.unwrap_or_default();
     let (ledger, head) = checkpoint::parse(&bytes, seals).map_err(corrupt)?;
     if ledger.serial == serial { Ok((ledger, head)) } else { Err(corrupt("it is not where it belongs")) }
 }
@@ -380,24 +386,24 @@ pub(in crate::ledger) fn write_summary(
     key: Option<&SealKey>,
 ) -> Result<(), StoreError> {
     let name = summary_name(ledger.serial);
-    let write = |file: &mut File| checkpoint::write(file, ledger, head, key).map(drop);
-    directory.replace(&name, 0o600, write).map_err(failed("write", &directory.path().join(&name)))
+    let write = |file: &mut File| checkpoint::serialize_checkpoint(file, ledger, head, key).map(drop);
+    directory.replace(&name, 0o600, write).map_err(file_error("write", &directory.path().join(&name)))
 }
 
 /// Removes summaries, and the journals that follow them, but the newest few.
-fn prune(directory: &Folder) -> Result<(), StoreError> {
-    let names = directory.names().map_err(failed("read", directory.path()))?;
+fn prune_checkpoints(directory: &Folder) -> Result<(), StoreError> {
+    let names = directory.names().map_err(file_error("read", directory.path()))?;
     let mut serials: Vec<_> = names.iter().filter_map(|name| serial_of(name, "ledger-", ".json")).collect();
     serials.sort_unstable();
     let oldest = serials.len().checked_sub(KEPT).map_or(0, |at| serials[at]);
     for name in &names {
         // Left by a crash: this process holds the lock, so nobody is writing it.
         if name.starts_with(".ledger-") && Path::new(name).extension().is_some_and(|end| end == "new") {
-            directory.remove(name).map_err(failed("remove", &directory.path().join(name)))?;
+            directory.remove(name).map_err(file_error("remove", &directory.path().join(name)))?;
         }
         let serial = serial_of(name, "ledger-", ".json").or_else(|| serial_of(name, "journal-", ".log"));
         if serial.is_some_and(|serial| serial < oldest) {
-            directory.remove(name).map_err(failed("remove", &directory.path().join(name)))?;
+            directory.remove(name).map_err(file_error("remove", &directory.path().join(name)))?;
         }
     }
     Ok(())

@@ -15,7 +15,7 @@ use crate::ledger::journal::trail::Trail;
 use crate::ledger::journal::{checkpoint, line};
 use crate::ledger::state::entry::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
-use crate::model::hex::hex;
+use crate::model::hex::encode_hex;
 
 /// The form of what stands under the key.
 const FORMAT: u32 = 1;
@@ -81,7 +81,7 @@ pub(super) fn parse(body: Option<&[u8]>, lineage: Uuid, key: Option<&SealKey>) -
         let document = Document { lineage, ..Document::default() };
         return Ok(Content { document, records: Vec::new(), trail: Trail::new(0, chain::first_head()) });
     };
-    let document = envelope(body)?;
+    let document = parse_envelope(body)?;
     let (mut records, mut head, mut seals) = (Vec::new(), chain::first_head(), Seals::new(key));
     let mut trail = Trail::new(0, head);
     if let Some(text) = &document.summary {
@@ -93,11 +93,12 @@ pub(super) fn parse(body: Option<&[u8]>, lineage: Uuid, key: Option<&SealKey>) -
     }
     for (number, text) in document.lines.iter().enumerate() {
         let at = |reason: &str| format!("line {}: {reason}", number + 1);
-        let lines = line::read(text.as_bytes(), head, &mut seals).map_err(|damage| at(damage.reason))?;
+        let lines =
+            line::decode_lines(text.as_bytes(), head, &mut seals).map_err(|damage| at(damage.reason))?;
         if lines.whole != text.len() {
             return Err(at("its end is missing"));
         }
-        trail.follow(&lines);
+        trail.extend_with_lines(&lines);
         records.extend(lines.records);
         head = lines.head;
     }
@@ -108,7 +109,7 @@ pub(super) fn parse(body: Option<&[u8]>, lineage: Uuid, key: Option<&SealKey>) -
 }
 
 /// Reads a document without what its lines say.
-fn envelope(body: &[u8]) -> Result<Document, String> {
+fn parse_envelope(body: &[u8]) -> Result<Document, String> {
     let found: Found = serde_json::from_slice(body).map_err(|_| "it holds no state".to_owned())?;
     let Some(stead) = found.stead.filter(|_| found.resources.is_empty()) else {
         return Err("it holds the state of Terraform, and no ledger".to_owned());
@@ -132,13 +133,13 @@ impl Document {
 
     /// Returns the next one, with records added, which make `ledger`. Lines are summed up when there
     /// are many: so a document is never much larger than its ledger.
-    pub(super) fn with(
+    pub(super) fn with_records(
         &self,
         records: &[Record],
         ledger: &Ledger,
         key: Option<&SealKey>,
     ) -> Result<Self, serde_json::Error> {
-        let (text, head) = line::write(records, &self.head, key)?;
+        let (text, head) = line::encode_line(records, &self.head, key)?;
         let mut next = Self { head, ..self.next() };
         next.lines.push(as_text(text)?.into());
         let length: usize = next.lines.iter().map(|line| line.len()).sum();
@@ -147,7 +148,7 @@ impl Document {
     }
 
     /// Returns the next one, all of it summed up as `ledger`.
-    pub(super) fn condensed(
+    pub(super) fn to_condensed(
         &self,
         ledger: &Ledger,
         key: Option<&SealKey>,
@@ -156,8 +157,8 @@ impl Document {
     }
 
     fn summed_up(self, ledger: &Ledger, key: Option<&SealKey>) -> Result<Self, serde_json::Error> {
-        let bytes =
-            checkpoint::write(Vec::new(), ledger, &self.head, key).map_err(serde_json::Error::io)?;
+        let bytes = checkpoint::serialize_checkpoint(Vec::new(), ledger, &self.head, key)
+            .map_err(serde_json::Error::io)?;
         Ok(Self { summary: Some(as_text(bytes)?.into()), lines: Vec::new(), ..self })
     }
 
@@ -166,7 +167,7 @@ impl Document {
         let (version, terraform_version) = STATE;
         let stead = Body {
             format: FORMAT,
-            head: hex(&self.head),
+            head: encode_hex(&self.head),
             summary: self.summary.clone(),
             lines: self.lines.clone(),
         };
@@ -184,7 +185,7 @@ impl Document {
 
     /// Tells whether a server's document is this one, in whatever form it keeps it.
     pub(super) fn is_in(&self, body: &[u8]) -> bool {
-        envelope(body).is_ok_and(|found| found == *self)
+        parse_envelope(body).is_ok_and(|found| found == *self)
     }
 }
 

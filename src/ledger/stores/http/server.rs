@@ -17,7 +17,7 @@ use super::store::Settings;
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::state::entry::Identity;
 use crate::ledger::state::holder::Holder;
-use crate::ledger::stores::https::{self, Way, innermost, shown};
+use crate::ledger::stores::https::{self, Way, root_cause_text, sanitize_server_text};
 use crate::ledger::stores::location::without_password;
 use crate::model::redact::SentSecrets;
 
@@ -100,7 +100,7 @@ impl LockInfo {
     }
 
     /// Returns a lock that nobody has.
-    pub(super) fn another(&self) -> Self {
+    pub(super) fn with_new_id(&self) -> Self {
         let id = Uuid::try_parse(&self.id).unwrap_or_default().as_u128() ^ 1;
         Self { id: Uuid::from_u128(id).to_string(), ..self.clone() }
     }
@@ -108,14 +108,15 @@ impl LockInfo {
     /// Returns the holder, as far as the server tells. Its lock lasts until someone takes it away.
     pub(super) fn holder(&self) -> Holder {
         let since = self.created.parse().unwrap_or(Timestamp::UNIX_EPOCH);
-        Holder { session: Uuid::nil(), who: shown(&self.who), process: None, since }
+        Holder { session: Uuid::nil(), who: sanitize_server_text(&self.who), process: None, since }
     }
 
     /// Returns the holder in words.
     pub(super) fn in_words(&self) -> String {
         let told = [("", &self.who), ("", &self.operation), ("since ", &self.created), ("lock ", &self.id)];
         let told = told.iter().filter(|(_, text)| !text.is_empty());
-        let words: Vec<_> = told.map(|(before, text)| format!("{before}{}", shown(text))).collect();
+        let words: Vec<_> =
+            told.map(|(before, text)| format!("{before}{}", sanitize_server_text(text))).collect();
         if words.is_empty() { "someone whom the server does not name".to_owned() } else { words.join(", ") }
     }
 }
@@ -132,7 +133,7 @@ impl Server {
             reason: reason.to_owned(),
         };
         let url = |text: &str| {
-            https::address(text).map_err(|reason| match reason {
+            https::parse_server_url(text).map_err(|reason| match reason {
                 "it holds a user or a password" => failed(
                     text,
                     "it holds a user or a password: set STEAD_HTTP_USERNAME and STEAD_HTTP_PASSWORD",
@@ -148,36 +149,36 @@ impl Server {
         let lock = (method(&settings.lock_method, "STEAD_HTTP_LOCK_METHOD")?, url(&settings.lock_address)?);
         let unlock =
             (method(&settings.unlock_method, "STEAD_HTTP_UNLOCK_METHOD")?, url(&settings.unlock_address)?);
-        let ways = [&document, &lock.1, &unlock.1].map(Way::to);
+        let ways = [&document, &lock.1, &unlock.1].map(Way::for_url);
         if ways.iter().any(|way| *way != ways[0]) {
             return Err(failed(
                 &settings.address,
                 "the document and its lock are not on the same side of TLS",
             ));
         }
-        let client = https::client(ways[0]).map_err(|reason| failed(&settings.address, &reason))?;
+        let client = https::build_client(ways[0]).map_err(|reason| failed(&settings.address, &reason))?;
         let (username, password) = (settings.username.clone(), settings.password.clone());
         Ok(Self { client, document, lock, unlock, username, password })
     }
 
     /// Returns the place for messages.
-    pub(super) fn place(&self) -> String {
+    pub(super) fn display_location(&self) -> String {
         without_password(self.document.as_str())
     }
 
     /// Returns the error of an action.
-    pub(super) fn failed(&self, action: &'static str, reason: &impl Display) -> StoreError {
-        StoreError::Shared { action, place: self.place(), reason: reason.to_string() }
+    pub(super) fn action_error(&self, action: &'static str, reason: &impl Display) -> StoreError {
+        StoreError::Shared { action, place: self.display_location(), reason: reason.to_string() }
     }
 
     /// Returns the error of an answer that the protocol does not know.
-    pub(super) fn odd(&self, action: &'static str, status: u16) -> StoreError {
+    pub(super) fn unexpected_status(&self, action: &'static str, status: u16) -> StoreError {
         let words = match status {
             300..=399 => "; no redirect is followed: set the address that it leads to",
             401 | 403 => "; check STEAD_HTTP_USERNAME and STEAD_HTTP_PASSWORD",
             _ => "",
         };
-        self.failed(action, &format!("the answer is {status}{words}"))
+        self.action_error(action, &format!("the answer is {status}{words}"))
     }
 
     /// Reads the document; `None` when there is none.
@@ -190,14 +191,14 @@ impl Server {
             match answer {
                 Ok(mut answer) => match answer.status().as_u16() {
                     200 => {
-                        let body = self.body(&mut answer, LARGEST).await?;
+                        let body = self.read_body(&mut answer, LARGEST).await?;
                         return Ok(Some(body).filter(|body| !body.is_empty()));
                     }
                     204 | 404 => return Ok(None),
                     502..=504 if !last => {}
-                    status => return Err(self.odd("read", status)),
+                    status => return Err(self.unexpected_status("read", status)),
                 },
-                Err(reason) if last => return Err(self.failed("read", &reason)),
+                Err(reason) if last => return Err(self.action_error("read", &reason)),
                 Err(_) => {}
             }
             tokio::time::sleep(Duration::from_millis(300 * tried)).await;
@@ -205,16 +206,16 @@ impl Server {
     }
 
     /// Replaces the document under the lock of an id.
-    pub(super) async fn post(&self, body: &[u8], id: &str) -> Result<Answer, StoreError> {
+    pub(super) async fn post_document(&self, body: &[u8], id: &str) -> Result<Answer, StoreError> {
         let mut url = self.document.clone();
         url.query_pairs_mut().append_pair("ID", id);
         let answer = self.send(Method::POST, url, Some(body.to_vec())).await;
-        let answer = answer.map_err(|reason| self.failed("write", &reason))?;
+        let answer = answer.map_err(|reason| self.action_error("write", &reason))?;
         Ok(Answer(answer.status().as_u16()))
     }
 
     /// Takes the lock for good: if the answer is lost, it is given back.
-    pub(super) async fn take(&self, lock: &LockInfo) -> Result<LockAnswer, StoreError> {
+    pub(super) async fn take_lock(&self, lock: &LockInfo) -> Result<LockAnswer, StoreError> {
         let answer = self.lock(lock).await;
         if answer.is_err() {
             // The first error is the one to tell.
@@ -226,14 +227,14 @@ impl Server {
     /// Takes the lock.
     pub(super) async fn lock(&self, lock: &LockInfo) -> Result<LockAnswer, StoreError> {
         let (method, url) = self.lock.clone();
-        let answer = self.send(method, url, Some(self.described(lock)?)).await;
-        let mut answer = answer.map_err(|reason| self.failed("lock", &reason))?;
+        let answer = self.send(method, url, Some(self.lock_body(lock)?)).await;
+        let mut answer = answer.map_err(|reason| self.action_error("lock", &reason))?;
         match answer.status().as_u16() {
             200..=299 => Ok(LockAnswer::Taken),
             409 | 423 => {
-                let body = self.body(&mut answer, LARGEST_LOCK).await.unwrap_or_default();
+                let body = self.read_body(&mut answer, LARGEST_LOCK).await.unwrap_or_default();
                 // A description that repeats the password is none.
-                let text = self.screened(String::from_utf8_lossy(&body).into_owned());
+                let text = self.redact_password(String::from_utf8_lossy(&body).into_owned());
                 Ok(LockAnswer::Held(serde_json::from_str(&text).unwrap_or_default()))
             }
             status => Ok(LockAnswer::Unknown(status)),
@@ -243,22 +244,22 @@ impl Server {
     /// Gives a lock back.
     pub(super) async fn unlock(&self, lock: &LockInfo) -> Result<Answer, StoreError> {
         let (method, url) = self.unlock.clone();
-        let answer = self.send(method, url, Some(self.described(lock)?)).await;
-        let answer = answer.map_err(|reason| self.failed("unlock", &reason))?;
+        let answer = self.send(method, url, Some(self.lock_body(lock)?)).await;
+        let answer = answer.map_err(|reason| self.action_error("unlock", &reason))?;
         Ok(Answer(answer.status().as_u16()))
     }
 
     /// Returns what the server says, unless it repeats a part of the password.
-    fn screened(&self, text: String) -> String {
+    fn redact_password(&self, text: String) -> String {
         let mut sent = SentSecrets::default();
         if let Some(password) = &self.password {
             sent.push(password.expose_secret());
         }
-        sent.screen(text)
+        sent.screen_text(text)
     }
 
-    fn described(&self, lock: &LockInfo) -> Result<Vec<u8>, StoreError> {
-        serde_json::to_vec(lock).map_err(|error| self.failed("lock", &error))
+    fn lock_body(&self, lock: &LockInfo) -> Result<Vec<u8>, StoreError> {
+        serde_json::to_vec(lock).map_err(|error| self.action_error("lock", &error))
     }
 
     async fn send(&self, method: Method, url: Url, body: Option<Vec<u8>>) -> Result<Response, String> {
@@ -274,15 +275,21 @@ impl Server {
             request = request.header("content-type", "application/json").header("content-md5", digest);
             request = request.body(body);
         }
-        request.send().await.map_err(|error| why(&error))
+        request.send().await.map_err(|error| describe_transport_error(&error))
     }
 
     /// Reads a whole body, bounded after decompression.
-    async fn body(&self, answer: &mut Response, most: usize) -> Result<Vec<u8>, StoreError> {
+    async fn read_body(&self, answer: &mut Response, most: usize) -> Result<Vec<u8>, StoreError> {
         let mut body = Vec::new();
-        while let Some(chunk) = answer.chunk().await.map_err(|error| self.failed("read", &why(&error)))? {
+        while let Some(chunk) = answer
+            .chunk()
+            .await
+            .map_err(|error| self.action_error("read", &describe_transport_error(&error)))?
+        {
             if body.len() + chunk.len() > most {
-                return Err(self.failed("read", &format!("the answer is larger than {} KiB", most >> 10)));
+                return Err(
+                    self.action_error("read", &format!("the answer is larger than {} KiB", most >> 10))
+                );
             }
             body.extend_from_slice(&chunk);
         }
@@ -290,8 +297,8 @@ impl Server {
     }
 }
 
-fn why(error: &reqwest::Error) -> String {
-    if error.is_timeout() { "no answer in time".to_owned() } else { innermost(error) }
+fn describe_transport_error(error: &reqwest::Error) -> String {
+    if error.is_timeout() { "no answer in time".to_owned() } else { root_cause_text(error) }
 }
 
 /// The largest document, as the server takes it and gives it.

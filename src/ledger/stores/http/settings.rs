@@ -64,7 +64,7 @@ impl Settings {
 }
 
 /// Returns the variables of this process that a state server's settings come from.
-pub fn variables() -> Vec<(String, String)> {
+pub fn http_variables() -> Vec<(String, String)> {
     let all = std::env::vars_os();
     let texts = all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     texts.filter(|(name, _)| name.starts_with("STEAD_HTTP_")).collect()

@@ -24,7 +24,7 @@ use crate::model::clock::Clock;
 
 use super::document::{Content, Document};
 use super::server::{LockAnswer, LockInfo, Server};
-pub use super::settings::{Settings, variables};
+pub use super::settings::{Settings, http_variables};
 
 /// What opening a ledger on a state server needs to know.
 pub struct Opening<'a> {
@@ -84,7 +84,7 @@ impl<K: Clock> HttpStore<K> {
             records: None,
         };
         let store = Self { server, clock, lock, state: RefCell::new(state) };
-        match store.begin(opening, opening.force.filter(|_| forced)).await {
+        match store.begin_ledger(opening, opening.force.filter(|_| forced)).await {
             Ok(()) => Ok(store),
             Err(error) => {
                 // The first error is the one to tell. Nothing was sent under this lock.
@@ -94,7 +94,7 @@ impl<K: Clock> HttpStore<K> {
         }
     }
 
-    async fn begin(&self, opening: &Opening<'_>, reason: Option<&str>) -> Result<(), StoreError> {
+    async fn begin_ledger(&self, opening: &Opening<'_>, reason: Option<&str>) -> Result<(), StoreError> {
         self.probe_lock().await?;
         let before = self.server.get().await?;
         let content = self.parse(before.as_deref(), opening.identity)?;
@@ -109,7 +109,7 @@ impl<K: Clock> HttpStore<K> {
             reason: reason.map(str::to_owned),
         };
         let birth = ledger.is_none().then(|| Record::birth(opening.identity));
-        let sealed = mac::begin(&content.records, opening.seal);
+        let sealed = mac::mac_start_record(&content.records, opening.seal);
         let records: Vec<Record> = birth.into_iter().chain(sealed).chain([took]).collect();
         {
             let mut state = self.state.borrow_mut();
@@ -122,48 +122,49 @@ impl<K: Clock> HttpStore<K> {
 
     /// Proves that there is one lock, and that only its owner gives it back.
     async fn probe_lock(&self) -> Result<(), StoreError> {
-        let other = self.lock.another();
+        let other = self.lock.with_new_id();
         if self.server.unlock(&other).await?.is_done() {
-            return Err(self.lax("it gave a lock back to one who did not have it"));
+            return Err(self.broken_guarantee("it gave a lock back to one who did not have it"));
         }
         match self.server.lock(&other).await? {
             LockAnswer::Held(_) => Ok(()),
             LockAnswer::Taken => {
                 let _ = self.server.unlock(&other).await;
-                Err(self.lax("it locked for two at the same time"))
+                Err(self.broken_guarantee("it locked for two at the same time"))
             }
-            LockAnswer::Unknown(status) => Err(self.server.odd("probe", status)),
+            LockAnswer::Unknown(status) => Err(self.server.unexpected_status("probe", status)),
         }
     }
 
     /// Proves that nothing is written without the lock: tries it with the very document that is there.
     async fn probe_write(&self, document: &Document, before: Option<&[u8]>) -> Result<(), StoreError> {
-        let body = document.next().write().map_err(|error| self.server.failed("write", &error))?;
+        let body = document.next().write().map_err(|error| self.server.action_error("write", &error))?;
         self.state.borrow_mut().under_way = true;
-        let answer = self.server.post(&body, &self.lock.another().id).await?;
+        let answer = self.server.post_document(&body, &self.lock.with_new_id().id).await?;
         self.state.borrow_mut().under_way = false;
         if answer.is_done() {
-            return Err(self.lax("it wrote for one who did not have the lock"));
+            return Err(self.broken_guarantee("it wrote for one who did not have the lock"));
         }
         if !answer.is_refusal() {
-            return Err(self.server.odd("probe", answer.0));
+            return Err(self.server.unexpected_status("probe", answer.0));
         }
         if self.server.get().await?.as_deref() != before {
-            return Err(self.lax("it wrote although it said no"));
+            return Err(self.broken_guarantee("it wrote although it said no"));
         }
         Ok(())
     }
 
     fn parse(&self, body: Option<&[u8]>, identity: &Identity) -> Result<Content, StoreError> {
-        let corrupt = |reason: String| StoreError::Corrupt { place: self.server.place(), reason };
+        let corrupt =
+            |reason: String| StoreError::Corrupt { place: self.server.display_location(), reason };
         document::parse(body, identity.lineage, self.state.borrow().seal.as_ref()).map_err(corrupt)
     }
 
     /// Replaces the document that was read or written last, and proves that the server keeps the new
     /// one.
-    async fn replace(&self, next: Document) -> Result<(), StoreError> {
+    async fn replace_document(&self, next: Document) -> Result<(), StoreError> {
         self.check_unmoved().await?;
-        let body = next.write().map_err(|error| self.server.failed("write", &error))?;
+        let body = next.write().map_err(|error| self.server.action_error("write", &error))?;
         if body.len() > LARGEST {
             let reason = format!(
                 "the ledger takes {} MiB there, and a state server is given {} MiB at most; keep it in S3 or \
@@ -171,10 +172,10 @@ impl<K: Clock> HttpStore<K> {
                 body.len() >> 20,
                 LARGEST >> 20
             );
-            return Err(self.server.failed("write", &reason));
+            return Err(self.server.action_error("write", &reason));
         }
         self.state.borrow_mut().under_way = true;
-        let answer = self.server.post(&body, &self.lock.id).await;
+        let answer = self.server.post_document(&body, &self.lock.id).await;
         // Whatever the answer is, and if there is none: what counts is what the server has now.
         let kept = self.server.get().await?;
         let is_kept = kept.as_deref().is_some_and(|kept| kept == body || next.is_in(kept));
@@ -185,9 +186,11 @@ impl<K: Clock> HttpStore<K> {
                 self.state.borrow_mut().document = next;
                 Ok(())
             }
-            Ok(answer) if answer.is_done() => Err(self.lax("it did not keep what it was given")),
-            Ok(answer) if answer.is_refusal() => Err(displaced()),
-            Ok(answer) => Err(self.server.odd("write", answer.0)),
+            Ok(answer) if answer.is_done() => {
+                Err(self.broken_guarantee("it did not keep what it was given"))
+            }
+            Ok(answer) if answer.is_refusal() => Err(displaced_error()),
+            Ok(answer) => Err(self.server.unexpected_status("write", answer.0)),
             Err(error) => Err(error),
         }
     }
@@ -200,7 +203,7 @@ impl<K: Clock> HttpStore<K> {
             None => state.document.serial == 0,
             Some(found) => state.document.is_in(found),
         };
-        if same { Ok(()) } else { Err(displaced()) }
+        if same { Ok(()) } else { Err(displaced_error()) }
     }
 
     /// Reads a ledger without the lock; `None` when there is none.
@@ -228,7 +231,7 @@ impl<K: Clock> HttpStore<K> {
     ) -> Result<Option<(Ledger, Trail)>, StoreError> {
         let server = Server::new(settings)?;
         let body = server.get().await?;
-        let corrupt = |reason: String| StoreError::Corrupt { place: server.place(), reason };
+        let corrupt = |reason: String| StoreError::Corrupt { place: server.display_location(), reason };
         let content = document::parse(body.as_deref(), uuid::Uuid::nil(), key).map_err(corrupt)?;
         let Content { records, trail, .. } = content;
         if records.is_empty() {
@@ -245,17 +248,17 @@ impl<K: Clock> HttpStore<K> {
         if self.state.borrow().under_way {
             let reason = "a write that was sent may still arrive, so the lock is left; break it when a minute \
                           has passed";
-            return Err(self.server.failed("unlock", &reason));
+            return Err(self.server.action_error("unlock", &reason));
         }
         match self.server.unlock(&self.lock).await? {
             answer if answer.is_done() => Ok(()),
-            answer if answer.is_refusal() => Err(displaced()),
-            answer => Err(self.server.odd("unlock", answer.0)),
+            answer if answer.is_refusal() => Err(displaced_error()),
+            answer => Err(self.server.unexpected_status("unlock", answer.0)),
         }
     }
 
-    fn lax(&self, what: &'static str) -> StoreError {
-        StoreError::Lax { place: self.server.place(), what }
+    fn broken_guarantee(&self, what: &'static str) -> StoreError {
+        StoreError::Lax { place: self.server.display_location(), what }
     }
 
     fn poison(&self) -> Result<(), StoreError> {
@@ -270,7 +273,7 @@ impl<K: Clock> HttpStore<K> {
 ///
 /// # Errors
 /// When the server cannot be reached, or answers as none with locks would.
-pub async fn held(
+pub async fn find_lock_holder(
     settings: &Settings,
     holder: &Holder,
     identity: &Identity,
@@ -286,7 +289,7 @@ pub async fn held(
             server.unlock(&lock).await?;
             Ok(None)
         }
-        LockAnswer::Unknown(status) => Err(server.odd("lock", status)),
+        LockAnswer::Unknown(status) => Err(server.unexpected_status("lock", status)),
     }
 }
 
@@ -296,7 +299,8 @@ impl<K: Clock> Store for HttpStore<K> {
             return Ok(records);
         }
         let body = self.server.get().await?;
-        let corrupt = |reason: String| StoreError::Corrupt { place: self.server.place(), reason };
+        let corrupt =
+            |reason: String| StoreError::Corrupt { place: self.server.display_location(), reason };
         let content =
             document::parse(body.as_deref(), uuid::Uuid::nil(), self.state.borrow().seal.as_ref());
         Ok(content.map_err(corrupt)?.records)
@@ -311,15 +315,15 @@ impl<K: Clock> Store for HttpStore<K> {
                 None => load_ledger(records.iter().cloned())?,
                 Some(mut ledger) => {
                     for record in records {
-                        ledger.record(record)?;
+                        ledger.apply_record(record)?;
                     }
                     ledger
                 }
             };
-            let next = state.document.with(records, &ledger, state.seal.as_ref());
-            (next.map_err(|error| self.server.failed("write", &error))?, ledger)
+            let next = state.document.with_records(records, &ledger, state.seal.as_ref());
+            (next.map_err(|error| self.server.action_error("write", &error))?, ledger)
         };
-        self.replace(next).await?;
+        self.replace_document(next).await?;
         let mut state = self.state.borrow_mut();
         let head = state.document.head();
         state.trail.advance(records, head);
@@ -331,17 +335,17 @@ impl<K: Clock> Store for HttpStore<K> {
         self.poison()?;
         let next = {
             let state = self.state.borrow();
-            state.document.condensed(ledger, state.seal.as_ref())
+            state.document.to_condensed(ledger, state.seal.as_ref())
         };
-        self.replace(next.map_err(|error| self.server.failed("write", &error))?).await?;
+        self.replace_document(next.map_err(|error| self.server.action_error("write", &error))?).await?;
         self.state.borrow_mut().poisoned = false;
         Ok(())
     }
 
-    async fn seal(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
+    async fn condense_with_macs(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
         self.poison()?;
-        let next = self.state.borrow().document.condensed(ledger, Some(key));
-        self.replace(next.map_err(|error| self.server.failed("write", &error))?).await?;
+        let next = self.state.borrow().document.to_condensed(ledger, Some(key));
+        self.replace_document(next.map_err(|error| self.server.action_error("write", &error))?).await?;
         let mut state = self.state.borrow_mut();
         (state.seal, state.ledger) = (Some(key.clone()), Some(ledger.clone()));
         (state.records, state.poisoned) = (None, false);
@@ -352,7 +356,7 @@ impl<K: Clock> Store for HttpStore<K> {
         self.state.borrow().trail.clone()
     }
 
-    async fn keep(&self) -> StoreError {
+    async fn keep_lease(&self) -> StoreError {
         loop {
             self.clock.sleep(RENEWED_EVERY).await;
             let serial = self.state.borrow().document.serial;
@@ -383,23 +387,23 @@ impl<K: Clock> Store for HttpStore<K> {
 
 /// Takes the lock; breaks the one of another when a human said so, and tells whether it did.
 async fn take_lock(server: &Server, lock: &LockInfo, force: bool) -> Result<bool, StoreError> {
-    let mut answer = server.take(lock).await?;
+    let mut answer = server.take_lock(lock).await?;
     let mut forced = false;
     if let (true, LockAnswer::Held(by)) = (force, &answer) {
         let broken = server.unlock(by).await?;
         if !broken.is_done() {
-            return Err(server.odd("unlock", broken.0));
+            return Err(server.unexpected_status("unlock", broken.0));
         }
-        answer = server.take(lock).await?;
+        answer = server.take_lock(lock).await?;
         forced = true;
     }
     match answer {
         LockAnswer::Taken => Ok(forced),
         LockAnswer::Held(by) => Err(StoreError::Locked { holder: by.in_words() }),
         LockAnswer::Unknown(404 | 405 | 501) => {
-            Err(StoreError::Lax { place: server.place(), what: "it has no locks" })
+            Err(StoreError::Lax { place: server.display_location(), what: "it has no locks" })
         }
-        LockAnswer::Unknown(status) => Err(server.odd("lock", status)),
+        LockAnswer::Unknown(status) => Err(server.unexpected_status("lock", status)),
     }
 }
 
@@ -409,6 +413,6 @@ fn is_silent(ledger: &Ledger, opening: &Opening<'_>) -> bool {
     holder.process.as_ref().is_some_and(opening.is_dead)
 }
 
-fn displaced() -> StoreError {
+fn displaced_error() -> StoreError {
     StoreError::Displaced { by: "someone who broke the lock".to_owned() }
 }

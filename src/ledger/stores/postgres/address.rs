@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use crate::model::diagnostic::nearest;
+use crate::model::diagnostic::nearest_name;
 
 /// Parameters that an address may have.
 const PARAMETERS: &[&str] =
@@ -59,18 +59,18 @@ impl Address {
             .ok_or("write postgres://user@host/database")?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-        let mut parts = Parts { database: decoded(database, "the database")?, ..Parts::default() };
-        parts.authority(authority)?;
+        let mut parts = Parts { database: percent_decode(database, "the database")?, ..Parts::default() };
+        parts.parse_authority(authority)?;
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').ok_or("a parameter has no `=`")?;
-            parts.parameter(name, decoded(value, "a parameter")?)?;
+            parts.set_parameter(name, percent_decode(value, "a parameter")?)?;
         }
-        parts.finish()
+        parts.into_address()
     }
 
     /// Returns the address for messages: without a password.
     #[must_use]
-    pub fn shown(&self) -> String {
+    pub fn display_text(&self) -> String {
         let user = self.user.as_ref().map_or_else(String::new, |user| format!("{user}@"));
         let schema = self.schema.as_ref().map_or_else(String::new, |schema| format!(", schema {schema}"));
         let host = match &self.host {
@@ -97,36 +97,36 @@ struct Parts {
 }
 
 impl Parts {
-    fn authority(&mut self, text: &str) -> Result<(), String> {
+    fn parse_authority(&mut self, text: &str) -> Result<(), String> {
         let (user, place) = text.rsplit_once('@').unwrap_or(("", text));
         let (user, password) = user.split_once(':').map_or((user, None), |(user, rest)| (user, Some(rest)));
         if !user.is_empty() {
-            self.user = Some(decoded(user, "the user")?);
+            self.user = Some(percent_decode(user, "the user")?);
         }
-        self.password = password.map(|text| decoded(text, "the password")).transpose()?;
+        self.password = password.map(|text| percent_decode(text, "the password")).transpose()?;
         let (host, port) = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((host, rest)) => (host, rest.strip_prefix(':')),
             None => place.split_once(':').map_or((place, None), |(host, port)| (host, Some(port))),
         };
-        self.host = decoded(host, "the host")?;
-        self.port = port.map(number).transpose()?;
+        self.host = percent_decode(host, "the host")?;
+        self.port = port.map(parse_number).transpose()?;
         Ok(())
     }
 
-    fn parameter(&mut self, name: &str, value: String) -> Result<(), String> {
+    fn set_parameter(&mut self, name: &str, value: String) -> Result<(), String> {
         match name {
-            "connect_timeout" => self.connect_timeout = Some(number(&value)?),
+            "connect_timeout" => self.connect_timeout = Some(parse_number(&value)?),
             "dbname" => self.database = value,
             "host" => self.host = value,
             "password" => self.password = Some(value),
-            "port" => self.port = Some(number(&value)?),
+            "port" => self.port = Some(parse_number(&value)?),
             "schema" => self.schema = Some(value),
             "sslmode" => self.mode = Some(value),
             "sslrootcert" => self.authorities = Some(value.into()),
             "user" => self.user = Some(value),
             _ => {
                 let name: String = name.chars().filter(char::is_ascii_graphic).take(40).collect();
-                let hint = nearest(&name, PARAMETERS.iter().copied())
+                let hint = nearest_name(&name, PARAMETERS.iter().copied())
                     .map_or_else(|| PARAMETERS.join(", "), |known| format!("did you mean `{known}`?"));
                 return Err(format!("there is no parameter `{name}`: {hint}"));
             }
@@ -134,7 +134,7 @@ impl Parts {
         Ok(())
     }
 
-    fn finish(self) -> Result<Address, String> {
+    fn into_address(self) -> Result<Address, String> {
         if self.host.is_empty() {
             return Err("it names no host; for a socket write ?host=/run/postgresql".to_owned());
         }
@@ -186,12 +186,12 @@ fn uses_tls(host: &Host, mode: Option<&str>, pinned: bool) -> Result<bool, Strin
     }
 }
 
-fn number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
+fn parse_number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
     text.parse().map_err(|_| "a port or a time is no number".to_owned())
 }
 
 /// Returns a text with its `%20`s undone.
-fn decoded(text: &str, what: &str) -> Result<String, String> {
+fn percent_decode(text: &str, what: &str) -> Result<String, String> {
     let bad = || format!("{what} holds a `%` that is not followed by two digits of a character");
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn an_address_is_shown_without_its_password() {
-        let shown = |text| Address::parse(text).unwrap().shown();
+        let shown = |text| Address::parse(text).unwrap().display_text();
         assert_eq!(shown("postgres://me:secret@[::1]/d?password=secret"), "postgres://me@[::1]:5432/d");
         assert_eq!(shown("postgres:///d?host=/run/pg&schema=s"), "postgres:///run/pg:5432/d, schema s");
     }

@@ -41,11 +41,11 @@ impl PostgresShelf {
     pub fn new(address: &str, stack: &str, environment: &str) -> Result<Self, ShelfError> {
         let unusable = |reason| ShelfError::Failed { action: "use the address".to_owned(), reason };
         let address = Address::parse(address).map_err(unusable)?;
-        let password = password::password(&address).map_err(unusable)?;
+        let password = password::find_password(&address).map_err(unusable)?;
         let link = || Link::new(&address, password.as_ref()).map_err(unusable);
         let ledger = format!("{stack}/{environment}");
         Ok(Self {
-            place: format!("{}, ledger {ledger}", address.shown()),
+            place: format!("{}, ledger {ledger}", address.display_text()),
             ledger,
             statements: Statements::new(address.schema.as_deref()),
             of_lease: link()?,
@@ -57,14 +57,14 @@ impl PostgresShelf {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub async fn ledgers(&self) -> Result<Vec<String>, ShelfError> {
+    pub async fn list_ledgers(&self) -> Result<Vec<String>, ShelfError> {
         let action = "list the ledgers";
         let rows = self.read(&self.of_lines, &self.statements.ledgers, &[], LARGE).await;
-        let rows = rows.map_err(|fault| failed(action, fault))?.unwrap_or_default();
-        rows.iter().map(|row| column(row, "ledger", action)).collect()
+        let rows = rows.map_err(|fault| fault_error(action, fault))?.unwrap_or_default();
+        rows.iter().map(|row| read_column(row, "ledger", action)).collect()
     }
 
-    fn ledger(&self) -> Param<'_> {
+    fn ledger_param(&self) -> Param<'_> {
         (&self.ledger, Type::TEXT)
     }
 
@@ -138,31 +138,31 @@ impl From<Fault> for WriteError {
 }
 
 impl WriteError {
-    fn of(self, action: &str) -> ShelfError {
+    fn into_shelf_error(self, action: &str) -> ShelfError {
         match self {
             Self::Conflict => ShelfError::Conflict,
-            Self::Fault(fault) => failed(action, fault),
+            Self::Fault(fault) => fault_error(action, fault),
         }
     }
 }
 
 impl Shelf for PostgresShelf {
-    fn place(&self) -> String {
+    fn display_location(&self) -> String {
         self.place.clone()
     }
 
     async fn lease(&self) -> Result<Option<Stored>, ShelfError> {
         let action = "read the lease";
-        let rows = self.read(&self.of_lease, &self.statements.lease, &[self.ledger()], 0).await;
-        let rows = rows.map_err(|fault| failed(action, fault))?.unwrap_or_default();
-        rows.first().map(|row| stored(row, action)).transpose()
+        let rows = self.read(&self.of_lease, &self.statements.lease, &[self.ledger_param()], 0).await;
+        let rows = rows.map_err(|fault| fault_error(action, fault))?.unwrap_or_default();
+        rows.first().map(|row| stored_lease(row, action)).transpose()
     }
 
     async fn put_lease(&self, lease: &Lease, mark: Option<&Mark>) -> Result<Mark, ShelfError> {
         let action = "write the lease";
-        let text = serde_json::to_string(lease).map_err(|error| odd(action, &error))?;
-        let epoch = signed(lease.epoch, action)?;
-        let params = [self.ledger(), (&epoch, Type::INT8), (&text, Type::TEXT)];
+        let text = serde_json::to_string(lease).map_err(|error| damage_error(action, &error))?;
+        let epoch = to_signed(lease.epoch, action)?;
+        let params = [self.ledger_param(), (&epoch, Type::INT8), (&text, Type::TEXT)];
         let row = match mark {
             None => self.new_lease(&params).await,
             Some(mark) => {
@@ -172,75 +172,79 @@ impl Shelf for PostgresShelf {
                 self.write(&self.of_lease, &self.statements.next_lease, &params, 0).await
             }
         };
-        let row = row.map_err(|error| error.of(action))?;
-        Ok(mark_of(column(&row, "epoch", action)?, column(&row, "version", action)?))
+        let row = row.map_err(|error| error.into_shelf_error(action))?;
+        Ok(mark_of(read_column(&row, "epoch", action)?, read_column(&row, "version", action)?))
     }
 
     async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, ShelfError> {
         let action = "read lines";
-        let after = signed(after, action)?;
-        let params = [self.ledger(), (&after, Type::INT8)];
+        let after = to_signed(after, action)?;
+        let params = [self.ledger_param(), (&after, Type::INT8)];
         let rows = self.read(&self.of_lines, &self.statements.lines, &params, LARGE).await;
-        let rows = rows.map_err(|fault| failed(action, fault))?.unwrap_or_default();
-        let line = |row: Row| Ok((number(&row, action)?, column(&row, "line", action)?));
+        let rows = rows.map_err(|fault| fault_error(action, fault))?.unwrap_or_default();
+        let line = |row: Row| Ok((column_number(&row, action)?, read_column(&row, "line", action)?));
         rows.into_iter().map(line).collect()
     }
 
     async fn put_line(&self, number: u64, epoch: u64, line: &[u8]) -> Result<(), ShelfError> {
         let action = format!("write line {number}");
-        let (number, epoch) = (signed(number, &action)?, signed(epoch, &action)?);
-        let params = [self.ledger(), (&number, Type::INT8), (&epoch, Type::INT8), (&line, Type::BYTEA)];
+        let (number, epoch) = (to_signed(number, &action)?, to_signed(epoch, &action)?);
+        let params =
+            [self.ledger_param(), (&number, Type::INT8), (&epoch, Type::INT8), (&line, Type::BYTEA)];
         let written = self.write(&self.of_lines, &self.statements.new_line, &params, line.len()).await;
-        written.map(|_| ()).map_err(|error| error.of(&action))
+        written.map(|_| ()).map_err(|error| error.into_shelf_error(&action))
     }
 
     async fn summaries(&self) -> Result<Vec<u64>, ShelfError> {
         let action = "list summaries";
-        let rows = self.read(&self.of_lines, &self.statements.summaries, &[self.ledger()], 0).await;
-        let rows = rows.map_err(|fault| failed(action, fault))?.unwrap_or_default();
-        rows.iter().map(|row| number(row, action)).collect()
+        let rows = self.read(&self.of_lines, &self.statements.summaries, &[self.ledger_param()], 0).await;
+        let rows = rows.map_err(|fault| fault_error(action, fault))?.unwrap_or_default();
+        rows.iter().map(|row| column_number(row, action)).collect()
     }
 
     async fn summary(&self, number: u64) -> Result<Option<Vec<u8>>, ShelfError> {
         let action = format!("read summary {number}");
-        let number = signed(number, &action)?;
-        let params = [self.ledger(), (&number, Type::INT8)];
+        let number = to_signed(number, &action)?;
+        let params = [self.ledger_param(), (&number, Type::INT8)];
         let rows = self.read(&self.of_lines, &self.statements.summary, &params, LARGE).await;
-        let rows = rows.map_err(|fault| failed(&action, fault))?.unwrap_or_default();
-        rows.first().map(|row| column(row, "summary", &action)).transpose()
+        let rows = rows.map_err(|fault| fault_error(&action, fault))?.unwrap_or_default();
+        rows.first().map(|row| read_column(row, "summary", &action)).transpose()
     }
 
     async fn put_summary(&self, number: u64, summary: &[u8]) -> Result<(), ShelfError> {
         let action = format!("write summary {number}");
-        let number = signed(number, &action)?;
-        let params = [self.ledger(), (&number, Type::INT8), (&summary, Type::BYTEA)];
+        let number = to_signed(number, &action)?;
+        let params = [self.ledger_param(), (&number, Type::INT8), (&summary, Type::BYTEA)];
         let written =
             self.write(&self.of_lines, &self.statements.new_summary, &params, summary.len()).await;
-        written.map(|_| ()).map_err(|error| error.of(&action))
+        written.map(|_| ()).map_err(|error| error.into_shelf_error(&action))
     }
 
     async fn prune(&self, before: u64) -> Result<(), ShelfError> {
         let action = "remove old lines";
-        let before = signed(before, action)?;
-        let params = [self.ledger(), (&before, Type::INT8)];
+        let before = to_signed(before, action)?;
+        let params = [self.ledger_param(), (&before, Type::INT8)];
         let done = self.of_lines.run(&self.statements.prune, &params, 0).await;
-        done.map(|_| ()).map_err(|fault| failed(action, fault))
+        done.map(|_| ()).map_err(|fault| fault_error(action, fault))
     }
 }
 
 /// Bytes that one row may hold when it is not known how many: the time for reading it follows from that.
 const LARGE: usize = 64 << 20;
 
-fn stored(row: &Row, action: &str) -> Result<Stored, ShelfError> {
-    let (epoch, version): (i64, i64) = (column(row, "epoch", action)?, column(row, "version", action)?);
-    let text: String = column(row, "lease", action)?;
-    let age: f64 = column(row, "age", action)?;
-    let lease: Lease = serde_json::from_str(&text).map_err(|_| odd(action, &"its row is damaged"))?;
+fn stored_lease(row: &Row, action: &str) -> Result<Stored, ShelfError> {
+    let (epoch, version): (i64, i64) =
+        (read_column(row, "epoch", action)?, read_column(row, "version", action)?);
+    let text: String = read_column(row, "lease", action)?;
+    let age: f64 = read_column(row, "age", action)?;
+    let lease: Lease =
+        serde_json::from_str(&text).map_err(|_| damage_error(action, &"its row is damaged"))?;
     if u64::try_from(epoch) != Ok(lease.epoch) {
-        return Err(odd(action, &"its row is damaged: two epochs"));
+        return Err(damage_error(action, &"its row is damaged: two epochs"));
     }
     // A clock that was set back makes nobody's lease longer than it is.
-    let age = Duration::try_from_secs_f64(age.max(0.0)).map_err(|_| odd(action, &"its age is none"))?;
+    let age =
+        Duration::try_from_secs_f64(age.max(0.0)).map_err(|_| damage_error(action, &"its age is none"))?;
     Ok(Stored { lease, mark: mark_of(epoch, version), age })
 }
 
@@ -253,28 +257,28 @@ fn read_mark(mark: &Mark) -> Option<(i64, i64)> {
     Some((epoch.parse().ok()?, version.parse().ok()?))
 }
 
-fn number(row: &Row, action: &str) -> Result<u64, ShelfError> {
-    let number: i64 = column(row, "number", action)?;
-    u64::try_from(number).map_err(|_| odd(action, &"a number is below zero"))
+fn column_number(row: &Row, action: &str) -> Result<u64, ShelfError> {
+    let number: i64 = read_column(row, "number", action)?;
+    u64::try_from(number).map_err(|_| damage_error(action, &"a number is below zero"))
 }
 
-fn column<'a, T: FromSql<'a>>(row: &'a Row, name: &str, action: &str) -> Result<T, ShelfError> {
+fn read_column<'a, T: FromSql<'a>>(row: &'a Row, name: &str, action: &str) -> Result<T, ShelfError> {
     row.try_get(name).map_err(|_| {
         let reason = format!(
             "the column `{name}` is not what stead made: give it a schema of its own with ?schema=NAME"
         );
-        odd(action, &reason)
+        damage_error(action, &reason)
     })
 }
 
-fn signed(number: u64, action: &str) -> Result<i64, ShelfError> {
-    i64::try_from(number).map_err(|_| odd(action, &"the number is too large"))
+fn to_signed(number: u64, action: &str) -> Result<i64, ShelfError> {
+    i64::try_from(number).map_err(|_| damage_error(action, &"the number is too large"))
 }
 
-fn odd(action: &str, reason: &dyn std::fmt::Display) -> ShelfError {
+fn damage_error(action: &str, reason: &dyn std::fmt::Display) -> ShelfError {
     ShelfError::Failed { action: action.to_owned(), reason: reason.to_string() }
 }
 
-fn failed(action: &str, fault: Fault) -> ShelfError {
+fn fault_error(action: &str, fault: Fault) -> ShelfError {
     ShelfError::Failed { action: action.to_owned(), reason: fault.reason() }
 }

@@ -74,7 +74,7 @@ impl Link {
         config.connect_timeout(address.connect_timeout);
         config.keepalives_idle(Duration::from_secs(15)).keepalives_interval(Duration::from_secs(5));
         config.keepalives_retries(4).tcp_user_timeout(ANSWER_WITHIN);
-        let tls = address.tls.then(|| tls(address)).transpose()?;
+        let tls = address.tls.then(|| postgres_tls_config(address)).transpose()?;
         Ok(Self {
             config,
             tls,
@@ -92,8 +92,11 @@ impl Link {
         size: usize,
     ) -> Result<Vec<Row>, Fault> {
         let mut slot = self.wire.lock().await;
-        let mut wire = self.live(slot.take()).await?;
-        let rows = wire.rows(sql, params, size).await.map_err(|fault| fault.screened(&self.password))?;
+        let mut wire = self.healthy_connection(slot.take()).await?;
+        let rows = wire
+            .query_rows(sql, params, size)
+            .await
+            .map_err(|fault| fault.redact_password(&self.password))?;
         *slot = Some(wire);
         Ok(rows)
     }
@@ -114,16 +117,16 @@ impl Link {
     /// Runs several statements without parameters as one message, which is one transaction.
     pub(super) async fn script(&self, sql: &str) -> Result<(), Fault> {
         let mut slot = self.wire.lock().await;
-        let mut wire = self.live(slot.take()).await?;
+        let mut wire = self.healthy_connection(slot.take()).await?;
         let Wire { client, pump } = &mut wire;
-        let done = drive(pump, client.batch_execute(sql), ANSWER_WITHIN).await;
-        done.map_err(|fault| fault.screened(&self.password))?;
+        let done = drive_connection(pump, client.batch_execute(sql), ANSWER_WITHIN).await;
+        done.map_err(|fault| fault.redact_password(&self.password))?;
         *slot = Some(wire);
         Ok(())
     }
 
     /// Returns a connection of which nothing bad is known.
-    async fn live(&self, kept: Option<Wire>) -> Result<Wire, Fault> {
+    async fn healthy_connection(&self, kept: Option<Wire>) -> Result<Wire, Fault> {
         let Some(mut wire) = kept else { return self.connect().await };
         // Whoever closed it meanwhile has been heard by then.
         tokio::task::yield_now().await;
@@ -142,21 +145,26 @@ impl Link {
         };
         match timeout(self.connect_timeout, connecting).await {
             Ok(Ok(wire)) => Ok(wire),
-            Ok(Err(error)) => Err(Fault::connecting(&error).screened(&self.password)),
+            Ok(Err(error)) => Err(Fault::from_connect_error(&error).redact_password(&self.password)),
             Err(_) => Err(Fault::Unreached("the server does not answer in time".to_owned())),
         }
     }
 }
 
 impl Wire {
-    async fn rows(&mut self, sql: &str, params: &[Param<'_>], size: usize) -> Result<Vec<Row>, Fault> {
+    async fn query_rows(
+        &mut self,
+        sql: &str,
+        params: &[Param<'_>],
+        size: usize,
+    ) -> Result<Vec<Row>, Fault> {
         let Self { client, pump } = self;
         let within = ANSWER_WITHIN + Duration::from_secs(size as u64 / SLOWEST);
         let params = params.iter().map(|(value, kind)| (*value, kind.clone()));
-        let rows = drive(pump, client.query_typed_raw(sql, params), within).await?;
+        let rows = drive_connection(pump, client.query_typed_raw(sql, params), within).await?;
         let mut rows = pin!(rows);
         let mut all = Vec::new();
-        while let Some(row) = drive(pump, rows.try_next(), within).await? {
+        while let Some(row) = drive_connection(pump, rows.try_next(), within).await? {
             all.push(row);
         }
         Ok(all)
@@ -164,7 +172,7 @@ impl Wire {
 }
 
 /// Does some work while the connection's bytes are moved.
-async fn drive<T>(
+async fn drive_connection<T>(
     pump: &mut Pin<Box<dyn Future<Output = Result<(), Error>>>>,
     work: impl Future<Output = Result<T, Error>>,
     within: Duration,
@@ -172,14 +180,14 @@ async fn drive<T>(
     let mut work = pin!(work);
     let both = poll_fn(|cx| {
         if let Poll::Ready(done) = work.as_mut().poll(cx) {
-            return Poll::Ready(done.map_err(|error| Fault::of(&error)));
+            return Poll::Ready(done.map_err(|error| Fault::from_statement_error(&error)));
         }
         let Poll::Ready(ended) = pump.as_mut().poll(cx) else { return Poll::Pending };
         // The answer may have come with the end; if not, the connection's own words tell more.
         match (work.as_mut().poll(cx), ended) {
             (Poll::Ready(Ok(done)), _) => Poll::Ready(Ok(done)),
-            (_, Err(error)) => Poll::Ready(Err(Fault::lost(&error))),
-            (Poll::Ready(Err(error)), Ok(())) => Poll::Ready(Err(Fault::of(&error))),
+            (_, Err(error)) => Poll::Ready(Err(Fault::from_lost_connection(&error))),
+            (Poll::Ready(Err(error)), Ok(())) => Poll::Ready(Err(Fault::from_statement_error(&error))),
             (Poll::Pending, Ok(())) => Poll::Ready(Err(Fault::Lost("the connection ended".to_owned()))),
         }
     });
@@ -190,7 +198,7 @@ async fn drive<T>(
 }
 
 /// Returns the TLS settings: the platform's authorities, or those of a file instead.
-fn tls(address: &Address) -> Result<MakeRustlsConnect, String> {
+fn postgres_tls_config(address: &Address) -> Result<MakeRustlsConnect, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

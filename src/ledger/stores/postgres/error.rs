@@ -21,32 +21,32 @@ const LONGEST: usize = 300;
 
 impl Fault {
     /// Returns the fault of a statement.
-    pub(super) fn of(error: &Error) -> Self {
+    pub(super) fn from_statement_error(error: &Error) -> Self {
         match error.as_db_error() {
             // A class of its own tells that the server, or a pooler, gave the connection up. The statement
             // may have had its effect before.
             Some(said) if is_about_the_connection(said) => Self::Lost(in_words(said)),
             Some(said) => Self::Refused(said.code().clone(), in_words(said)),
-            None => Self::lost(error),
+            None => Self::from_lost_connection(error),
         }
     }
 
     /// Returns the fault of a connection that ended.
-    pub(super) fn lost(error: &Error) -> Self {
-        Self::Lost(cause(error))
+    pub(super) fn from_lost_connection(error: &Error) -> Self {
+        Self::Lost(last_cause(error))
     }
 
     /// Returns the fault of a connection that did not come about.
-    pub(super) fn connecting(error: &Error) -> Self {
-        Self::Unreached(error.as_db_error().map_or_else(|| cause(error), in_words))
+    pub(super) fn from_connect_error(error: &Error) -> Self {
+        Self::Unreached(error.as_db_error().map_or_else(|| last_cause(error), in_words))
     }
 
     /// Returns the fault without the server's words, where they repeat a part of the password.
-    pub(super) fn screened(self, password: &SentSecrets) -> Self {
+    pub(super) fn redact_password(self, password: &SentSecrets) -> Self {
         match self {
-            Self::Unreached(reason) => Self::Unreached(password.screen(reason)),
-            Self::Refused(code, reason) => Self::Refused(code, password.screen(reason)),
-            Self::Lost(reason) => Self::Lost(password.screen(reason)),
+            Self::Unreached(reason) => Self::Unreached(password.screen_text(reason)),
+            Self::Refused(code, reason) => Self::Refused(code, password.screen_text(reason)),
+            Self::Lost(reason) => Self::Lost(password.screen_text(reason)),
         }
     }
 
@@ -93,7 +93,7 @@ fn is_about_the_connection(said: &DbError) -> bool {
 
 /// Returns what the server said, and what can be done. Not its details: they may quote a row.
 fn in_words(said: &DbError) -> String {
-    let text = plain(said.message());
+    let text = sanitize_message(said.message());
     let remedy = match said.code() {
         &SqlState::INSUFFICIENT_PRIVILEGE => {
             "; let an administrator make the tables and grant the rights to this role once, as the README \
@@ -114,16 +114,16 @@ fn in_words(said: &DbError) -> String {
         &SqlState::INVALID_SCHEMA_NAME => "; let an administrator make the schema, or leave ?schema= out",
         _ => "",
     };
-    format!("{text} ({}){remedy}", plain(said.code().code()))
+    format!("{text} ({}){remedy}", sanitize_message(said.code().code()))
 }
 
 /// Returns the last cause of an error.
-fn cause(error: &Error) -> String {
+fn last_cause(error: &Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {
         cause = source;
     }
-    let text = plain(&cause.to_string());
+    let text = sanitize_message(&cause.to_string());
     if text.contains("tls is not supported by server") || text.contains("server does not support TLS") {
         return format!("{text}: it must be set up for it (ssl = on)");
     }
@@ -131,7 +131,7 @@ fn cause(error: &Error) -> String {
 }
 
 /// Returns a server's text as one short line that does nothing to a terminal.
-fn plain(text: &str) -> String {
+fn sanitize_message(text: &str) -> String {
     let harmless = |c: char| if c.is_control() || !c.is_ascii() && !c.is_alphanumeric() { ' ' } else { c };
     text.chars().map(harmless).take(LONGEST).collect()
 }
@@ -142,8 +142,8 @@ mod tests {
 
     #[test]
     fn a_servers_text_is_one_short_line() {
-        assert_eq!(plain("a\nb\u{1b}[31m\u{202e}ü"), "a b [31m ü");
-        assert_eq!(plain(&"x".repeat(9_999)).len(), LONGEST);
+        assert_eq!(sanitize_message("a\nb\u{1b}[31m\u{202e}ü"), "a b [31m ü");
+        assert_eq!(sanitize_message(&"x".repeat(9_999)).len(), LONGEST);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::address::{Address, Host};
 ///
 /// # Errors
 /// When the file of passwords is open to others.
-pub(super) fn password(address: &Address) -> Result<Option<SecretString>, String> {
+pub(super) fn find_password(address: &Address) -> Result<Option<SecretString>, String> {
     if let Some(password) = &address.password {
         return Ok(Some(password.clone()));
     }
@@ -27,7 +27,7 @@ pub(super) fn password(address: &Address) -> Result<Option<SecretString>, String
         return Ok(None);
     };
     let Ok(text) = std::fs::read_to_string(&file) else { return Ok(None) };
-    let Some(password) = find(&text, address, user) else { return Ok(None) };
+    let Some(password) = find_in_passfile(&text, address, user) else { return Ok(None) };
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -40,7 +40,7 @@ pub(super) fn password(address: &Address) -> Result<Option<SecretString>, String
 }
 
 /// Returns the password of the first line that fits.
-fn find(text: &str, address: &Address, user: &str) -> Option<String> {
+fn find_in_passfile(text: &str, address: &Address, user: &str) -> Option<String> {
     let host = match &address.host {
         Host::Tcp(name) => name.clone(),
         Host::Socket(directory) => directory.display().to_string(),
@@ -48,7 +48,7 @@ fn find(text: &str, address: &Address, user: &str) -> Option<String> {
     let port = address.port.to_string();
     let wanted = [host.as_str(), port.as_str(), address.database.as_str(), user];
     text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
-        let fields = fields(line);
+        let fields = split_fields(line);
         let [known @ .., password] = fields.as_slice() else { return None };
         let fits = |(known, wanted): (&String, &str)| known == "*" || known == wanted;
         let is_it = known.len() == wanted.len() && known.iter().zip(wanted).all(fits);
@@ -57,7 +57,7 @@ fn find(text: &str, address: &Address, user: &str) -> Option<String> {
 }
 
 /// Returns the fields of a line: between colons, `\:` and `\\` standing for themselves.
-fn fields(line: &str) -> Vec<String> {
+fn split_fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut chars = line.chars();
     while let Some(c) = chars.next() {
@@ -80,8 +80,8 @@ mod tests {
         let address = Address::parse("postgres://me@db:6432/books").unwrap();
         let text = "# db:6432:books:me:no\ndb:5432:books:me:no\ndb:6432:*:you:no\nshort:line\n\
                     db:*:books:me:a\\:b\\\\c\n*:*:*:*:last\n";
-        assert_eq!(find(text, &address, "me").as_deref(), Some("a:b\\c"));
-        assert_eq!(find(text, &address, "she").as_deref(), Some("last"));
-        assert_eq!(find("db:6432:books:me", &address, "me"), None);
+        assert_eq!(find_in_passfile(text, &address, "me").as_deref(), Some("a:b\\c"));
+        assert_eq!(find_in_passfile(text, &address, "she").as_deref(), Some("last"));
+        assert_eq!(find_in_passfile("db:6432:books:me", &address, "me"), None);
     }
 }

@@ -148,7 +148,7 @@ fn in_schema(text: &str, schema: Option<&str>) -> String {
 
 /// Returns what an administrator runs beforehand for a role that may make no tables.
 #[must_use]
-pub fn setup(schema: Option<&str>, role: &str) -> String {
+pub fn setup_script(schema: Option<&str>, role: &str) -> String {
     let role = role.replace('"', "\"\"");
     let usage = schema.map_or_else(String::new, |name| {
         format!(
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn the_set_up_grants_what_the_statements_need() {
-        let text = setup(Some("books"), "we\"ird");
+        let text = setup_script(Some("books"), "we\"ird");
         assert!(text.starts_with("create schema if not exists \"books\";"), "{text}");
         assert!(text.contains("on \"books\".stead_leases to \"we\"\"ird\";"), "{text}");
     }

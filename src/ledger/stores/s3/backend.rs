@@ -29,7 +29,7 @@ use uuid::Uuid;
 use super::connector::{Refused, ServerTime};
 use super::settings::Bucket;
 use crate::ledger::journal::error::StoreError;
-use crate::ledger::stores::https::{innermost, shown};
+use crate::ledger::stores::https::{root_cause_text, sanitize_server_text};
 use crate::ledger::stores::shared::backend::{Mark, Shelf, ShelfError, Stored};
 use crate::ledger::stores::shared::lease::Lease;
 use crate::model::address::is_legal_segment;
@@ -102,12 +102,15 @@ impl S3Shelf {
         let place = format!("s3://{bucket}/{path}");
         let failed = |reason: String| StoreError::Shared { action: "use", place: place.clone(), reason };
         if let Some(name) = [stack, environment].into_iter().find(|name| !is_legal_segment(name)) {
-            return Err(failed(format!("`{}` is no name for a stack or an environment", shown(name))));
+            return Err(failed(format!(
+                "`{}` is no name for a stack or an environment",
+                sanitize_server_text(name)
+            )));
         }
         let bucket = Bucket::from_variables(bucket, variables).map_err(failed)?;
         if let Err(error) = bucket.patient.credentials().get_credential().await {
             let advice = bucket.credentials.advice();
-            return Err(failed(format!("there are no credentials: {advice} ({})", reason(&error))));
+            return Err(failed(format!("there are no credentials: {advice} ({})", failure_reason(&error))));
         }
         let root = format!("{path}/");
         Ok(Self { bucket, place, root, newest: Cell::new(0), unsure: Cell::new(None) })
@@ -118,12 +121,12 @@ impl S3Shelf {
     ///
     /// # Errors
     /// When the bucket cannot be listed.
-    pub async fn ledgers(&self) -> Result<Vec<String>, ShelfError> {
+    pub async fn list_ledgers(&self) -> Result<Vec<String>, ShelfError> {
         let own: Vec<&str> = self.root.trim_end_matches('/').rsplitn(3, '/').collect();
         let above = own.get(2).copied().unwrap_or_default();
         let mut found = Vec::new();
-        for stack in self.folders(&Path::from(above)).await? {
-            let environments = self.folders(&stack).await?;
+        for stack in self.list_folders(&Path::from(above)).await? {
+            let environments = self.list_folders(&stack).await?;
             let name = |path: &Path| path.filename().map(str::to_owned);
             let names =
                 environments.iter().filter_map(|one| Some(format!("{}/{}", name(&stack)?, name(one)?)));
@@ -132,21 +135,21 @@ impl S3Shelf {
         Ok(found)
     }
 
-    async fn folders(&self, path: &Path) -> Result<Vec<Path>, ShelfError> {
+    async fn list_folders(&self, path: &Path) -> Result<Vec<Path>, ShelfError> {
         let listed = self.bucket.patient.list_with_delimiter(Some(path)).await;
-        Ok(listed.map_err(|error| failed("list the ledgers", &error))?.common_prefixes)
+        Ok(listed.map_err(|error| object_store_error("list the ledgers", &error))?.common_prefixes)
     }
 
-    fn path(&self, name: &str) -> Path {
+    fn object_path(&self, name: &str) -> Path {
         Path::from(format!("{}{name}", self.root))
     }
 
-    fn line(&self, number: u64) -> Path {
-        self.path(&format!("lines/{number:020}"))
+    fn line_path(&self, number: u64) -> Path {
+        self.object_path(&format!("lines/{number:020}"))
     }
 
     fn summary_path(&self, number: u64) -> Path {
-        self.path(&format!("summaries/{number:020}.json"))
+        self.object_path(&format!("summaries/{number:020}.json"))
     }
 
     /// Reads an object; `None` when there is none.
@@ -154,19 +157,19 @@ impl S3Shelf {
         let answer = match self.bucket.patient.get_opts(path, GetOptions::default()).await {
             Ok(answer) => answer,
             Err(Error::NotFound { source, .. }) if !is_bucket_missing(&*source) => return Ok(None),
-            Err(error) => return Err(failed(action, &error)),
+            Err(error) => return Err(object_store_error(action, &error)),
         };
         let written = Timestamp::from_second(answer.meta.last_modified.timestamp()).ok();
         let now = answer.extensions.get::<ServerTime>().map(|now| now.0);
         let age = now.zip(written).map(|(now, written)| now.duration_since(written));
         let tag = answer.meta.e_tag.clone();
-        let bytes = answer.bytes().await.map_err(|error| failed(action, &error))?;
+        let bytes = answer.bytes().await.map_err(|error| object_store_error(action, &error))?;
         // Both are told to the second: rather younger than older.
         let age = age.map(|age| Duration::try_from(age).unwrap_or_default());
         Ok(Some(Object { bytes, tag, age: age.map(|age| age.saturating_sub(Duration::from_secs(1))) }))
     }
 
-    async fn put(
+    async fn put_object(
         &self,
         path: &Path,
         bytes: &Bytes,
@@ -179,12 +182,12 @@ impl S3Shelf {
             Ok(done) => Ok(Put::Done(done.e_tag)),
             Err(Error::Precondition { .. }) => Ok(Put::Unmet),
             Err(Error::AlreadyExists { source, .. }) if source.is::<Error>() => Ok(Put::Unmet),
-            Err(error) if Refused::is_cause_of(&error) => Err(failed(action, &error)),
+            Err(error) if Refused::is_cause_of(&error) => Err(object_store_error(action, &error)),
             // 409: someone else's write to it is under way. 5xx, and answers that never came.
             Err(error @ (Error::AlreadyExists { .. } | Error::Generic { .. })) => {
-                Ok(Put::Unsure(failed(action, &error)))
+                Ok(Put::Unsure(object_store_error(action, &error)))
             }
-            Err(error) => Err(failed(action, &error)),
+            Err(error) => Err(object_store_error(action, &error)),
         }
     }
 
@@ -193,17 +196,19 @@ impl S3Shelf {
         let bytes = Bytes::copy_from_slice(bytes);
         let mut tried = 0;
         loop {
-            match self.put(path, &bytes, PutMode::Create, action).await? {
+            match self.put_object(path, &bytes, PutMode::Create, action).await? {
                 Put::Done(_) => return Ok(()),
                 Put::Unmet => return Err(ShelfError::Conflict),
-                Put::Unsure(error) => pause(&mut tried, error).await?,
+                Put::Unsure(error) => pause_before_retry(&mut tried, error).await?,
             }
         }
     }
 
-    async fn kept(&self) -> Result<Option<(Kept, Object)>, ShelfError> {
+    async fn read_stored_lease(&self) -> Result<Option<(Kept, Object)>, ShelfError> {
         let action = "read the lease";
-        let Some(object) = self.get(&self.path("lease.json"), action).await? else { return Ok(None) };
+        let Some(object) = self.get(&self.object_path("lease.json"), action).await? else {
+            return Ok(None);
+        };
         let kept: Kept = serde_json::from_slice(&object.bytes).map_err(|_| ShelfError::Failed {
             action: action.to_owned(),
             reason: "what is there is no lease that this version knows".to_owned(),
@@ -213,9 +218,14 @@ impl S3Shelf {
     }
 
     /// Lists the numbers in the names of a folder that are greater than `after`.
-    async fn numbers(&self, folder: &str, after: u64, action: &str) -> Result<BTreeSet<u64>, ShelfError> {
-        let prefix = self.path(folder);
-        let offset = self.path(&format!("{folder}/{after:020}"));
+    async fn list_numbers(
+        &self,
+        folder: &str,
+        after: u64,
+        action: &str,
+    ) -> Result<BTreeSet<u64>, ShelfError> {
+        let prefix = self.object_path(folder);
+        let offset = self.object_path(&format!("{folder}/{after:020}"));
         let names = self.bucket.patient.list_with_offset(Some(&prefix), &offset);
         let number = |name: &str| {
             name.trim_end_matches(".json").parse::<u64>().ok().filter(|number| *number > after)
@@ -224,22 +234,22 @@ impl S3Shelf {
             .try_filter_map(|meta| async move { Ok(meta.location.filename().and_then(number)) })
             .try_collect()
             .await
-            .map_err(|error| failed(action, &error))
+            .map_err(|error| object_store_error(action, &error))
     }
 
     async fn read_line(&self, number: u64) -> Result<Option<(u64, Vec<u8>)>, ShelfError> {
-        let found = self.get(&self.line(number), &format!("read line {number}")).await?;
+        let found = self.get(&self.line_path(number), &format!("read line {number}")).await?;
         Ok(found.map(|object| (number, object.bytes.into())))
     }
 }
 
 impl Shelf for S3Shelf {
-    fn place(&self) -> String {
+    fn display_location(&self) -> String {
         self.place.clone()
     }
 
     async fn lease(&self) -> Result<Option<Stored>, ShelfError> {
-        let Some((kept, object)) = self.kept().await? else { return Ok(None) };
+        let Some((kept, object)) = self.read_stored_lease().await? else { return Ok(None) };
         let lacks = |what: &str| ShelfError::Failed {
             action: "read the lease".to_owned(),
             reason: format!("the store's answer has no {what}"),
@@ -267,13 +277,13 @@ impl Shelf for S3Shelf {
             let mode = mark.as_ref().map_or(PutMode::Create, |Mark(tag)| {
                 PutMode::Update(UpdateVersion { e_tag: Some(tag.clone()), version: None })
             });
-            match self.put(&self.path("lease.json"), &bytes, mode, action).await? {
+            match self.put_object(&self.object_path("lease.json"), &bytes, mode, action).await? {
                 Put::Done(tag) => return written(tag),
                 Put::Unsure(error) => {
                     self.unsure.set(Some(write));
-                    pause(&mut tried, error).await?;
+                    pause_before_retry(&mut tried, error).await?;
                 }
-                Put::Unmet => match self.kept().await? {
+                Put::Unmet => match self.read_stored_lease().await? {
                     // An earlier try did it, and its answer was lost.
                     Some((found, object)) if found.write == write => return written(object.tag),
                     // So did an earlier renewal: nobody else wrote since.
@@ -288,7 +298,7 @@ impl Shelf for S3Shelf {
     }
 
     async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, ShelfError> {
-        let listed = self.numbers("lines", after, "list lines").await?;
+        let listed = self.list_numbers("lines", after, "list lines").await?;
         // What a list left out is there all the same; a number far away is none of this ledger's.
         let mut wanted = Vec::new();
         let mut last = after;
@@ -308,12 +318,12 @@ impl Shelf for S3Shelf {
     }
 
     async fn put_line(&self, number: u64, _epoch: u64, line: &[u8]) -> Result<(), ShelfError> {
-        self.create(&self.line(number), line, &format!("write line {number}")).await
+        self.create(&self.line_path(number), line, &format!("write line {number}")).await
     }
 
     async fn summaries(&self) -> Result<Vec<u64>, ShelfError> {
-        let mut numbers = self.numbers("summaries", 0, "list summaries").await?;
-        self.kept().await?;
+        let mut numbers = self.list_numbers("summaries", 0, "list summaries").await?;
+        self.read_stored_lease().await?;
         let newest = numbers.last().copied().unwrap_or(0).max(self.newest.get());
         self.newest.set(newest);
         numbers.extend(Some(newest).filter(|newest| *newest > 0));
@@ -335,18 +345,19 @@ impl Shelf for S3Shelf {
 
     async fn prune(&self, before: u64) -> Result<(), ShelfError> {
         let action = "remove old lines";
-        let summaries = self.numbers("summaries", 0, action).await?;
-        let lines = self.numbers("lines", 0, action).await?;
+        let summaries = self.list_numbers("summaries", 0, action).await?;
+        let lines = self.list_numbers("lines", 0, action).await?;
         let old =
             summaries.into_iter().filter(|number| *number < before).map(|number| self.summary_path(number));
-        let old =
-            old.chain(lines.into_iter().filter(|number| *number <= before).map(|number| self.line(number)));
+        let old = old.chain(
+            lines.into_iter().filter(|number| *number <= before).map(|number| self.line_path(number)),
+        );
         let old: Vec<_> = old.map(Ok).collect();
         let mut gone = self.bucket.patient.delete_stream(stream::iter(old).boxed());
         while let Some(removed) = gone.next().await {
             match removed {
                 Ok(_) | Err(Error::NotFound { .. }) => {}
-                Err(error) => return Err(failed(action, &error)),
+                Err(error) => return Err(object_store_error(action, &error)),
             }
         }
         Ok(())
@@ -354,14 +365,14 @@ impl Shelf for S3Shelf {
 }
 
 /// Returns the variables of this process that S3's usual settings come from.
-pub fn variables() -> Vec<(String, String)> {
+pub fn s3_variables() -> Vec<(String, String)> {
     let texts = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     texts.filter(|(name, _)| name.starts_with("AWS_")).collect()
 }
 
 /// Waits before another try, longer each time; returns the error when there were enough.
-async fn pause(tried: &mut u32, error: ShelfError) -> Result<(), ShelfError> {
+async fn pause_before_retry(tried: &mut u32, error: ShelfError) -> Result<(), ShelfError> {
     *tried += 1;
     if *tried >= TRIES {
         return Err(error);
@@ -371,13 +382,13 @@ async fn pause(tried: &mut u32, error: ShelfError) -> Result<(), ShelfError> {
     Ok(())
 }
 
-fn failed(action: &str, error: &Error) -> ShelfError {
-    ShelfError::Failed { action: action.to_owned(), reason: reason(error) }
+fn object_store_error(action: &str, error: &Error) -> ShelfError {
+    ShelfError::Failed { action: action.to_owned(), reason: failure_reason(error) }
 }
 
 /// Returns why, without keys: the answer's code or the connection's error.
-fn reason(error: &Error) -> String {
-    let words = shown(&innermost(error));
+fn failure_reason(error: &Error) -> String {
+    let words = sanitize_server_text(&root_cause_text(error));
     if words.contains("NoSuchBucket") {
         return "there is no such bucket".to_owned();
     }
@@ -385,7 +396,7 @@ fn reason(error: &Error) -> String {
 }
 
 fn is_bucket_missing(error: &(dyn std::error::Error + 'static)) -> bool {
-    innermost(error).contains("NoSuchBucket")
+    root_cause_text(error).contains("NoSuchBucket")
 }
 
 #[cfg(test)]

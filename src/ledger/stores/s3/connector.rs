@@ -53,7 +53,7 @@ pub(super) struct Refused {
 impl Refused {
     /// Tells whether such an answer is why a request failed.
     pub(super) fn is_cause_of(error: &object_store::Error) -> bool {
-        causes(error).any(<dyn Error>::is::<Self>)
+        error_chain(error).any(<dyn Error>::is::<Self>)
     }
 }
 
@@ -74,8 +74,8 @@ impl HttpConnector for Connector {
     fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
         let failed = |reason: String| object_store::Error::Generic { store: "S3", source: reason.into() };
         // A machine without roots may still speak plain http with itself.
-        let secure = https::client(self.way);
-        let plain = https::client(Way::Plain).map_err(failed)?;
+        let secure = https::build_client(self.way);
+        let plain = https::build_client(Way::Plain).map_err(failed)?;
         Ok(HttpClient::new(Service { secure, plain }))
     }
 }
@@ -88,7 +88,7 @@ struct Service {
 }
 
 impl Service {
-    fn client(&self, url: &Url) -> Result<&Client, HttpError> {
+    fn client_for(&self, url: &Url) -> Result<&Client, HttpError> {
         let refused = |reason: String| HttpError::new_boxed(HttpErrorKind::Unknown, reason.into());
         match url.scheme() {
             "https" => {
@@ -102,11 +102,11 @@ impl Service {
     async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let url = Url::parse(&request.uri().to_string())
             .map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
-        let client = self.client(&url)?;
+        let client = self.client_for(&url)?;
         let length = request.body().content_length();
         let least = if is_metadata(&url) { NEAR } else { ANSWER };
         let allowed = least + Duration::from_secs((length / SLOW) as u64);
-        let answer = tokio::time::timeout(allowed, exchange(client, url, request)).await;
+        let answer = tokio::time::timeout(allowed, send_http_request(client, url, request)).await;
         let late = |_| HttpError::new_boxed(HttpErrorKind::Timeout, "no answer in time".into());
         let mut answer = answer.map_err(late)??;
         let date = answer.headers().get("date").and_then(|value| value.to_str().ok());
@@ -115,7 +115,7 @@ impl Service {
         }
         let (parts, body) = answer.into_parts();
         if parts.status.is_success() {
-            return Ok(HttpResponse::from_parts(parts, bounded(body)));
+            return Ok(HttpResponse::from_parts(parts, limit_body(body)));
         }
         let code = error_code(body).await;
         match parts.status.as_u16() {
@@ -142,18 +142,22 @@ impl HttpService for Service {
 }
 
 /// Sends one request; the answer's body is still on its way.
-async fn exchange(client: &Client, url: Url, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+async fn send_http_request(
+    client: &Client,
+    url: Url,
+    request: HttpRequest,
+) -> Result<HttpResponse, HttpError> {
     let (parts, body) = request.into_parts();
     let mut sent = reqwest::Request::new(parts.method, url);
     *sent.headers_mut() = parts.headers;
     *sent.body_mut() = Some(body.collect().await?.to_bytes().into());
-    let answer = client.execute(sent).await.map_err(failure)?;
+    let answer = client.execute(sent).await.map_err(to_http_error)?;
     let (parts, body) = hyper::http::Response::<reqwest::Body>::from(answer).into_parts();
-    Ok(HttpResponse::from_parts(parts, HttpResponseBody::new(body.map_err(failure))))
+    Ok(HttpResponse::from_parts(parts, HttpResponseBody::new(body.map_err(to_http_error))))
 }
 
 /// Tells the store above what kind of failure it was; the address stays here.
-fn failure(error: reqwest::Error) -> HttpError {
+fn to_http_error(error: reqwest::Error) -> HttpError {
     let kind = if error.is_timeout() {
         HttpErrorKind::Timeout
     } else if error.is_connect() {
@@ -161,7 +165,7 @@ fn failure(error: reqwest::Error) -> HttpError {
     } else if error.is_decode() {
         HttpErrorKind::Decode
     } else {
-        causes(&error).find_map(kind_of_cause).unwrap_or(HttpErrorKind::Unknown)
+        error_chain(&error).find_map(kind_of_cause).unwrap_or(HttpErrorKind::Unknown)
     };
     HttpError::new(kind, error.without_url())
 }
@@ -183,7 +187,7 @@ fn kind_of_cause(cause: &(dyn Error + 'static)) -> Option<HttpErrorKind> {
 }
 
 /// An error and what caused it, outermost first.
-fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+fn error_chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |error| (**error).source())
 }
 
@@ -198,7 +202,7 @@ fn http_date(text: &str) -> Option<Timestamp> {
     Some(jiff::fmt::rfc2822::parse(text).ok()?.timestamp())
 }
 
-fn bounded(body: HttpResponseBody) -> HttpResponseBody {
+fn limit_body(body: HttpResponseBody) -> HttpResponseBody {
     let limited = Limited::new(body, LARGEST);
     HttpResponseBody::new(limited.map_err(|error| HttpError::new_boxed(HttpErrorKind::Decode, error)))
 }
@@ -233,7 +237,8 @@ mod tests {
 
     #[test]
     fn plain_http_stays_here() {
-        let service = Service { secure: Err("none".to_owned()), plain: https::client(Way::Plain).unwrap() };
+        let service =
+            Service { secure: Err("none".to_owned()), plain: https::build_client(Way::Plain).unwrap() };
         for (url, allowed) in [
             ("http://127.0.0.1:5000/b", true),
             ("http://169.254.169.254/latest/api/token", true),
@@ -242,7 +247,7 @@ mod tests {
             ("http://s3.example.com/", false),
             ("https://s3.example.com/", false),
         ] {
-            assert_eq!(service.client(&Url::parse(url).unwrap()).is_ok(), allowed, "{url}");
+            assert_eq!(service.client_for(&Url::parse(url).unwrap()).is_ok(), allowed, "{url}");
         }
     }
 

@@ -54,8 +54,8 @@ impl Bucket {
         name: &str,
         variables: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, String> {
-        let builder = read(variables);
-        let endpoint = endpoint(&builder)?;
+        let builder = read_settings(variables);
+        let endpoint = endpoint_url(&builder)?;
         let given = |key| builder.get_config_value(&key).is_some_and(|value| !value.is_empty());
         if endpoint.is_none()
             && !given(AmazonS3ConfigKey::Region)
@@ -65,8 +65,9 @@ impl Bucket {
                 "AWS_REGION is missing; it names the bucket's region (or set AWS_ENDPOINT_URL)".to_owned()
             );
         }
-        let credentials = source(&builder)?;
-        let build = |builder: AmazonS3Builder| builder.build().map_err(|error| https::innermost(&error));
+        let credentials = credential_source(&builder)?;
+        let build =
+            |builder: AmazonS3Builder| builder.build().map_err(|error| https::root_cause_text(&error));
         let builder = builder
             .with_bucket_name(name)
             .with_conditional_put(S3ConditionalPut::ETagMatch)
@@ -80,7 +81,7 @@ impl Bucket {
     }
 }
 
-fn read(variables: impl IntoIterator<Item = (String, String)>) -> AmazonS3Builder {
+fn read_settings(variables: impl IntoIterator<Item = (String, String)>) -> AmazonS3Builder {
     let mut builder = AmazonS3Builder::new();
     // An empty variable is one that is not set.
     let ours = variables.into_iter().filter(|(name, value)| name.starts_with("AWS_") && !value.is_empty());
@@ -93,10 +94,10 @@ fn read(variables: impl IntoIterator<Item = (String, String)>) -> AmazonS3Builde
 }
 
 /// Returns the endpoint, if one is set.
-fn endpoint(builder: &AmazonS3Builder) -> Result<Option<Url>, String> {
+fn endpoint_url(builder: &AmazonS3Builder) -> Result<Option<Url>, String> {
     let set = [AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::Endpoint];
     let Some(text) = set.iter().find_map(|key| builder.get_config_value(key)) else { return Ok(None) };
-    let url = https::address(&text)
+    let url = https::parse_server_url(&text)
         .map_err(|reason| format!("AWS_ENDPOINT_URL is no safe endpoint: {reason}"))?;
     if url.query().is_some() || url.fragment().is_some() {
         return Err("AWS_ENDPOINT_URL is no safe endpoint: it has a query or a fragment".to_owned());
@@ -104,7 +105,7 @@ fn endpoint(builder: &AmazonS3Builder) -> Result<Option<Url>, String> {
     Ok(Some(url))
 }
 
-fn source(builder: &AmazonS3Builder) -> Result<Source, String> {
+fn credential_source(builder: &AmazonS3Builder) -> Result<Source, String> {
     use AmazonS3ConfigKey as Key;
     let given = |key| builder.get_config_value(&key).is_some();
     match (given(Key::AccessKeyId), given(Key::SecretAccessKey)) {

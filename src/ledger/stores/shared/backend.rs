@@ -29,7 +29,7 @@ pub struct Stored {
 /// A method must not repeat a write by itself unless it knows that the first had no effect.
 pub trait Shelf {
     /// Returns the place for messages, without a password.
-    fn place(&self) -> String;
+    fn display_location(&self) -> String;
 
     /// Reads the lease; `None` when nobody ever took it.
     fn lease(&self) -> impl Future<Output = Result<Option<Stored>, ShelfError>>;

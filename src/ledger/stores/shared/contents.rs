@@ -38,9 +38,9 @@ impl Content {
     }
 
     async fn try_read<H: Shelf>(shelf: &H, key: Option<&SealKey>) -> Result<Self, StoreError> {
-        let read = |error| failed(shelf, "read", &error);
+        let read = |error| shelf_error(shelf, "read", &error);
         let corrupt = |what: String, reason: &str| StoreError::Corrupt {
-            place: format!("{}, {what}", shelf.place()),
+            place: format!("{}, {what}", shelf.display_location()),
             reason: reason.to_owned(),
         };
         let mut seals = Seals::new(key);
@@ -67,12 +67,12 @@ impl Content {
             if number != content.number + 1 {
                 return Err(corrupt(at(), "the line before it is missing"));
             }
-            let lines = line::read(&text, content.head, &mut seals)
+            let lines = line::decode_lines(&text, content.head, &mut seals)
                 .map_err(|damage| corrupt(at(), damage.reason))?;
             if lines.whole != text.len() {
                 return Err(corrupt(at(), "its end is missing"));
             }
-            content.trail.follow(&lines);
+            content.trail.extend_with_lines(&lines);
             content.records.extend(lines.records);
             (content.number, content.head) = (number, lines.head);
             content.lines += 1;
@@ -82,29 +82,37 @@ impl Content {
 }
 
 /// Writes a summary of all lines up to a number, and removes what only older ones need.
-pub(super) async fn summarise<H: Shelf>(shelf: &H, number: u64, summary: &[u8]) -> Result<(), ShelfError> {
+pub(super) async fn write_checkpoint<H: Shelf>(
+    shelf: &H,
+    number: u64,
+    summary: &[u8],
+) -> Result<(), ShelfError> {
     match shelf.put_summary(number, summary).await {
         // A summary of the same lines says the same.
         Ok(()) | Err(ShelfError::Conflict) => {}
         Err(error) => return Err(error),
     }
-    prune(shelf).await;
+    remove_obsolete_lines(shelf).await;
     Ok(())
 }
 
 /// Writes a summary that says more than the lines up to its number: it is there afterwards, or there is an error.
-pub(super) async fn replace<H: Shelf>(shelf: &H, number: u64, summary: &[u8]) -> Result<(), ShelfError> {
+pub(super) async fn replace_checkpoint<H: Shelf>(
+    shelf: &H,
+    number: u64,
+    summary: &[u8],
+) -> Result<(), ShelfError> {
     match shelf.put_summary(number, summary).await {
         // The answer to an earlier try may have been lost.
         Err(ShelfError::Conflict) if shelf.summary(number).await?.as_deref() == Some(summary) => {}
         done => done?,
     }
-    prune(shelf).await;
+    remove_obsolete_lines(shelf).await;
     Ok(())
 }
 
 /// What is not removed costs space only: the next summary tries again, or a role may not remove at all.
-async fn prune<H: Shelf>(shelf: &H) {
+async fn remove_obsolete_lines<H: Shelf>(shelf: &H) {
     if let Ok(summaries) = shelf.summaries().await
         && let Some(at) = summaries.len().checked_sub(KEPT)
     {
@@ -112,6 +120,6 @@ async fn prune<H: Shelf>(shelf: &H) {
     }
 }
 
-pub(super) fn failed<H: Shelf>(shelf: &H, action: &'static str, error: &ShelfError) -> StoreError {
-    StoreError::Shared { action, place: shelf.place(), reason: error.to_string() }
+pub(super) fn shelf_error<H: Shelf>(shelf: &H, action: &'static str, error: &ShelfError) -> StoreError {
+    StoreError::Shared { action, place: shelf.display_location(), reason: error.to_string() }
 }

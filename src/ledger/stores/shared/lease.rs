@@ -45,7 +45,7 @@ pub enum Standing {
 ///
 /// `effect` is the bound within which a request has its effect. `is_dead` says whether a process is
 /// proven dead: one on another machine never is.
-pub fn standing(
+pub fn lease_status(
     lease: &Lease,
     age: Duration,
     effect: Duration,
@@ -98,7 +98,7 @@ mod tests {
             (Some(holder(None)), 9_999, false, Standing::RunOut),
         ] {
             let lease = Lease { epoch: 1, holder, lasts_seconds: 180 };
-            assert_eq!(standing(&lease, secs(age), secs(60), |_| dead), wanted, "{lease:?} {age}");
+            assert_eq!(lease_status(&lease, secs(age), secs(60), |_| dead), wanted, "{lease:?} {age}");
         }
         let words = holder(Some(process)).in_words();
         assert_eq!(words, "ada@host, process 7, since 2026-11-21 12:00:00 UTC");

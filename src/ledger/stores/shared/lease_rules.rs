@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::shared::backend::Stored;
-use super::super::shared::lease::{Standing, standing};
+use super::super::shared::lease::{Standing, lease_status};
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::mac::SealKey;
 use crate::ledger::state::entry::Identity;
@@ -11,9 +11,9 @@ use crate::ledger::state::holder::{Holder, Process};
 use crate::ledger::state::ledger::Ledger;
 
 /// Says whether a lease may be taken; `true`: only because it is forced.
-pub(super) fn takeable(found: Option<&Stored>, opening: &Opening<'_>) -> Result<bool, StoreError> {
+pub(super) fn check_takeable(found: Option<&Stored>, opening: &Opening<'_>) -> Result<bool, StoreError> {
     let Some(Stored { lease, age, .. }) = found else { return Ok(false) };
-    match standing(lease, *age, opening.effect, opening.is_dead) {
+    match lease_status(lease, *age, opening.effect, opening.is_dead) {
         Standing::Held(_) if opening.force.is_some() => Ok(true),
         Standing::Held(left) => {
             let holder = lease.holder.as_ref().map(Holder::in_words).unwrap_or_default();

@@ -42,7 +42,7 @@ pub struct Contents {
 pub struct MemoryShelf(pub Rc<Contents>);
 
 impl MemoryShelf {
-    fn check(&self, action: &str) -> Result<(), ShelfError> {
+    fn check_available(&self, action: &str) -> Result<(), ShelfError> {
         if self.0.down.get() {
             return Err(ShelfError::Failed { action: action.to_owned(), reason: "it is down".to_owned() });
         }
@@ -55,12 +55,12 @@ impl MemoryShelf {
 }
 
 impl Shelf for MemoryShelf {
-    fn place(&self) -> String {
+    fn display_location(&self) -> String {
         "memory".to_owned()
     }
 
     async fn lease(&self) -> Result<Option<Stored>, ShelfError> {
-        self.check("read the lease")?;
+        self.check_available("read the lease")?;
         Ok(self.0.lease.borrow().as_ref().map(|(lease, number, at)| Stored {
             lease: lease.clone(),
             mark: Mark(number.to_string()),
@@ -69,7 +69,7 @@ impl Shelf for MemoryShelf {
     }
 
     async fn put_lease(&self, lease: &Lease, mark: Option<&Mark>) -> Result<Mark, ShelfError> {
-        self.check("write the lease")?;
+        self.check_available("write the lease")?;
         let mut kept = self.0.lease.borrow_mut();
         let known = kept.as_ref().map(|(_, number, _)| Mark(number.to_string()));
         let excused = match mark {
@@ -85,13 +85,13 @@ impl Shelf for MemoryShelf {
     }
 
     async fn lines(&self, after: u64) -> Result<Vec<(u64, Vec<u8>)>, ShelfError> {
-        self.check("read lines")?;
+        self.check_available("read lines")?;
         let lines = self.0.lines.borrow();
         Ok(lines.range(after + 1..).map(|(number, line)| (*number, line.clone())).collect())
     }
 
     async fn put_line(&self, number: u64, _epoch: u64, line: &[u8]) -> Result<(), ShelfError> {
-        self.check("write a line")?;
+        self.check_available("write a line")?;
         let mut lines = self.0.lines.borrow_mut();
         if lines.contains_key(&number) && !self.is_lax(Laxity::Over) {
             return Err(ShelfError::Conflict);
@@ -101,17 +101,17 @@ impl Shelf for MemoryShelf {
     }
 
     async fn summaries(&self) -> Result<Vec<u64>, ShelfError> {
-        self.check("list summaries")?;
+        self.check_available("list summaries")?;
         Ok(self.0.summaries.borrow().keys().copied().collect())
     }
 
     async fn summary(&self, number: u64) -> Result<Option<Vec<u8>>, ShelfError> {
-        self.check("read a summary")?;
+        self.check_available("read a summary")?;
         Ok(self.0.summaries.borrow().get(&number).cloned())
     }
 
     async fn put_summary(&self, number: u64, summary: &[u8]) -> Result<(), ShelfError> {
-        self.check("write a summary")?;
+        self.check_available("write a summary")?;
         let mut summaries = self.0.summaries.borrow_mut();
         if summaries.contains_key(&number) {
             return Err(ShelfError::Conflict);
@@ -121,7 +121,7 @@ impl Shelf for MemoryShelf {
     }
 
     async fn prune(&self, before: u64) -> Result<(), ShelfError> {
-        self.check("remove old lines")?;
+        self.check_available("remove old lines")?;
         self.0.summaries.borrow_mut().retain(|number, _| *number >= before);
         self.0.lines.borrow_mut().retain(|number, _| *number > before);
         Ok(())

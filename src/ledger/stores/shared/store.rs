@@ -13,14 +13,14 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 use super::backend::{Mark, Shelf, ShelfError, Stored};
-use super::contents::{Content, failed, summarise};
-use super::lease::{Held, LASTS, Lease, RENEWED_EVERY, standing};
-use super::lease_rules::{Opening, is_silent, takeable};
+use super::contents::{Content, shelf_error, write_checkpoint};
+use super::lease::{Held, LASTS, Lease, RENEWED_EVERY, lease_status};
+use super::lease_rules::{Opening, check_takeable, is_silent};
 use crate::ledger::journal::chain::{self, Head};
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::mac::{self, SealKey, check_readable};
 use crate::ledger::journal::record::Record;
-use crate::ledger::journal::replay::{check_owner, here, load_ledger, same_owner};
+use crate::ledger::journal::replay::{check_not_moved, check_owner, load_ledger, same_owner};
 use crate::ledger::journal::store::Store;
 use crate::ledger::journal::trail::Trail;
 use crate::ledger::journal::{checkpoint, line};
@@ -78,13 +78,13 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
     /// When someone else has the lease, the place lets two write, cannot be reached, is damaged, or
     /// holds another stack's ledger.
     pub async fn open(shelf: H, clock: K, opening: &Opening<'_>) -> Result<Self, StoreError> {
-        let found = shelf.lease().await.map_err(|error| failed(&shelf, "read", &error))?;
-        let forced = takeable(found.as_ref(), opening)?;
+        let found = shelf.lease().await.map_err(|error| shelf_error(&shelf, "read", &error))?;
+        let forced = check_takeable(found.as_ref(), opening)?;
         let epoch = found.as_ref().map_or(0, |found| found.lease.epoch) + 1;
         let holder = opening.holder.clone();
         let renewed = clock.elapsed();
         let lease = Lease { epoch, holder: Some(holder.clone()), lasts_seconds: LASTS.as_secs() };
-        let mark = take(&shelf, &lease, found.as_ref().map(|found| &found.mark)).await?;
+        let mark = take_lease(&shelf, &lease, found.as_ref().map(|found| &found.mark)).await?;
         let state = State {
             epoch,
             mark,
@@ -99,7 +99,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
         };
         let store = Self { shelf, clock, holder, turn: Mutex::new(()), state: RefCell::new(state) };
         // Whatever goes wrong from here on: the lease is given back, as nothing was sent under it.
-        match store.begin(found.as_ref(), forced, opening).await {
+        match store.begin_ledger(found.as_ref(), forced, opening).await {
             Ok(()) => Ok(store),
             Err(error) => {
                 // The first error is the one to tell.
@@ -109,7 +109,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
         }
     }
 
-    async fn begin(
+    async fn begin_ledger(
         &self,
         before: Option<&Stored>,
         forced: bool,
@@ -121,28 +121,28 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
             let mut content = Content::read(&self.shelf, opening.seal).await?;
             check_owner(&content.records, opening.identity, opening.seal)?;
             let is_new = content.records.is_empty();
-            let sealed = mac::begin(&content.records, opening.seal);
+            let sealed = mac::mac_start_record(&content.records, opening.seal);
             let mut records = if is_new { vec![Record::birth(opening.identity)] } else { Vec::new() };
             let known = if is_new { records.clone() } else { content.records };
             let mut ledger = load_ledger(known)?;
             if let Some(sealed) = sealed {
-                ledger.record(&sealed)?;
+                ledger.apply_record(&sealed)?;
                 records.push(sealed);
             }
-            self.outnumber(ledger.epoch).await?;
+            self.ensure_highest_epoch(ledger.epoch).await?;
             let took = Record::Took {
                 epoch: self.state.borrow().epoch,
                 holder: opening.holder.clone(),
                 proven: is_silent(&ledger, before, opening),
                 reason: reason.map(str::to_owned),
             };
-            ledger.record(&took)?;
+            ledger.apply_record(&took)?;
             records.push(took);
             let (text, head) = write_line(&self.shelf, &records, &content.head, opening.seal)?;
             let number = content.number + 1;
             match self.try_line(number, &text).await {
                 Ok(()) => {
-                    self.at(number, head);
+                    self.set_head(number, head);
                     content.trail.advance(&records, head);
                     self.state.borrow_mut().trail = content.trail;
                     self.probe_line(number, &text).await?;
@@ -151,19 +151,19 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
                         let _ = self.sum_up(&ledger).await;
                     }
                     self.state.borrow_mut().records = Some(vec![Record::Condensed(Box::new(ledger))]);
-                    return self.freshen().await;
+                    return self.renew_if_old().await;
                 }
                 // A displaced holder got a line in before, or we are displaced ourselves.
                 Err(StoreError::Displaced { .. }) => self.check_ours().await?,
                 Err(error) => return Err(error),
             }
         }
-        Err(outrun(&self.shelf).await)
+        Err(lost_race_error(&self.shelf).await)
     }
 
     /// Makes sure that the lease's number is higher than any in the ledger. It is not when someone took
     /// the lease after us, or when the lease was lost and the lines were not: then it counts on from them.
-    async fn outnumber(&self, epoch: u64) -> Result<(), StoreError> {
+    async fn ensure_highest_epoch(&self, epoch: u64) -> Result<(), StoreError> {
         if self.state.borrow().epoch > epoch {
             return Ok(());
         }
@@ -171,7 +171,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
         let holder = Some(self.holder.clone());
         let lease = Lease { epoch: epoch + 1, holder, lasts_seconds: LASTS.as_secs() };
         let mark = self.state.borrow().mark.clone();
-        let mark = take(&self.shelf, &lease, Some(&mark)).await?;
+        let mark = take_lease(&self.shelf, &lease, Some(&mark)).await?;
         let mut state = self.state.borrow_mut();
         (state.epoch, state.mark) = (lease.epoch, mark);
         Ok(())
@@ -179,15 +179,15 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
 
     /// Fails when the lease is someone else's.
     async fn check_ours(&self) -> Result<(), StoreError> {
-        let found = self.shelf.lease().await.map_err(|error| failed(&self.shelf, "read", &error))?;
+        let found = self.shelf.lease().await.map_err(|error| shelf_error(&self.shelf, "read", &error))?;
         let ours = |found: &Stored| {
             found.lease.epoch == self.state.borrow().epoch && is_held_by(&found.lease, &self.holder)
         };
-        if found.as_ref().is_some_and(ours) { Ok(()) } else { Err(outrun(&self.shelf).await) }
+        if found.as_ref().is_some_and(ours) { Ok(()) } else { Err(lost_race_error(&self.shelf).await) }
     }
 
     /// Reading may have taken long.
-    async fn freshen(&self) -> Result<(), StoreError> {
+    async fn renew_if_old(&self) -> Result<(), StoreError> {
         if self.held_for().is_some_and(|left| left + RENEWED_EVERY > LASTS) {
             return Ok(());
         }
@@ -197,16 +197,16 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
     async fn renew_at_once(&self, action: &'static str) -> Result<(), StoreError> {
         match self.renew(Some(&self.holder)).await {
             Ok(()) => Ok(()),
-            Err(ShelfError::Conflict) => Err(outrun(&self.shelf).await),
-            Err(error) => Err(failed(&self.shelf, action, &error)),
+            Err(ShelfError::Conflict) => Err(lost_race_error(&self.shelf).await),
+            Err(error) => Err(shelf_error(&self.shelf, action, &error)),
         }
     }
 
     /// Proves that a lease is written only under its condition.
     async fn probe_lease(&self, before: Option<&Mark>) -> Result<(), StoreError> {
-        let lax = |what| StoreError::Lax { place: self.shelf.place(), what };
-        let probed = |error| failed(&self.shelf, "probe", &error);
-        let lease = self.lease(Some(&self.holder));
+        let lax = |what| StoreError::Lax { place: self.shelf.display_location(), what };
+        let probed = |error| shelf_error(&self.shelf, "probe", &error);
+        let lease = self.own_lease(Some(&self.holder));
         match self.shelf.put_lease(&lease, None).await {
             Err(ShelfError::Conflict) => {}
             Ok(_) => return Err(lax("it made anew what was there already")),
@@ -233,10 +233,10 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
         match self.shelf.put_line(number, epoch, text).await {
             Err(ShelfError::Conflict) => Ok(()),
             Ok(()) => Err(StoreError::Lax {
-                place: self.shelf.place(),
+                place: self.shelf.display_location(),
                 what: "it wrote over a line that was there already",
             }),
-            Err(error) => Err(failed(&self.shelf, "probe", &error)),
+            Err(error) => Err(shelf_error(&self.shelf, "probe", &error)),
         }
     }
 
@@ -270,7 +270,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
         check_readable(&content.records, key)?;
         let ledger = load_ledger(content.records)?;
         same_owner(&ledger.identity.stack, &ledger.identity.environment, stack, environment)?;
-        here(&ledger)?;
+        check_not_moved(&ledger)?;
         Ok(Some((ledger, content.trail)))
     }
 
@@ -298,11 +298,11 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
             Ok(()) => Ok(()),
             Err(ShelfError::Conflict) => {
                 let lines = self.shelf.lines(number - 1).await;
-                let lines = lines.map_err(|error| failed(&self.shelf, "read", &error))?;
+                let lines = lines.map_err(|error| shelf_error(&self.shelf, "read", &error))?;
                 let ours = lines.first().is_some_and(|(at, found)| *at == number && found == text);
-                if ours { Ok(()) } else { Err(self.displaced().await) }
+                if ours { Ok(()) } else { Err(self.displaced_error().await) }
             }
-            Err(error) => Err(failed(&self.shelf, "write", &error)),
+            Err(error) => Err(shelf_error(&self.shelf, "write", &error)),
         }
     }
 
@@ -317,12 +317,12 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
         }
         match self.check_ours().await {
             Ok(()) => Ok(looked),
-            Err(StoreError::Locked { .. }) => Err(self.displaced().await),
+            Err(StoreError::Locked { .. }) => Err(self.displaced_error().await),
             Err(error) => Err(error),
         }
     }
 
-    async fn displaced(&self) -> StoreError {
+    async fn displaced_error(&self) -> StoreError {
         let by = match self.shelf.lease().await {
             Ok(Some(Stored { lease: Lease { holder: Some(holder), .. }, .. }))
                 if holder.session != self.holder.session =>
@@ -334,7 +334,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
         StoreError::Displaced { by }
     }
 
-    fn lease(&self, holder: Option<&Holder>) -> Lease {
+    fn own_lease(&self, holder: Option<&Holder>) -> Lease {
         let epoch = self.state.borrow().epoch;
         Lease { epoch, holder: holder.cloned(), lasts_seconds: LASTS.as_secs() }
     }
@@ -342,7 +342,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
     /// Writes the lease anew, if it still is ours. `None` gives it back.
     async fn renew(&self, holder: Option<&Holder>) -> Result<(), ShelfError> {
         let _turn = self.turn.lock().await;
-        let lease = self.lease(holder);
+        let lease = self.own_lease(holder);
         let mark = self.state.borrow().mark.clone();
         let mut sent = self.clock.elapsed();
         let mark = match self.shelf.put_lease(&lease, Some(&mark)).await {
@@ -367,35 +367,39 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
     async fn give_back(&self) -> Result<(), StoreError> {
         match self.renew(None).await {
             Ok(()) => {
-                self.lose();
+                self.mark_lease_lost();
                 Ok(())
             }
-            Err(ShelfError::Conflict) => Err(self.displaced().await),
-            Err(error) => Err(failed(&self.shelf, "unlock", &error)),
+            Err(ShelfError::Conflict) => Err(self.displaced_error().await),
+            Err(error) => Err(shelf_error(&self.shelf, "unlock", &error)),
         }
     }
 
     async fn sum_up(&self, ledger: &Ledger) -> Result<(), StoreError> {
         let seal = self.state.borrow().seal.clone();
-        let (number, bytes) = self.summary(ledger, seal.as_ref())?;
-        let done = summarise(&self.shelf, number, &bytes).await;
-        done.map_err(|error| failed(&self.shelf, "write", &error))
+        let (number, bytes) = self.encode_checkpoint(ledger, seal.as_ref())?;
+        let done = write_checkpoint(&self.shelf, number, &bytes).await;
+        done.map_err(|error| shelf_error(&self.shelf, "write", &error))
     }
 
     /// Returns the summary of all lines so far, and its number.
-    fn summary(&self, ledger: &Ledger, key: Option<&SealKey>) -> Result<(u64, Vec<u8>), StoreError> {
+    fn encode_checkpoint(
+        &self,
+        ledger: &Ledger,
+        key: Option<&SealKey>,
+    ) -> Result<(u64, Vec<u8>), StoreError> {
         let state = self.state.borrow();
-        let bytes = checkpoint::write(Vec::new(), ledger, &state.head, key);
-        Ok((state.number, bytes.map_err(|error| unwritable(&self.shelf, &error))?))
+        let bytes = checkpoint::serialize_checkpoint(Vec::new(), ledger, &state.head, key);
+        Ok((state.number, bytes.map_err(|error| encoding_error(&self.shelf, &error))?))
     }
 
-    fn at(&self, number: u64, head: Head) {
+    fn set_head(&self, number: u64, head: Head) {
         let mut state = self.state.borrow_mut();
         (state.number, state.head) = (number, head);
     }
 
     /// The lease is not ours any more: nothing is written.
-    fn lose(&self) {
+    fn mark_lease_lost(&self) {
         let mut state = self.state.borrow_mut();
         (state.renewed, state.poisoned) = (None, true);
     }
@@ -425,8 +429,8 @@ impl<H: Shelf, K: Clock> Store for SharedStore<H, K> {
             // it counts on were written and removed meanwhile.
             match self.renew(Some(&self.holder)).await {
                 Ok(()) => {}
-                Err(ShelfError::Conflict) => return Err(self.displaced().await),
-                Err(error) => return Err(failed(&self.shelf, "lock", &error)),
+                Err(ShelfError::Conflict) => return Err(self.displaced_error().await),
+                Err(error) => return Err(shelf_error(&self.shelf, "lock", &error)),
             }
         }
         let (number, text, head) = {
@@ -451,12 +455,12 @@ impl<H: Shelf, K: Clock> Store for SharedStore<H, K> {
         Ok(())
     }
 
-    async fn seal(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
+    async fn condense_with_macs(&self, ledger: &Ledger, key: &SealKey) -> Result<(), StoreError> {
         self.poison()?;
         self.check_ours().await?;
-        let (number, bytes) = self.summary(ledger, Some(key))?;
-        let done = contents::replace(&self.shelf, number, &bytes).await;
-        done.map_err(|error| failed(&self.shelf, "write", &error))?;
+        let (number, bytes) = self.encode_checkpoint(ledger, Some(key))?;
+        let done = contents::replace_checkpoint(&self.shelf, number, &bytes).await;
+        done.map_err(|error| shelf_error(&self.shelf, "write", &error))?;
         let mut state = self.state.borrow_mut();
         (state.seal, state.records, state.poisoned) = (Some(key.clone()), None, false);
         Ok(())
@@ -471,7 +475,7 @@ impl<H: Shelf, K: Clock> Store for SharedStore<H, K> {
         Some(renewed.map_or(Duration::ZERO, |at| (at + LASTS).saturating_sub(self.clock.elapsed())))
     }
 
-    async fn keep(&self) -> StoreError {
+    async fn keep_lease(&self) -> StoreError {
         // What is kept in turns is renewed in time all the same.
         let renewed = self.state.borrow().renewed;
         let since = renewed.map(|renewed| self.clock.elapsed().saturating_sub(renewed));
@@ -482,11 +486,11 @@ impl<H: Shelf, K: Clock> Store for SharedStore<H, K> {
             match self.renew(Some(&self.holder)).await {
                 Ok(()) => failures = 0,
                 Err(ShelfError::Conflict) => {
-                    self.lose();
-                    return self.displaced().await;
+                    self.mark_lease_lost();
+                    return self.displaced_error().await;
                 }
                 Err(error) if self.held_for() == Some(Duration::ZERO) => {
-                    return failed(&self.shelf, "lock", &error);
+                    return shelf_error(&self.shelf, "lock", &error);
                 }
                 // There is time for another try.
                 Err(_) => failures += 1,
@@ -510,15 +514,15 @@ impl<H: Shelf, K: Clock> Store for SharedStore<H, K> {
 }
 
 /// Takes the lease, or finds that it did though no answer said so.
-async fn take<H: Shelf>(shelf: &H, lease: &Lease, mark: Option<&Mark>) -> Result<Mark, StoreError> {
+async fn take_lease<H: Shelf>(shelf: &H, lease: &Lease, mark: Option<&Mark>) -> Result<Mark, StoreError> {
     let refused = match shelf.put_lease(lease, mark).await {
         Ok(mark) => return Ok(mark),
         Err(error) => error,
     };
     match (shelf.lease().await, refused) {
         (Ok(Some(found)), _) if found.lease == *lease => Ok(found.mark),
-        (_, ShelfError::Conflict) => Err(outrun(shelf).await),
-        (_, error) => Err(failed(shelf, "lock", &error)),
+        (_, ShelfError::Conflict) => Err(lost_race_error(shelf).await),
+        (_, error) => Err(shelf_error(shelf, "lock", &error)),
     }
 }
 
@@ -527,7 +531,7 @@ fn is_held_by(lease: &Lease, who: &Holder) -> bool {
 }
 
 /// Returns who was quicker.
-async fn outrun<H: Shelf>(shelf: &H) -> StoreError {
+async fn lost_race_error<H: Shelf>(shelf: &H) -> StoreError {
     let holder = match shelf.lease().await {
         Ok(Some(Stored { lease: Lease { holder: Some(holder), .. }, .. })) => holder.in_words(),
         _ => "someone who was quicker".to_owned(),
@@ -541,25 +545,25 @@ fn write_line<H: Shelf>(
     before: &Head,
     key: Option<&SealKey>,
 ) -> Result<(Vec<u8>, Head), StoreError> {
-    line::write(records, before, key).map_err(|error| unwritable(shelf, &error))
+    line::encode_line(records, before, key).map_err(|error| encoding_error(shelf, &error))
 }
 
-fn unwritable<H: Shelf>(shelf: &H, error: &dyn std::error::Error) -> StoreError {
-    StoreError::Shared { action: "write", place: shelf.place(), reason: error.to_string() }
+fn encoding_error<H: Shelf>(shelf: &H, error: &dyn std::error::Error) -> StoreError {
+    StoreError::Shared { action: "write", place: shelf.display_location(), reason: error.to_string() }
 }
 
 /// Tells who has a shelf's lease, without taking anything; `None` when nobody has.
 ///
 /// # Errors
 /// When the lease cannot be read.
-pub async fn held<H: Shelf>(
+pub async fn find_lease_holder<H: Shelf>(
     shelf: &H,
     effect: Duration,
     is_dead: &dyn Fn(&Process) -> bool,
 ) -> Result<Option<Held>, StoreError> {
-    let stored = shelf.lease().await.map_err(|error| failed(shelf, "read", &error))?;
+    let stored = shelf.lease().await.map_err(|error| shelf_error(shelf, "read", &error))?;
     let Some(Stored { lease, age, .. }) = stored else { return Ok(None) };
-    let standing = standing(&lease, age, effect, is_dead);
+    let standing = lease_status(&lease, age, effect, is_dead);
     Ok(lease.holder.map(|holder| Held { holder, standing, renewed: Some(age) }))
 }
 

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use crate::model::catalog::CatalogRecord;
-use crate::model::diagnostic::nearest;
+use crate::model::diagnostic::nearest_name;
 use crate::model::schema::{Check, Effect, Ending, Rule, Type};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
 use crate::plan::blockers::Blocks;
 use crate::plan::decision::{Act, Verdict};
-use crate::plan::diff::attributes::shown;
-use crate::plan::diff::planned_values::foreseen;
+use crate::plan::diff::attributes::display_value;
+use crate::plan::diff::planned_values::planned_value;
 use crate::plan::join::joined_state::{Subject, Survey};
 use crate::plan::model::compare::is_unset;
 
@@ -27,11 +27,19 @@ pub(in crate::plan) fn check(survey: &Survey<'_>, verdicts: &[Verdict<'_>], bloc
         }
         unreachable_choices(survey, subject, verdict, blocks);
         for rule in subject.kind.rules {
-            if let Some((attribute, what)) = broken(survey, verdicts, (subject, verdict), rule) {
-                let span =
-                    verdict.want(attribute).and_then(|want| want.setting).map(|setting| setting.span);
+            if let Some((attribute, what)) = rule_violation(survey, verdicts, (subject, verdict), rule) {
+                let span = verdict
+                    .find_attribute(attribute)
+                    .and_then(|want| want.setting)
+                    .map(|setting| setting.span);
                 let text = format!("{} ({}: {what})", rule.says, subject.address);
-                blocks.about("rule", subject, span, text, format!("Rule {}: {}.", rule.code, rule.place));
+                blocks.add_for_subject(
+                    "rule",
+                    subject,
+                    span,
+                    text,
+                    format!("Rule {}: {}.", rule.code, rule.place),
+                );
             }
         }
     }
@@ -49,12 +57,12 @@ fn unreachable_choices(
         let attribute = difference.attribute;
         let of = (object.key(), attribute.name.into());
         let Some(choices) = survey.inputs.snapshot.choices.get(&of) else { continue };
-        let want = verdict.want(attribute.name);
+        let want = verdict.find_attribute(attribute.name);
         let Some(id) = want.and_then(|want| want.id.as_ref().or(Some(&want.value))) else { continue };
         if id.is_unknown() || choices.iter().any(|choice| choice.to_string() == id.to_string()) {
             continue;
         }
-        let name = |id: &Value| shown(attribute, id, &survey.names).to_string();
+        let name = |id: &Value| display_value(attribute, id, &survey.names).to_string();
         let offered: Vec<String> = choices.iter().map(name).collect();
         let text = format!(
             "{}: `{}` cannot go from {} to {} in one step.",
@@ -68,12 +76,12 @@ fn unreachable_choices(
             offered => format!("The service offers {}.", offered.join(", ")),
         };
         let span = difference.setting.map(|setting| setting.span);
-        blocks.about("choice", subject, span, text, help);
+        blocks.add_for_subject("choice", subject, span, text, help);
     }
 }
 
 /// Returns the attribute that breaks a rule, and how. What is not known yet passes.
-fn broken(
+fn rule_violation(
     survey: &Survey<'_>,
     verdicts: &[Verdict<'_>],
     (subject, verdict): (&Subject<'_>, &Verdict<'_>),
@@ -81,33 +89,33 @@ fn broken(
 ) -> Option<(&'static str, String)> {
     match rule.check {
         Check::CatalogField { attribute, field, equals } => {
-            let record = record(survey, subject, verdict, attribute)?;
-            let (has, wanted) = (record.fields.get(field)?, foreseen(subject, verdict, equals)?);
+            let record = catalog_record(survey, subject, verdict, attribute)?;
+            let (has, wanted) = (record.fields.get(field)?, planned_value(subject, verdict, equals)?);
             let same = wanted.is_unknown() || is_unset(&wanted) || has.to_string() == wanted.to_string();
             (!same).then(|| (attribute, format!("{} is of {has}, not {wanted}", record.slug)))
         }
         Check::CatalogForbids { attribute, field, forbidden, unless } => {
-            let record = record(survey, subject, verdict, attribute)?;
-            let value = foreseen(subject, verdict, forbidden)?;
+            let record = catalog_record(survey, subject, verdict, attribute)?;
+            let value = planned_value(subject, verdict, forbidden)?;
             let harmless = value.is_unknown() || is_unset(&value) || value == unless.value();
             let forbids = record.fields.get(field).and_then(Value::as_bool) == Some(true);
             (forbids && !harmless).then(|| (forbidden, format!("{} with {forbidden} {value}", record.slug)))
         }
         Check::Future { attribute } => {
-            let time = verdict.want(attribute).filter(|_| verdict.is_new())?.value.as_text()?;
+            let time = verdict.find_attribute(attribute).filter(|_| verdict.is_new())?.value.as_text()?;
             let past = time.parse::<Timestamp>().is_ok_and(|time| time <= survey.inputs.now);
             past.then(|| (attribute, format!("{time} is past")))
         }
         Check::Offered { attribute, table, within } => {
-            let what = unoffered(survey, subject, verdict, (attribute, table, within))?;
+            let what = unavailable_value(survey, subject, verdict, (attribute, table, within))?;
             Some((attribute, what))
         }
         Check::NotWhile { kind, attribute, other, values, .. } => {
-            let decides = foreseen(subject, verdict, other)?;
+            let decides = planned_value(subject, verdict, other)?;
             let holds = values.iter().any(|value| decides.as_text() == Some(value));
             let says = |object: &Object| object.attributes.get(attribute)?.as_bool();
             let told = survey.inputs.snapshot.of_kind(kind).any(|object| says(object) == Some(true));
-            let ends = || ends(survey, verdicts, rule).next().is_some();
+            let ends = || subjects_ending_state(survey, verdicts, rule).next().is_some();
             (holds && rolls_out(verdict) && told && !ends())
                 .then(|| (other, format!("{attribute} is true")))
         }
@@ -116,18 +124,18 @@ fn broken(
 }
 
 /// Returns what the service does not have of a value that is to be set, with what comes near.
-fn unoffered(
+fn unavailable_value(
     survey: &Survey<'_>,
     subject: &Subject<'_>,
     verdict: &Verdict<'_>,
     (attribute, table, within): (&str, &'static str, Option<(&str, &str)>),
 ) -> Option<String> {
     let set = verdict.is_new() || verdict.differences.iter().any(|d| d.attribute.name == attribute);
-    let wanted = &verdict.want(attribute).filter(|_| set)?.value;
+    let wanted = &verdict.find_attribute(attribute).filter(|_| set)?.value;
     let offered: Vec<String> = match within {
         None => survey.names.slugs(table).map(ToOwned::to_owned).collect(),
         Some((by, field)) => {
-            let record = survey.names.find(table, &foreseen(subject, verdict, by)?)?;
+            let record = survey.names.find(table, &planned_value(subject, verdict, by)?)?;
             match record.fields.get(field)? {
                 Value::List(values) => values.iter().map(ToString::to_string).collect(),
                 _ => return None,
@@ -143,7 +151,7 @@ fn unoffered(
         !value.is_unknown() && !is_unset(value) && !all.contains(value.to_string().as_str())
     };
     let missing = each.iter().find(is_missing).filter(|_| !all.is_empty())?.to_string();
-    Some(match nearest(&missing, all.iter().copied()) {
+    Some(match nearest_name(&missing, all.iter().copied()) {
         Some(near) => format!("{missing} is none of them; did you mean {near}?"),
         None if all.len() <= FEW => format!("{missing} is none of {}", offered.join(", ")),
         None => format!("{missing} is none of them"),
@@ -151,7 +159,7 @@ fn unoffered(
 }
 
 /// Returns the subjects whose change ends the state in which a rule forbids something.
-pub(in crate::plan) fn ends<'s>(
+pub(in crate::plan) fn subjects_ending_state<'s>(
     survey: &'s Survey<'_>,
     verdicts: &'s [Verdict<'_>],
     rule: &'s Rule,
@@ -186,12 +194,12 @@ pub(in crate::plan) fn rolls_out(verdict: &Verdict<'_>) -> bool {
     verdict.is_new() || anew || verdict.differences.iter().any(|d| d.attribute.effects.iter().any(runs))
 }
 
-fn record<'a>(
+fn catalog_record<'a>(
     survey: &Survey<'a>,
     subject: &Subject<'_>,
     verdict: &Verdict<'_>,
     attribute: &str,
 ) -> Option<&'a CatalogRecord> {
     let Type::Catalog(table) = subject.kind.attribute(attribute)?.ty else { return None };
-    survey.names.find(table, &foreseen(subject, verdict, attribute)?)
+    survey.names.find(table, &planned_value(subject, verdict, attribute)?)
 }

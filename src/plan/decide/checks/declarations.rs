@@ -7,13 +7,13 @@ use crate::model::source::Span;
 use crate::plan::blockers::Blocks;
 use crate::plan::join::joined_state::Survey;
 use crate::plan::model::change::{Note, NoteCode};
-use crate::plan::moves::ledger_moves::{Done, done};
+use crate::plan::moves::ledger_moves::{Done, finished_declarations};
 use crate::plan::moves::resolved::Impossible;
 
 /// Adds what stands in the way of moves.
-pub(in crate::plan) fn block(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
+pub(in crate::plan) fn block_impossible_moves(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
     for Impossible { address, text, help, span } in &survey.declared.impossible {
-        blocks.at("moved", address, *span, text.clone(), survey.spoken(*span, help));
+        blocks.add_at_span("moved", address, *span, text.clone(), survey.render_help(*span, help));
     }
 }
 
@@ -25,7 +25,7 @@ pub(in crate::plan) fn notes(survey: &Survey<'_>) -> Vec<Note> {
         return Vec::new();
     }
     let told = |done: Done| {
-        let source = stack.sources.place(done.span);
+        let source = stack.sources.location_of(done.span);
         Note {
             code: NoteCode::Done,
             text: format!("{} is done", done.text),
@@ -35,6 +35,6 @@ pub(in crate::plan) fn notes(survey: &Survey<'_>) -> Vec<Note> {
         }
     };
     let moving: HashSet<Span> = survey.declared.was.values().filter_map(|was| was.span).collect();
-    let done = done(stack, survey.inputs.ledger).into_iter();
+    let done = finished_declarations(stack, survey.inputs.ledger).into_iter();
     done.filter(|done| !done.in_module && !moving.contains(&done.span)).map(told).collect()
 }

@@ -7,7 +7,7 @@ use crate::ledger::journal::intent_candidates;
 use crate::ledger::state::ambiguous_intent;
 use crate::ledger::state::entry::Owned;
 use crate::model::address::Name;
-use crate::model::diagnostic::nearest;
+use crate::model::diagnostic::nearest_name;
 use crate::model::schema::{OnChange, ReplaceOrder, Type};
 use crate::model::value::Value;
 use crate::plan::blockers::Blocks;
@@ -30,27 +30,32 @@ pub(in crate::plan) fn check<'a>(
 ) {
     for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
         if verdict.removes() && !matches!(subject.live, Live::Leaving(_)) {
-            protected(survey, subject, verdict, blocks);
-            provisional(survey, subject, blocks);
+            block_protected(survey, subject, verdict, blocks);
+            block_unconfirmed(survey, subject, blocks);
             data::would_be_lost(survey, verdicts, (subject, verdict), blocks);
             holds_data(survey, subject, verdict, blocks);
         }
     }
     home::check(survey, verdicts, blocks);
-    held(survey, verdicts, blocks);
-    dangling(survey, verdicts, blocks);
-    account(survey, blocks);
-    scope(survey, blocks);
-    budget(survey, verdicts, blocks);
+    block_held_objects(survey, verdicts, blocks);
+    block_dangling_references(survey, verdicts, blocks);
+    block_wrong_account(survey, blocks);
+    block_unknown_targets(survey, blocks);
+    enforce_deletion_limit(survey, verdicts, blocks);
     adoption::check(survey, verdicts, blocks);
     late_effects(survey, blocks);
     for address in &survey.strangers {
         let text = format!("The ledger has {address}, of a kind that this version does not know.");
-        blocks.of("unknown_kind", Some(address), text, "Use the version of stead that made it.".into());
+        blocks.add_for_address(
+            "unknown_kind",
+            Some(address),
+            text,
+            "Use the version of stead that made it.".into(),
+        );
     }
 }
 
-fn protected(
+fn block_protected(
     survey: &Survey<'_>,
     subject: &Subject<'_>,
     verdict: &Verdict<'_>,
@@ -69,17 +74,17 @@ fn protected(
          apply, and then remove it."
     };
     let span = subject.block.and_then(|block| block.lifecycle.protect_span);
-    blocks.about("protected", subject, span, text, survey.spoken(span, help));
+    blocks.add_for_subject("protected", subject, span, text, survey.render_help(span, help));
 }
 
 /// Returns the object of an address that was found after a lost answer, as long as nobody says whose it is.
-pub(in crate::plan) fn unconfirmed<'a>(subject: &Subject<'a>) -> Option<&'a Owned> {
+pub(in crate::plan) fn unconfirmed_object<'a>(subject: &Subject<'a>) -> Option<&'a Owned> {
     let confirmed = matches!(subject.adoption, Some(Adoption::Confirmed));
-    subject.owned().filter(|owned| owned.provisional && !confirmed)
+    subject.owned_object().filter(|owned| owned.provisional && !confirmed)
 }
 
-fn provisional(survey: &Survey<'_>, subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
-    let Some(owned) = unconfirmed(subject) else { return };
+fn block_unconfirmed(survey: &Survey<'_>, subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
+    let Some(owned) = unconfirmed_object(subject) else { return };
     let text = format!(
         "{} {} was found after a lost answer, not told by the service: it may be somebody else's.",
         subject.address, owned.id
@@ -90,7 +95,7 @@ fn provisional(survey: &Survey<'_>, subject: &Subject<'_>, blocks: &mut Blocks<'
     } else {
         format!("Look at it, and say that it is yours: {adopt}.")
     };
-    blocks.about("provisional", subject, None, text, help);
+    blocks.add_for_subject("provisional", subject, None, text, help);
 }
 
 /// A new object is empty: one that holds data is replaced only with consent of its own. One that never
@@ -112,7 +117,7 @@ fn holds_data(
     }
     let reason = verdict.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
     let address = subject.address;
-    let asleep = reactivation::asleep(subject);
+    let asleep = reactivation::resuming_revival(subject);
     let still = asleep.map(|_| " It is suspended, and its data is still in it.").unwrap_or_default();
     let text = format!(
         "{address} holds data and would be replaced by an empty {}{reason}.{still}",
@@ -124,7 +129,7 @@ fn holds_data(
         wake.unwrap_or_default()
     );
     let span = verdict.differences.iter().find(|d| d.forces_replacement()).and_then(|d| d.setting);
-    blocks.about("holds_data", subject, span.map(|setting| setting.span), text, help);
+    blocks.add_for_subject("holds_data", subject, span.map(|setting| setting.span), text, help);
 }
 
 /// Requests that were given up and had an effect after all: an apply would ask what becomes of it.
@@ -132,22 +137,22 @@ fn late_effects(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
     let ledger = survey.inputs.ledger;
     for (intent, ids) in &survey.late {
         let text = format!("{}: {} ({}).", intent.address, intent_candidates::LATE_EFFECT, ids.join(", "));
-        let words = ambiguous_intent::answers(ledger, intent, ids);
+        let words = ambiguous_intent::possible_answers(ledger, intent, ids);
         let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| *word != "absent").collect();
         let help = format!(
             "Say what becomes of it: stead resolve {} {}.",
-            ambiguous_intent::handle(ledger, intent.op),
+            ambiguous_intent::short_handle(ledger, intent.op),
             words.join(" | ")
         );
-        blocks.of("late_effect", Some(&intent.address), text, help);
+        blocks.add_for_address("late_effect", Some(&intent.address), text, help);
     }
 }
 
 /// What goes must not be held by something that the plan leaves alone.
-fn held(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
+fn block_held_objects(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
     for (n, verdict) in verdicts.iter().enumerate().filter(|(_, verdict)| verdict.removes()) {
         let frozen =
-            |m: &&usize| verdicts[**m].act == Act::Frozen && survey.subjects[**m].owned().is_some();
+            |m: &&usize| verdicts[**m].act == Act::Frozen && survey.subjects[**m].owned_object().is_some();
         let Some(holder) = survey.holders[n].iter().find(frozen).map(|m| &survey.subjects[*m]) else {
             continue;
         };
@@ -155,19 +160,19 @@ fn held(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '
         let what = if verdict.act == Act::Delete { "deleted" } else { "replaced" };
         let text = format!("{} would be {what}, and {} uses it.", subject.address, holder.address);
         let help = format!("Take {} into the plan, or leave {} out.", holder.address, subject.address);
-        blocks.about("held", subject, None, text, help);
+        blocks.add_for_subject("held", subject, None, text, help);
     }
 }
 
 /// What goes must not be referred to by something that stays as it is: nobody writes the reference
 /// any more, so nothing changes it, and the service would refuse. A link is undone by itself.
-fn dangling(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
+fn block_dangling_references(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
     for n in (0..verdicts.len()).filter(|n| verdicts[*n].removes()) {
         let subject = &survey.subjects[n];
         for m in &survey.holders[n] {
             let (holder, stays) = (&survey.subjects[*m], &verdicts[*m]);
-            let Some(attribute) =
-                refers(holder, subject).filter(|_| matches!(stays.act, Act::Keep | Act::Update))
+            let Some(attribute) = referring_attribute(holder, subject)
+                .filter(|_| matches!(stays.act, Act::Keep | Act::Update))
             else {
                 continue;
             };
@@ -179,13 +184,13 @@ fn dangling(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'
                 subject.address, holder.address
             );
             let help = format!("Write {}.{attribute}: another one, or null.", holder.address);
-            blocks.about("held", holder, None, text, help);
+            blocks.add_for_subject("held", holder, None, text, help);
         }
     }
 }
 
 /// Returns the attribute by which a live object refers to another one, other than by a link.
-pub(in crate::plan) fn refers(holder: &Subject<'_>, to: &Subject<'_>) -> Option<&'static str> {
+pub(in crate::plan) fn referring_attribute(holder: &Subject<'_>, to: &Subject<'_>) -> Option<&'static str> {
     let (object, id) = (holder.object()?, Value::Text(to.object()?.id.clone()));
     let all = holder.kind.attributes.iter().filter(|a| !matches!(a.change, OnChange::Link { .. }));
     let found = all.filter(|attribute| match attribute.ty {
@@ -200,7 +205,7 @@ pub(in crate::plan) fn refers(holder: &Subject<'_>, to: &Subject<'_>) -> Option<
 }
 
 /// In another account everything would look gone, and would be made a second time.
-fn account(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
+fn block_wrong_account(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
     let owner = survey.inputs.ledger.identity.account.as_ref();
     let Some((owner, here)) = owner.zip(survey.inputs.snapshot.account.as_ref()).filter(|(a, b)| a != b)
     else {
@@ -208,10 +213,10 @@ fn account(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
     };
     let text = format!("The ledger belongs to account {owner}, and the key to {here}.");
     let help = "Use the other account's key, or another environment.".to_owned();
-    blocks.of("account", None, text, help);
+    blocks.add_for_address("account", None, text, help);
 }
 
-fn scope(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
+fn block_unknown_targets(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
     let options = survey.inputs.options;
     for address in options.targets.iter().chain(&options.excluded).chain(&options.replace) {
         if survey.subjects.iter().any(|subject| subject.address.is_within(address)) {
@@ -219,15 +224,15 @@ fn scope(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
         }
         let modules = survey.inputs.stack.modules.keys().map(Name::as_str);
         let known = survey.subjects.iter().map(|subject| subject.address.as_str()).chain(modules);
-        let help = match nearest(address.as_str(), known) {
+        let help = match nearest_name(address.as_str(), known) {
             Some(near) => format!("Did you mean {near}?"),
             None => "`stead ls` lists what there is.".to_owned(),
         };
-        blocks.of("target", Some(address), format!("There is no {address}."), help);
+        blocks.add_for_address("target", Some(address), format!("There is no {address}."), help);
     }
 }
 
-fn budget(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
+fn enforce_deletion_limit(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
     let options = survey.inputs.options;
     if options.destroy || options.allow_deletes {
         return;
@@ -237,13 +242,13 @@ fn budget(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_,
         Act::Replace { .. } => subject.kind.data_bearing,
         _ => false,
     };
-    let managed = survey.subjects.iter().filter(|subject| subject.owned().is_some()).count();
+    let managed = survey.subjects.iter().filter(|subject| subject.owned_object().is_some()).count();
     let deletions = survey.subjects.iter().zip(verdicts).filter(counts).count();
     if deletions >= FEW && deletions * 100 > managed * SHARE {
         let text = format!("{deletions} of {managed} managed objects would be deleted.");
         let help =
             "If that is meant: --allow-deletes. Else look for a wrong environment or a missing file.";
-        blocks.of("deletion_budget", None, text, help.to_owned());
+        blocks.add_for_address("deletion_budget", None, text, help.to_owned());
     }
 }
 
@@ -258,7 +263,13 @@ pub(in crate::plan) fn may_change(
     if matches!(attribute.change, OnChange::Switch(_)) && difference.after.is_unknown() {
         let text = format!("{}.{} chooses a call, and is not known yet.", subject.address, attribute.name);
         let span = difference.setting.map(|setting| setting.span);
-        blocks.about("unknown", subject, span, text, "Write a value that waits for nothing.".to_owned());
+        blocks.add_for_subject(
+            "unknown",
+            subject,
+            span,
+            text,
+            "Write a value that waits for nothing.".to_owned(),
+        );
         return false;
     }
     let numbers = if attribute.grow_only {
@@ -297,7 +308,13 @@ pub(in crate::plan) fn may_change(
          this one.",
         difference.before
     );
-    blocks.about("grow_only", subject, difference.setting.map(|setting| setting.span), text, help);
+    blocks.add_for_subject(
+        "grow_only",
+        subject,
+        difference.setting.map(|setting| setting.span),
+        text,
+        help,
+    );
     false
 }
 
@@ -311,28 +328,33 @@ pub(in crate::plan) fn may_replace_failed(subject: &Subject<'_>, blocks: &mut Bl
     let text =
         format!("{} is {status}, and it may still hold data: it is not replaced unasked.", subject.address);
     let help = "Repair or restore it; or save its data, delete it by hand, and plan again.".to_owned();
-    blocks.about("failed", subject, None, text, help);
+    blocks.add_for_subject("failed", subject, None, text, help);
     false
 }
 
 /// An owned object was neither seen nor proven gone.
-pub(in crate::plan) fn unread(subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
-    let id = subject.owned().map_or("", |owned| owned.id.as_str());
+pub(in crate::plan) fn block_unread(subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
+    let id = subject.owned_object().map_or("", |owned| owned.id.as_str());
     let text = format!("{} {id} was neither listed nor proven gone.", subject.address);
     let help = "Plan again; look at the key's projects when it stays so.".to_owned();
-    blocks.about("unread", subject, None, text, help);
+    blocks.add_for_subject("unread", subject, None, text, help);
 }
 
 /// What became of an earlier request is for a human to say.
-pub(in crate::plan) fn question(survey: &Survey<'_>, subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
+pub(in crate::plan) fn block_ambiguous_intent(
+    survey: &Survey<'_>,
+    subject: &Subject<'_>,
+    blocks: &mut Blocks<'_, '_>,
+) {
     let questions = &survey.inputs.ledger.questions;
     let Some((op, asked)) = questions.iter().find(|(_, q)| q.intent.address == *subject.address) else {
         return;
     };
     let help = format!(
         "Look, and say it: stead resolve {} {}. Until then it and what depends on it stay as they are.",
-        ambiguous_intent::handle(survey.inputs.ledger, *op),
-        ambiguous_intent::answers(survey.inputs.ledger, &asked.intent, &asked.candidates).join(" | ")
+        ambiguous_intent::short_handle(survey.inputs.ledger, *op),
+        ambiguous_intent::possible_answers(survey.inputs.ledger, &asked.intent, &asked.candidates)
+            .join(" | ")
     );
-    blocks.about("question", subject, None, asked.text.clone(), help);
+    blocks.add_for_subject("question", subject, None, asked.text.clone(), help);
 }

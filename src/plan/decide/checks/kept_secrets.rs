@@ -27,7 +27,7 @@ pub(in crate::plan) fn check<'a>(
     if survey.inputs.options.destroy {
         return;
     }
-    recipients(survey, blocks);
+    check_recipients(survey, blocks);
     let stack = survey.inputs.stack;
     for name in &survey.inputs.options.lost_secrets {
         let text = format!(
@@ -53,7 +53,7 @@ pub(in crate::plan) fn check<'a>(
             let help = "Set STEAD_AGE_IDENTITY to the identity's file, or `age_identity` in the settings. \
                         A plan needs none."
                 .to_owned();
-            blocks.about("identity_missing", subject, None, text, help);
+            blocks.add_for_subject("identity_missing", subject, None, text, help);
         }
     }
 }
@@ -66,7 +66,7 @@ fn ways_out(address: &str, value: &str, rotation: &str) -> String {
     )
 }
 
-fn recipients(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
+fn check_recipients(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
     let (stack, pinned) = (survey.inputs.stack, &survey.inputs.ledger.secrets.recipients);
     let nobody = BTreeSet::new();
     let declared = stack.recipients.as_ref().map_or(&nobody, |recipients| &recipients.names);
@@ -102,36 +102,37 @@ fn recipients(survey: &Survey<'_>, blocks: &mut Blocks<'_, '_>) {
 
 /// Leaves out a resource whose secret was shown once, and that nobody has: whether its object is replaced or kept
 /// without a delivery is for a human to say.
-pub(in crate::plan) fn lost(subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
+pub(in crate::plan) fn skip_lost_secret(subject: &Subject<'_>, blocks: &mut Blocks<'_, '_>) {
     let text = format!(
         "The secret of {} was shown once, and neither its sink nor the ledger has it.",
         subject.address
     );
     // A rotation deletes the object: one that may be somebody else's has to be adopted with it.
-    let adoption = guards::unconfirmed(subject)
+    let adoption = guards::unconfirmed_object(subject)
         .map(|owned| format!(" --adopt {}={}", subject.address, owned.id))
         .unwrap_or_default();
     let way_out = ways_out(subject.address.as_str(), "it, where somebody has it", &adoption);
-    let id = subject.owned().map_or("ID", |owned| owned.id.as_str());
+    let id = subject.owned_object().map_or("ID", |owned| owned.id.as_str());
     let way_out = format!(
         "{way_out} To keep it without a delivery: stead resolve {} adopt {id}. Until then it and what depends on it stay \
          as they are.",
         subject.address
     );
-    blocks.about(SECRET_LOST, subject, None, text, way_out);
+    blocks.add_for_subject(SECRET_LOST, subject, None, text, way_out);
 }
 
 /// Returns the correction that pins the stack's recipients, where none are pinned.
-pub(in crate::plan) fn pin(survey: &Survey<'_>) -> Option<Bookkeeping> {
+pub(in crate::plan) fn pin_recipients(survey: &Survey<'_>) -> Option<Bookkeeping> {
     let recipients = survey.inputs.stack.recipients.as_ref()?;
     let unpinned = survey.inputs.ledger.secrets.recipients.is_empty() && !survey.inputs.options.destroy;
     unpinned.then(|| Bookkeeping::PinRecipients(recipients.names.clone()))
 }
 
 /// Says what an apply pins, and what is left to do.
-pub(in crate::plan) fn notes(survey: &Survey<'_>) -> Vec<Note> {
+pub(in crate::plan) fn recipient_notes(survey: &Survey<'_>) -> Vec<Note> {
     let stack = survey.inputs.stack;
-    let source = stack.recipients.as_ref().and_then(|recipients| stack.sources.place(recipients.span));
+    let source =
+        stack.recipients.as_ref().and_then(|recipients| stack.sources.location_of(recipients.span));
     let note = |text: String, help: &str| Note {
         code: NoteCode::Recipients,
         text,
@@ -140,7 +141,7 @@ pub(in crate::plan) fn notes(survey: &Survey<'_>) -> Vec<Note> {
         address: None,
     };
     let mut notes = Vec::new();
-    if let Some(Bookkeeping::PinRecipients(names)) = pin(survey) {
+    if let Some(Bookkeeping::PinRecipients(names)) = pin_recipients(survey) {
         let listed: Vec<&str> = names.iter().map(Name::as_str).collect();
         notes.push(note(
             format!("pins recipients: kept secrets are encrypted to {}", listed.join(", ")),
@@ -148,7 +149,7 @@ pub(in crate::plan) fn notes(survey: &Survey<'_>) -> Vec<Note> {
         ));
     }
     let kept = &survey.inputs.ledger.secrets;
-    let outdated = kept.outdated().count();
+    let outdated = kept.outdated_addresses().count();
     if outdated > 0 {
         notes.push(note(
             format!("{outdated} kept secrets are still encrypted to the recipients before"),

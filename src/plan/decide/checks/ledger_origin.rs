@@ -22,7 +22,7 @@ pub(in crate::plan) fn check(survey: &Survey<'_>, verdicts: &[Verdict<'_>], bloc
     let whose = format!("{}/{}", stack.name, stack.environment.name);
     match here.compare(&ledger.origins) {
         OriginMatch::Same | OriginMatch::Moved => {}
-        OriginMatch::Unknown => unknown(survey, verdicts, (here, &whose), blocks),
+        OriginMatch::Unknown => block_unknown_origin(survey, verdicts, (here, &whose), blocks),
         found @ (OriginMatch::OtherDirectory | OriginMatch::OtherRepository) => {
             let known: Vec<String> = ledger.origins.iter().map(ToString::to_string).collect();
             let this = here.origin.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -36,14 +36,14 @@ pub(in crate::plan) fn check(survey: &Survey<'_>, verdicts: &[Verdict<'_>], bloc
                  objects of that stack.",
                 known.join(" and ")
             );
-            blocks.of(CODE, None, text, help(true));
+            blocks.add_for_address(CODE, None, text, origin_help(true));
         }
     }
 }
 
 /// Blocks a plan that deletes or replaces although most of the ledger is not declared here, where no origin tells
 /// whose it is.
-fn unknown(
+fn block_unknown_origin(
     survey: &Survey<'_>,
     verdicts: &[Verdict<'_>],
     (here, whose): (&Here, &str),
@@ -53,7 +53,7 @@ fn unknown(
     let entries = &survey.inputs.ledger.entries;
     let is_declared = |address: &&Address| {
         survey.inputs.stack.resources.contains_key(*address)
-            || survey.declared.removal(address).is_some()
+            || survey.declared.removal_action(address).is_some()
             || survey.left_out(address).is_some()
     };
     let declared = entries.keys().filter(is_declared).count();
@@ -70,10 +70,10 @@ fn unknown(
          deleted or replaced. They may be those of another stack of this name: {why}.",
         entries.len()
     );
-    blocks.of(CODE, None, text, help(here.origin.is_some()));
+    blocks.add_for_address(CODE, None, text, origin_help(here.origin.is_some()));
 }
 
-fn help(has_origin: bool) -> String {
+fn origin_help(has_origin: bool) -> String {
     let first = if has_origin { "" } else { "set STEAD_ORIGIN=REPOSITORY//DIRECTORY, and then " };
     format!(
         "If this is another stack: give it another name. If the ledger is this directory's: {first}`stead state \

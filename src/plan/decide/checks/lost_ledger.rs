@@ -32,7 +32,7 @@ pub(in crate::plan) fn creating_options(inputs: &Inputs<'_>) -> Option<Options> 
 /// Returns the blocker of a command that takes a plan's objects for those of the ledger, if the ledger seems to
 /// be lost: it never had an object, and the plan would create what exists.
 #[must_use]
-pub fn blocker(ledger: &Ledger, plan: &Plan) -> Option<Block> {
+pub fn lost_ledger_blocker(ledger: &Ledger, plan: &Plan) -> Option<Block> {
     if ledger.has_owned() {
         return None;
     }

@@ -18,11 +18,14 @@ const TWICE: usize = 2;
 
 /// Returns what a plan puts back, for the history.
 pub fn put_back(drift: &[Drift]) -> Vec<Name> {
-    drift.iter().filter_map(name).take(REMEMBERED).collect()
+    drift.iter().filter_map(reverted_difference).take(REMEMBERED).collect()
 }
 
 /// Returns the differences that are there again although the last applies put them back.
-pub fn contested<'a>(drift: &[Drift], history: impl DoubleEndedIterator<Item = &'a Run>) -> Vec<Name> {
+pub fn find_competing_writes<'a>(
+    drift: &[Drift],
+    history: impl DoubleEndedIterator<Item = &'a Run>,
+) -> Vec<Name> {
     let mut times: HashMap<&Name, usize> = HashMap::new();
     for run in history.rev().take(LOOKED_AT) {
         for name in run.origin.put_back.iter().collect::<BTreeSet<_>>() {
@@ -30,11 +33,11 @@ pub fn contested<'a>(drift: &[Drift], history: impl DoubleEndedIterator<Item = &
         }
     }
     let is_contested = |name: &Name| times.get(name).is_some_and(|times| *times >= TWICE);
-    drift.iter().filter_map(name).filter(is_contested).collect()
+    drift.iter().filter_map(reverted_difference).filter(is_contested).collect()
 }
 
 /// Returns the name of a difference that the plan puts back.
-fn name(drift: &Drift) -> Option<Name> {
+fn reverted_difference(drift: &Drift) -> Option<Name> {
     let path = drift.path.as_ref().filter(|_| drift.class == DriftClass::Reverted)?;
     Some(smol_str::format_smolstr!("{}.{path}", drift.address))
 }
@@ -88,10 +91,10 @@ mod tests {
             (vec![&both, &quiet, &both], vec!["volume.a.name", "volume.a.size"]),
             ([vec![&both, &both], vec![&quiet; LOOKED_AT]].concat(), vec![]),
         ] {
-            assert_eq!(contested(&again, history.into_iter()), found);
+            assert_eq!(find_competing_writes(&again, history.into_iter()), found);
         }
         let twice = run(&["volume.a.name", "volume.a.name"]);
-        assert!(contested(&again, [&twice].into_iter()).is_empty(), "one apply is one");
+        assert!(find_competing_writes(&again, [&twice].into_iter()).is_empty(), "one apply is one");
     }
 
     #[test]

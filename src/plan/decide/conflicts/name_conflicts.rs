@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::model::address::Name;
-use crate::model::meaning::meaning;
+use crate::model::meaning::to_comparable;
 use crate::model::schema::{Check, Kind, Rule, Scope};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
 use crate::plan::blockers::Blocks;
 use crate::plan::decide::byproducts;
-use crate::plan::decide::replacement_order::network;
+use crate::plan::decide::replacement_order::parse_network;
 use crate::plan::decision::{Act, Verdict, Want};
 use crate::plan::join::joined_state::{Subject, Survey, is_leaving};
 use crate::plan::join::project_scope::PROJECT;
@@ -34,7 +34,7 @@ pub(in crate::plan) enum Home {
 pub(in crate::plan) type Taken<'a> = (&'a str, Home, String);
 
 /// Blocks what would be made beside an object of the same name that nobody of this stack owns.
-pub(in crate::plan) fn collisions(
+pub(in crate::plan) fn block_name_conflicts(
     survey: &Survey<'_>,
     verdicts: &[Verdict<'_>],
     blocks: &mut Blocks<'_, '_>,
@@ -44,7 +44,7 @@ pub(in crate::plan) fn collisions(
         let Some(kind) = survey.inputs.registry.kind(&object.kind) else { continue };
         if !is_leaving(kind, object) {
             let known = object.attributes.get(kind.known_by);
-            there.extend(namesake(kind, place(kind, object), known).map(|key| (key, *object)));
+            there.extend(name_key(kind, object_home(kind, object), known).map(|key| (key, *object)));
         }
     }
     if there.is_empty() {
@@ -52,17 +52,17 @@ pub(in crate::plan) fn collisions(
     }
     let mut found = Vec::new();
     for (subject, verdict) in survey.subjects.iter().zip(verdicts).filter(|(_, v)| v.act == Act::Create) {
-        let Some(want) = verdict.want(subject.kind.known_by) else { continue };
-        let key = namesake(subject.kind, home(survey, subject, verdict), Some(&want.value));
+        let Some(want) = verdict.find_attribute(subject.kind.known_by) else { continue };
+        let key = name_key(subject.kind, planned_home(survey, subject, verdict), Some(&want.value));
         found.extend(key.and_then(|key| there.get(&key)).map(|object| (subject, want, *object)));
     }
     // Where nothing is remembered and several of the wanted are there, it is memory that is missing.
     let is_lost = survey.inputs.ledger.entries.is_empty()
         && survey.inputs.ledger.kept.is_empty()
-        && found.len() + inside(survey, verdicts, &found, &there) >= SEVERAL;
+        && found.len() + count_in_existing_projects(survey, verdicts, &found, &there) >= SEVERAL;
     for (subject, want, object) in found {
         if let Some((text, help)) = let_go(survey, subject, object) {
-            blocks.about("exists", subject, want.setting.map(|setting| setting.span), text, help);
+            blocks.add_for_subject("exists", subject, want.setting.map(|setting| setting.span), text, help);
             continue;
         }
         let known = match subject.kind.known_by {
@@ -76,7 +76,7 @@ pub(in crate::plan) fn collisions(
             let text = format!("{there}, and it belongs to {owner}.");
             let help = "Choose another name. To take it over, let go of it there first: stead rm --keep, and apply.";
             let span = want.setting.map(|setting| setting.span);
-            blocks.about("exists", subject, span, text, help.to_owned());
+            blocks.add_for_subject("exists", subject, span, text, help.to_owned());
             continue;
         }
         let adopt = format!("--adopt {}={}", subject.address, object.id);
@@ -88,7 +88,7 @@ pub(in crate::plan) fn collisions(
         } else {
             format!("Take it over with {adopt}, or choose another name.")
         };
-        blocks.about("exists", subject, want.setting.map(|setting| setting.span), text, help);
+        blocks.add_for_subject("exists", subject, want.setting.map(|setting| setting.span), text, help);
     }
 }
 
@@ -105,14 +105,14 @@ fn let_go(survey: &Survey<'_>, subject: &Subject<'_>, object: &Object) -> Option
 }
 
 /// Returns the key under which objects of a kind are taken for one another: by what people know them by.
-fn namesake(kind: &'static Kind, home: Option<Home>, known: Option<&Value>) -> Option<Taken<'static>> {
+fn name_key(kind: &'static Kind, home: Option<Home>, known: Option<&Value>) -> Option<Taken<'static>> {
     let attribute = kind.attribute(kind.known_by)?;
-    let known = known.map(|value| meaning(&attribute.ty, value));
-    taken(kind, home, std::iter::once(known.as_ref()))
+    let known = known.map(|value| to_comparable(&attribute.ty, value));
+    uniqueness_key(kind, home, std::iter::once(known.as_ref()))
 }
 
 /// Returns how many of the wanted are there in projects that are there themselves.
-fn inside(
+fn count_in_existing_projects(
     survey: &Survey<'_>,
     verdicts: &[Verdict<'_>],
     found: &[(&Subject<'_>, &Want<'_>, &Object)],
@@ -125,28 +125,34 @@ fn inside(
         let Some(project) = projects.get(project).filter(|_| subject.kind.scope == Scope::Project) else {
             return false;
         };
-        let known = verdict.want(subject.kind.known_by).map(|want| &want.value);
-        let key = namesake(subject.kind, Some(Home::In(project.id.clone())), known);
+        let known = verdict.find_attribute(subject.kind.known_by).map(|want| &want.value);
+        let key = name_key(subject.kind, Some(Home::In(project.id.clone())), known);
         key.is_some_and(|key| there.contains_key(&key))
     };
     survey.subjects.iter().zip(verdicts).filter(is_there).count()
 }
 
 /// Blocks what the service would refuse because of objects that this stack does not own.
-pub(in crate::plan) fn rules(survey: &Survey<'_>, verdicts: &[Verdict<'_>], blocks: &mut Blocks<'_, '_>) {
+pub(in crate::plan) fn block_rule_violations(
+    survey: &Survey<'_>,
+    verdicts: &[Verdict<'_>],
+    blocks: &mut Blocks<'_, '_>,
+) {
     for kind in survey.inputs.registry.kinds {
         for rule in kind.rules {
             match rule.check {
-                Check::NoOverlap { attribute } => overlaps(survey, verdicts, kind, rule, attribute, blocks),
-                Check::AtMost { count } => crowds(survey, verdicts, kind, rule, count, blocks),
+                Check::NoOverlap { attribute } => {
+                    block_network_overlaps(survey, verdicts, kind, rule, attribute, blocks);
+                }
+                Check::AtMost { count } => block_count_excess(survey, verdicts, kind, rule, count, blocks),
                 Check::Unique { attributes } if attributes != ["name"] => {
-                    repeats(survey, verdicts, kind, rule, (attributes, false), blocks);
+                    block_repeated_values(survey, verdicts, kind, rule, (attributes, false), blocks);
                 }
                 Check::UniqueOverall { attributes } => {
-                    repeats(survey, verdicts, kind, rule, (attributes, true), blocks);
+                    block_repeated_values(survey, verdicts, kind, rule, (attributes, true), blocks);
                 }
-                Check::NotUsed { by } => used(survey, verdicts, kind, rule, by, blocks),
-                Check::NotFilled => filled(survey, verdicts, kind, rule, blocks),
+                Check::NotUsed { by } => block_used_objects(survey, verdicts, kind, rule, by, blocks),
+                Check::NotFilled => block_nonempty_projects(survey, verdicts, kind, rule, blocks),
                 _ => {}
             }
         }
@@ -154,7 +160,7 @@ pub(in crate::plan) fn rules(survey: &Survey<'_>, verdicts: &[Verdict<'_>], bloc
 }
 
 /// Blocks an object that has what another has: in the same place, or `overall`.
-fn repeats(
+fn block_repeated_values(
     survey: &Survey<'_>,
     verdicts: &[Verdict<'_>],
     kind: &'static Kind,
@@ -166,26 +172,32 @@ fn repeats(
     let mut there: HashMap<Taken<'_>, &Object> = HashMap::new();
     for object in survey.unowned.iter().filter(|object| object.kind == kind.name) {
         let values = attributes.iter().map(|name| object.attributes.get(*name));
-        there.extend(taken(kind, at(place(kind, object)), values).map(|key| (key, *object)));
+        there.extend(uniqueness_key(kind, at(object_home(kind, object)), values).map(|key| (key, *object)));
     }
-    for (subject, verdict) in making(survey, verdicts, kind, attributes).filter(|_| !there.is_empty()) {
-        let values = attributes.iter().map(|name| verdict.want(name).map(Want::stored));
-        let key = taken(kind, at(home(survey, subject, verdict)), values);
+    for (subject, verdict) in
+        changed_subjects(survey, verdicts, kind, attributes).filter(|_| !there.is_empty())
+    {
+        let values = attributes.iter().map(|name| verdict.find_attribute(name).map(Want::stored_value));
+        let key = uniqueness_key(kind, at(planned_home(survey, subject, verdict)), values);
         if let Some(object) = key.and_then(|key| there.get(&key)) {
             let (address, same) = (subject.address, attributes.join(" and "));
-            let text = format!("{} ({address}: {} has the same {same})", rule.says, whose(survey, object));
+            let text = format!(
+                "{} ({address}: {} has the same {same})",
+                rule.says,
+                describe_object(survey, object)
+            );
             let help = format!(
                 "Rule {}: {}. Take that one away first, or write another {same}.",
                 rule.code, rule.place
             );
-            let setting = attributes.first().and_then(|name| verdict.want(name)?.setting);
-            blocks.about("rule", subject, setting.map(|setting| setting.span), text, help);
+            let setting = attributes.first().and_then(|name| verdict.find_attribute(name)?.setting);
+            blocks.add_for_subject("rule", subject, setting.map(|setting| setting.span), text, help);
         }
     }
 }
 
 /// Says which object it is: of a child also whose, and where that is.
-fn whose(survey: &Survey<'_>, object: &Object) -> String {
+fn describe_object(survey: &Survey<'_>, object: &Object) -> String {
     let snapshot = survey.inputs.snapshot;
     let parent =
         survey.inputs.registry.kind(&object.kind).and_then(Kind::child_of).zip(object.parent.clone());
@@ -205,7 +217,7 @@ fn whose(survey: &Survey<'_>, object: &Object) -> String {
 }
 
 /// Objects of a kind that are to go, by id: those that this plan ends, and those that a replacement left.
-fn going<'s, 'a>(
+fn objects_to_remove<'s, 'a>(
     survey: &'s Survey<'a>,
     verdicts: &'s [Verdict<'a>],
     kind: &'static Kind,
@@ -224,7 +236,7 @@ fn going<'s, 'a>(
 }
 
 /// Blocks the end of what objects refer to that this stack does not own.
-fn used(
+fn block_used_objects(
     survey: &Survey<'_>,
     verdicts: &[Verdict<'_>],
     kind: &'static Kind,
@@ -232,37 +244,37 @@ fn used(
     by: &[(&str, &str)],
     blocks: &mut Blocks<'_, '_>,
 ) {
-    let going = going(survey, verdicts, kind);
+    let going = objects_to_remove(survey, verdicts, kind);
     for object in survey.unowned.iter().filter(|_| !going.is_empty()) {
         let names = by.iter().filter(|(kind, _)| object.kind == *kind);
         let ids = names.filter_map(|(_, attribute)| object.attributes.get(*attribute)?.as_text());
         let leaves = survey.inputs.registry.kind(&object.kind).is_some_and(|kind| is_leaving(kind, object));
         for subject in ids.filter(|_| !leaves).filter_map(|id| going.get(id)) {
-            broken(subject, rule, &format!("the {} {} uses it", object.kind, object.id), blocks);
+            add_rule_blocker(subject, rule, &format!("the {} {} uses it", object.kind, object.id), blocks);
         }
     }
 }
 
 /// Blocks the end of a project that holds what this stack does not own.
-fn filled(
+fn block_nonempty_projects(
     survey: &Survey<'_>,
     verdicts: &[Verdict<'_>],
     kind: &'static Kind,
     rule: &Rule,
     blocks: &mut Blocks<'_, '_>,
 ) {
-    let going = going(survey, verdicts, kind);
+    let going = objects_to_remove(survey, verdicts, kind);
     let mut inside: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
     for object in survey.unowned.iter().filter(|object| object.kind != kind.name) {
         if let Some(id) = object.project.as_deref().filter(|id| going.contains_key(id)) {
             inside.entry(id).or_default().push(object);
         }
     }
-    let ours = if inside.is_empty() { BTreeSet::new() } else { byproducts::keys(survey) };
+    let ours = if inside.is_empty() { BTreeSet::new() } else { byproducts::byproduct_keys(survey) };
     for (id, objects) in inside {
         let Some(subject) = going.get(id) else { continue };
         let one = |object: &&Object| {
-            format!("the {} {}", object.kind, byproducts::described(&survey.inputs, object))
+            format!("the {} {}", object.kind, byproducts::describe_priced_object(&survey.inputs, object))
         };
         let mut named: Vec<String> = objects.iter().take(NAMED).map(one).collect();
         let more = objects.len().saturating_sub(NAMED);
@@ -279,11 +291,11 @@ fn filled(
             let way = format!("what nobody needs: `stead do delete {kind} {id}`.");
             help = format!("{help} Move what belongs to others; {way}");
         }
-        blocks.about("rule", subject, None, text, help);
+        blocks.add_for_subject("rule", subject, None, text, help);
     }
 }
 
-fn overlaps(
+fn block_network_overlaps(
     survey: &Survey<'_>,
     verdicts: &[Verdict<'_>],
     kind: &'static Kind,
@@ -294,22 +306,28 @@ fn overlaps(
     // Networks nest or are apart: sorted by start, then by length, one overlaps its predecessor's
     // widest or nothing. A new one is looked up between its neighbours.
     let foreign = survey.unowned.iter().filter(|object| object.kind == kind.name);
-    let mut there: Vec<(ipnet::Ipv4Net, &Object)> =
-        foreign.filter_map(|object| Some((network(object.attributes.get(attribute)?)?, *object))).collect();
+    let mut there: Vec<(ipnet::Ipv4Net, &Object)> = foreign
+        .filter_map(|object| Some((parse_network(object.attributes.get(attribute)?)?, *object)))
+        .collect();
     there.sort_by_key(|(net, _)| (net.network(), net.prefix_len()));
     there.dedup_by(|inner, outer| outer.0.contains(&inner.0));
-    for (subject, verdict) in making(survey, verdicts, kind, &[attribute]).filter(|_| !there.is_empty()) {
-        let Some(net) = verdict.want(attribute).and_then(|want| network(&want.value)) else { continue };
+    for (subject, verdict) in
+        changed_subjects(survey, verdicts, kind, &[attribute]).filter(|_| !there.is_empty())
+    {
+        let Some(net) = verdict.find_attribute(attribute).and_then(|want| parse_network(&want.value))
+        else {
+            continue;
+        };
         let next = there.partition_point(|(other, _)| other.network() <= net.network());
         let neighbours = there[next.saturating_sub(1)..].iter().take(2);
         let other = neighbours.into_iter().find(|(other, _)| other.contains(&net) || net.contains(other));
         if let Some((other, object)) = other {
-            broken(subject, rule, &format!("{net} overlaps {other} of {}", object.id), blocks);
+            add_rule_blocker(subject, rule, &format!("{net} overlaps {other} of {}", object.id), blocks);
         }
     }
 }
 
-fn crowds(
+fn block_count_excess(
     survey: &Survey<'_>,
     verdicts: &[Verdict<'_>],
     kind: &'static Kind,
@@ -328,18 +346,20 @@ fn crowds(
             *count -= 1;
         }
     }
-    for (subject, verdict) in making(survey, verdicts, kind, &[]).filter(|(_, v)| v.act == Act::Create) {
-        let Some(Home::In(parent)) = home(survey, subject, verdict) else { continue };
+    for (subject, verdict) in
+        changed_subjects(survey, verdicts, kind, &[]).filter(|(_, v)| v.act == Act::Create)
+    {
+        let Some(Home::In(parent)) = planned_home(survey, subject, verdict) else { continue };
         let present = under.entry(parent).or_default();
         *present += 1;
         if *present > count {
-            broken(subject, rule, &format!("there would be {present}"), blocks);
+            add_rule_blocker(subject, rule, &format!("there would be {present}"), blocks);
         }
     }
 }
 
 /// Subjects of a kind that get a new object, or other values in one of these attributes.
-fn making<'s, 'a>(
+fn changed_subjects<'s, 'a>(
     survey: &'s Survey<'a>,
     verdicts: &'s [Verdict<'a>],
     kind: &'static Kind,
@@ -350,13 +370,15 @@ fn making<'s, 'a>(
     })
 }
 
-fn broken(subject: &Subject<'_>, rule: &Rule, what: &str, blocks: &mut Blocks<'_, '_>) {
+fn add_rule_blocker(subject: &Subject<'_>, rule: &Rule, what: &str, blocks: &mut Blocks<'_, '_>) {
     let text = format!("{} ({}: {what})", rule.says, subject.address);
-    blocks.about("rule", subject, None, text, format!("Rule {}: {}.", rule.code, rule.place));
+    blocks.add_for_subject("rule", subject, None, text, format!("Rule {}: {}.", rule.code, rule.place));
 }
 
 /// Returns what two objects of a kind in one place cannot share.
-pub(in crate::plan) fn unique(kind: &'static Kind) -> impl Iterator<Item = &'static [&'static str]> {
+pub(in crate::plan) fn unique_attributes(
+    kind: &'static Kind,
+) -> impl Iterator<Item = &'static [&'static str]> {
     let by_id = (kind.api.id == "name").then_some(&["name"] as &[&str]);
     kind.rules
         .iter()
@@ -368,7 +390,7 @@ pub(in crate::plan) fn unique(kind: &'static Kind) -> impl Iterator<Item = &'sta
 }
 
 /// Returns where an object stands.
-pub(in crate::plan) fn place(kind: &Kind, object: &Object) -> Option<Home> {
+pub(in crate::plan) fn object_home(kind: &Kind, object: &Object) -> Option<Home> {
     match kind.scope {
         Scope::Account => Some(Home::Account),
         Scope::Project => object.project.clone().map(Home::In),
@@ -377,7 +399,7 @@ pub(in crate::plan) fn place(kind: &Kind, object: &Object) -> Option<Home> {
 }
 
 /// Returns where a new object will stand; `None` where that does not exist yet.
-pub(in crate::plan) fn home(
+pub(in crate::plan) fn planned_home(
     survey: &Survey<'_>,
     subject: &Subject<'_>,
     verdict: &Verdict<'_>,
@@ -396,7 +418,7 @@ pub(in crate::plan) fn home(
 }
 
 /// Returns what an object takes that cannot be shared; `None` where a value is not known.
-pub(in crate::plan) fn taken<'v>(
+pub(in crate::plan) fn uniqueness_key<'v>(
     kind: &'static Kind,
     home: Option<Home>,
     values: impl Iterator<Item = Option<&'v Value>>,

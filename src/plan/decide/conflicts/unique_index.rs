@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use ipnet::Ipv4Net;
 
-use super::name_conflicts::{Taken, home, place, taken, unique};
+use super::name_conflicts::{Taken, object_home, planned_home, unique_attributes, uniqueness_key};
 use crate::model::schema::{Check, Kind};
 use crate::model::snapshot::Object;
-use crate::plan::decide::replacement_order::network;
+use crate::plan::decide::replacement_order::parse_network;
 use crate::plan::decision::{Verdict, Want};
 use crate::plan::join::joined_state::Survey;
 
@@ -23,20 +23,22 @@ pub(in crate::plan) struct Holdings<'a> {
 impl<'a> Holdings<'a> {
     /// Gathers what objects have, each with the number by which it is found. `counts` tells whether what an
     /// object has in these attributes is of interest.
-    pub fn of(
+    pub fn from_objects(
         objects: impl Iterator<Item = (&'static Kind, &'a Object, usize)>,
         counts: impl Fn(usize, &[&str]) -> bool,
     ) -> Self {
         let mut found = Self::default();
         for (kind, object, number) in objects {
-            for attributes in unique(kind).filter(|attributes| counts(number, attributes)) {
+            for attributes in unique_attributes(kind).filter(|attributes| counts(number, attributes)) {
                 let values = attributes.iter().map(|name| object.attributes.get(*name));
-                if let Some(key) = taken(kind, place(kind, object), values) {
+                if let Some(key) = uniqueness_key(kind, object_home(kind, object), values) {
                     found.taken.entry(key).or_default().push(number);
                 }
             }
-            for attribute in apart(kind).filter(|attribute| counts(number, &[attribute])) {
-                if let Some(net) = object.attributes.get(attribute).and_then(network) {
+            for attribute in
+                non_overlapping_attributes(kind).filter(|attribute| counts(number, &[attribute]))
+            {
+                if let Some(net) = object.attributes.get(attribute).and_then(parse_network) {
                     found.networks.entry((kind.name, attribute)).or_default().push((net, number));
                 }
             }
@@ -51,20 +53,20 @@ impl<'a> Holdings<'a> {
     }
 
     /// Returns the numbers of the objects that have what a subject comes to have, in order.
-    pub fn beside(&self, survey: &Survey<'a>, n: usize, verdict: &Verdict<'a>) -> Vec<usize> {
+    pub fn holders_of(&self, survey: &Survey<'a>, n: usize, verdict: &Verdict<'a>) -> Vec<usize> {
         let kind = survey.subjects[n].kind;
         // What stays as it is was free for it already.
         let comes = |attributes: &[&str]| verdict.is_new() || verdict.changes(attributes);
         let mut numbers = Vec::new();
-        for attributes in unique(kind).filter(|attributes| comes(attributes)) {
-            let values = attributes.iter().map(|name| verdict.want(name).map(Want::stored));
-            let key = taken(kind, home(survey, &survey.subjects[n], verdict), values);
+        for attributes in unique_attributes(kind).filter(|attributes| comes(attributes)) {
+            let values = attributes.iter().map(|name| verdict.find_attribute(name).map(Want::stored_value));
+            let key = uniqueness_key(kind, planned_home(survey, &survey.subjects[n], verdict), values);
             numbers.extend(key.and_then(|key| self.taken.get(&key)).into_iter().flatten());
         }
-        for attribute in apart(kind).filter(|attribute| comes(&[attribute])) {
-            let net = verdict.want(attribute).and_then(|want| network(&want.value));
+        for attribute in non_overlapping_attributes(kind).filter(|attribute| comes(&[attribute])) {
+            let net = verdict.find_attribute(attribute).and_then(|want| parse_network(&want.value));
             if let Some((net, there)) = net.zip(self.networks.get(&(kind.name, attribute))) {
-                numbers.extend(overlapping(there, net));
+                numbers.extend(overlapping_networks(there, net));
             }
         }
         numbers.sort_unstable();
@@ -74,7 +76,7 @@ impl<'a> Holdings<'a> {
 }
 
 /// Returns the attributes of a kind whose networks must not overlap.
-fn apart(kind: &'static Kind) -> impl Iterator<Item = &'static str> {
+fn non_overlapping_attributes(kind: &'static Kind) -> impl Iterator<Item = &'static str> {
     kind.rules.iter().filter_map(|rule| match rule.check {
         Check::NoOverlap { attribute } => Some(attribute),
         _ => None,
@@ -82,7 +84,7 @@ fn apart(kind: &'static Kind) -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns which networks overlap one, of networks in order that do not overlap each other.
-fn overlapping(there: &[(Ipv4Net, usize)], net: Ipv4Net) -> impl Iterator<Item = usize> {
+fn overlapping_networks(there: &[(Ipv4Net, usize)], net: Ipv4Net) -> impl Iterator<Item = usize> {
     let next = there.partition_point(|(other, _)| other.network() < net.network());
     let around = there[..next].last().filter(move |(other, _)| other.contains(&net));
     let inside =

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::apply::event::{Event, Outcome, StepError};
 use crate::model::address::{Address, Name};
 use crate::model::value::Value;
-use crate::report::json::compact;
+use crate::report::json::to_compact;
 use crate::report::json_value::Shown;
 
 /// One line. Keys that an event has not are left out.
@@ -49,7 +49,7 @@ pub(in crate::report) struct ErrorEntry {
 
 impl ErrorEntry {
     /// Returns the entry of a failure.
-    pub(in crate::report) fn of(error: &StepError) -> Self {
+    pub(in crate::report) fn from_step_error(error: &StepError) -> Self {
         let (kind, status, reason) = match error {
             StepError::Refused(refusal) | StepError::Ungranted { refusal, .. } => {
                 ("refused", Some(refusal.status), refusal.reason.clone())
@@ -70,9 +70,9 @@ impl ErrorEntry {
 
 /// Returns an event as one line of JSON, without its line break.
 #[must_use]
-pub fn event(time: Timestamp, event: &Event) -> String {
+pub fn event_line(time: Timestamp, event: &Event) -> String {
     let base = Line { time, ..Line::default() };
-    compact(&match event {
+    to_compact(&match event {
         Event::Recovering { address, text } => {
             Line { event: "recovering", address: Some(address), text: Some(text), ..base }
         }
@@ -96,7 +96,7 @@ pub fn event(time: Timestamp, event: &Event) -> String {
             event: "failed",
             address: Some(address),
             step: Some(*step),
-            error: Some(ErrorEntry::of(error)),
+            error: Some(ErrorEntry::from_step_error(error)),
             ..base
         },
         Event::Skipped { step, address, because } => Line {
@@ -133,20 +133,20 @@ pub(in crate::report) struct FailedEntry<'a> {
 
 impl<'a> FailedEntry<'a> {
     /// Returns those of an outcome.
-    pub(in crate::report) fn all(outcome: &'a Outcome) -> Vec<Self> {
+    pub(in crate::report) fn from_outcome(outcome: &'a Outcome) -> Vec<Self> {
         let all = outcome.failed.iter();
-        all.map(|(address, error)| Self { address, error: ErrorEntry::of(error) }).collect()
+        all.map(|(address, error)| Self { address, error: ErrorEntry::from_step_error(error) }).collect()
     }
 }
 
 /// Returns the last line: how it ended, and with which exit code.
 #[must_use]
-pub fn outcome(time: Timestamp, outcome: &Outcome, exit: u8) -> String {
-    compact(&OutcomeLine {
+pub fn outcome_line(time: Timestamp, outcome: &Outcome, exit: u8) -> String {
+    to_compact(&OutcomeLine {
         time,
         event: "outcome",
         done: &outcome.done,
-        failed: FailedEntry::all(outcome),
+        failed: FailedEntry::from_outcome(outcome),
         skipped: &outcome.skipped,
         questions: &outcome.questions,
         notes: &outcome.notes,
@@ -198,7 +198,7 @@ mod tests {
             Event::Failed { step: 1, address: web(), error: refusal() },
             Event::Skipped { step: 2, address: web(), because: Address::new("vpc", "main") },
         ];
-        let lines: Vec<String> = events.iter().map(|one| event(now(), one)).collect();
+        let lines: Vec<String> = events.iter().map(|one| event_line(now(), one)).collect();
         insta::assert_snapshot!(lines.join("\n"), @r#"
         {"time":"2026-10-14T17:46:40Z","event":"recovering","address":"vm.web","text":"looks for it"}
         {"time":"2026-10-14T17:46:40Z","event":"started","address":"vm.web","step":0,"doing":"create"}
@@ -225,7 +225,7 @@ mod tests {
             interrupted: false,
             outputs: [("password".into(), Value::Secret(Secret::new("canary")))].into(),
         };
-        let line = outcome(now(), &ended, 6);
+        let line = outcome_line(now(), &ended, 6);
         insta::assert_snapshot!(line, @r#"{"time":"2026-10-14T17:46:40Z","event":"outcome","done":["vm.web"],"failed":[{"address":"vm.api","error":{"kind":"refused","message":"402 payment_required: no\u001b[2J\n::error::money","status":402,"reason":"banned"}}],"skipped":["volume.media"],"questions":["Which one?"],"interrupted":false,"outputs":{"password":{"secret":true}},"exit":6}"#);
         assert!(!line.contains("canary"));
     }

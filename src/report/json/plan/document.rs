@@ -19,7 +19,7 @@ use crate::plan::model::change::{
     Action, AttributeChange, Cause, Change, Drift, LineCost, Note, NoteCode, Plan, Ruling, RulingVerdict,
 };
 use crate::plan::model::step::{Operation, Step};
-use crate::report::json::writer::{SCHEMA_VERSION, pretty, pretty_to};
+use crate::report::json::writer::{SCHEMA_VERSION, pretty_to, to_pretty};
 use crate::report::json_value::{Number, Shown};
 use crate::report::run_report::Ran;
 use crate::report::text::counts::Counts;
@@ -36,8 +36,8 @@ pub struct PlanOptions<'a> {
 
 /// Returns the document of a plan.
 #[must_use]
-pub fn plan(plan: &Plan, registry: Registry, options: PlanOptions<'_>) -> String {
-    pretty(&Document::of(plan, registry, options))
+pub fn render_plan_document(plan: &Plan, registry: Registry, options: PlanOptions<'_>) -> String {
+    to_pretty(&Document::new(plan, registry, options))
 }
 
 /// Writes the document of a plan as it is made: that of a large plan need not fit into memory.
@@ -50,7 +50,7 @@ pub fn plan_to(
     registry: Registry,
     options: PlanOptions<'_>,
 ) -> io::Result<()> {
-    pretty_to(out, &Document::of(plan, registry, options))
+    pretty_to(out, &Document::new(plan, registry, options))
 }
 
 /// Which plan it is.
@@ -67,7 +67,7 @@ pub(in crate::report::json) struct Head<'a> {
 
 impl<'a> Head<'a> {
     /// Returns a plan's.
-    pub(in crate::report::json) fn of(plan: &'a Plan) -> Self {
+    pub(in crate::report::json) fn from_plan(plan: &'a Plan) -> Self {
         let base = &plan.base;
         Self {
             schema_version: SCHEMA_VERSION,
@@ -75,7 +75,7 @@ impl<'a> Head<'a> {
             stack: &base.stack,
             env: &base.environment,
             account: &base.account,
-            base: BaseEntry::of(plan),
+            base: BaseEntry::from_plan_base(plan),
             fingerprint: &plan.fingerprint,
         }
     }
@@ -102,21 +102,25 @@ struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    fn of(plan: &'a Plan, registry: Registry, options: PlanOptions<'a>) -> Self {
+    fn new(plan: &'a Plan, registry: Registry, options: PlanOptions<'a>) -> Self {
         Self {
-            head: Head::of(plan),
-            summary: Summary::of(plan),
+            head: Head::from_plan(plan),
+            summary: Summary::count_changes(plan),
             changes: Changes(&plan.changes, options),
-            drift: plan.drift.iter().map(DriftEntry::of).collect(),
-            blocks: plan.blocks.iter().map(|block| BlockEntry::of(block, options)).collect(),
-            policy: plan.policy.iter().map(|ruling| RulingEntry::of(ruling, options)).collect(),
-            notes: plan.notes.iter().map(|note| NoteEntry::of(note, options)).collect(),
-            cost: CostEntry::of(plan),
+            drift: plan.drift.iter().map(DriftEntry::from_drift).collect(),
+            blocks: plan.blocks.iter().map(|block| BlockEntry::from_blocker(block, options)).collect(),
+            policy: plan
+                .policy
+                .iter()
+                .map(|ruling| RulingEntry::from_policy_result(ruling, options))
+                .collect(),
+            notes: plan.notes.iter().map(|note| NoteEntry::from_note(note, options)).collect(),
+            cost: CostEntry::from_plan_cost(plan),
             order: Order(&plan.steps, registry),
-            critical_path: PathEntry::of(plan),
-            requests: Requests::of(plan),
-            outcome: options.ran.map(RanEntry::of),
-            details: options.details.then(|| Details::of(plan)),
+            critical_path: PathEntry::from_critical_path(plan),
+            requests: Requests::from_request_count(plan),
+            outcome: options.ran.map(RanEntry::from_run),
+            details: options.details.then(|| Details::from_plan_run(plan)),
         }
     }
 }
@@ -130,7 +134,7 @@ pub(in crate::report::json) struct BaseEntry<'a> {
 }
 
 impl<'a> BaseEntry<'a> {
-    pub(in crate::report::json) fn of(plan: &'a Plan) -> Self {
+    pub(in crate::report::json) fn from_plan_base(plan: &'a Plan) -> Self {
         let base = &plan.base;
         Self {
             config: &base.config,
@@ -153,7 +157,7 @@ struct Details {
 }
 
 impl Details {
-    fn of(plan: &Plan) -> Self {
+    fn from_plan_run(plan: &Plan) -> Self {
         Self {
             made_at: plan.base.made_at,
             nonce: plan.base.nonce,
@@ -178,8 +182,8 @@ pub(in crate::report::json) struct Summary {
 }
 
 impl Summary {
-    pub(in crate::report::json) fn of(plan: &Plan) -> Self {
-        let counts = Counts::of(plan);
+    pub(in crate::report::json) fn count_changes(plan: &Plan) -> Self {
+        let counts = Counts::from_plan(plan);
         Self {
             create: counts.get(Action::Create),
             update: counts.get(Action::Update),
@@ -198,7 +202,7 @@ struct Changes<'a>(&'a [Change], PlanOptions<'a>);
 
 impl Serialize for Changes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|change| ChangeEntry::of(change, self.1)))
+        serializer.collect_seq(self.0.iter().map(|change| ChangeEntry::from_change(change, self.1)))
     }
 }
 
@@ -224,19 +228,23 @@ pub(in crate::report::json) struct ChangeEntry<'a> {
 }
 
 impl<'a> ChangeEntry<'a> {
-    pub(in crate::report::json) fn of(change: &'a Change, options: PlanOptions<'_>) -> Self {
+    pub(in crate::report::json) fn from_change(change: &'a Change, options: PlanOptions<'_>) -> Self {
         Self {
             address: &change.address,
             kind: &change.kind,
             id: change.id.as_ref(),
             was: change.was.as_ref().map(|was| &was.address),
-            action: phrases::action(change.action),
+            action: phrases::action_keyword(change.action),
             create_first: change.create_first,
             cause: change.cause,
             reason: change.reason.as_deref(),
-            attributes: change.attributes.iter().map(|a| AttributeEntry::of(a, options)).collect(),
+            attributes: change
+                .attributes
+                .iter()
+                .map(|a| AttributeEntry::from_attribute(a, options))
+                .collect(),
             effects: change.effects.iter().map(|e| EffectEntry { code: e.code, text: &e.text }).collect(),
-            cost: LineCostEntry::of(&change.cost),
+            cost: LineCostEntry::from_cost(&change.cost),
             hits: &change.hits,
             steps: &change.steps,
             seconds: change.seconds,
@@ -261,7 +269,7 @@ struct AttributeEntry<'a> {
 }
 
 impl<'a> AttributeEntry<'a> {
-    fn of(attribute: &'a AttributeChange, options: PlanOptions<'_>) -> Self {
+    fn from_attribute(attribute: &'a AttributeChange, options: PlanOptions<'_>) -> Self {
         Self {
             path: &attribute.path,
             before: Shown(&attribute.before),
@@ -290,7 +298,7 @@ struct LineCostEntry {
 }
 
 impl LineCostEntry {
-    fn of(cost: &LineCost) -> Self {
+    fn from_cost(cost: &LineCost) -> Self {
         Self {
             monthly_before: cost.monthly_before.map(Number),
             monthly_after: cost.monthly_after.map(Number),
@@ -324,7 +332,7 @@ struct LeaveEntry<'a> {
 
 impl<'a> DriftEntry<'a> {
     /// Returns the entry of a difference.
-    pub(in crate::report::json) fn of(drift: &'a Drift) -> Self {
+    pub(in crate::report::json) fn from_drift(drift: &'a Drift) -> Self {
         Self {
             address: &drift.address,
             path: drift.path.as_ref(),
@@ -353,7 +361,7 @@ pub(in crate::report::json) struct BlockEntry<'a> {
 }
 
 impl<'a> BlockEntry<'a> {
-    pub(in crate::report::json) fn of(block: &'a Block, options: PlanOptions<'_>) -> Self {
+    pub(in crate::report::json) fn from_blocker(block: &'a Block, options: PlanOptions<'_>) -> Self {
         Self {
             code: &block.code,
             address: block.address.as_ref(),
@@ -375,7 +383,10 @@ pub(in crate::report::json) struct RulingEntry<'a> {
 }
 
 impl<'a> RulingEntry<'a> {
-    pub(in crate::report::json) fn of(ruling: &'a Ruling, options: PlanOptions<'_>) -> Self {
+    pub(in crate::report::json) fn from_policy_result(
+        ruling: &'a Ruling,
+        options: PlanOptions<'_>,
+    ) -> Self {
         Self {
             name: &ruling.name,
             address: ruling.address.as_ref(),
@@ -396,7 +407,7 @@ pub(in crate::report::json) struct NoteEntry<'a> {
 }
 
 impl<'a> NoteEntry<'a> {
-    pub(in crate::report::json) fn of(note: &'a Note, options: PlanOptions<'_>) -> Self {
+    pub(in crate::report::json) fn from_note(note: &'a Note, options: PlanOptions<'_>) -> Self {
         Self {
             code: note.code,
             text: &note.text,
@@ -423,7 +434,7 @@ struct MovedPrice<'a> {
 }
 
 impl<'a> CostEntry<'a> {
-    pub(in crate::report::json) fn of(plan: &'a Plan) -> Self {
+    pub(in crate::report::json) fn from_plan_cost(plan: &'a Plan) -> Self {
         let cost = &plan.cost;
         let moved = cost
             .moved
@@ -445,7 +456,8 @@ struct Order<'a>(&'a [Step], Registry);
 
 impl Serialize for Order<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().enumerate().map(|(at, step)| StepEntry::of(at, step, self.1)))
+        serializer
+            .collect_seq(self.0.iter().enumerate().map(|(at, step)| StepEntry::from_step(at, step, self.1)))
     }
 }
 
@@ -462,12 +474,12 @@ pub(in crate::report::json) struct StepEntry<'a> {
 }
 
 impl<'a> StepEntry<'a> {
-    pub(in crate::report::json) fn of(number: usize, step: &'a Step, registry: Registry) -> Self {
-        let mut requests = requests(step, registry).into_iter();
+    pub(in crate::report::json) fn from_step(number: usize, step: &'a Step, registry: Registry) -> Self {
+        let mut requests = step_requests(step, registry).into_iter();
         Self {
             step: number,
             address: &step.address,
-            operation: phrases::operation(&step.operation),
+            operation: phrases::operation_keyword(&step.operation),
             request: requests.next(),
             then: requests.collect(),
             after: &step.after,
@@ -478,7 +490,7 @@ impl<'a> StepEntry<'a> {
 
 /// Returns what a step sends, `POST /api/v1/…`, in order.
 #[must_use]
-pub fn requests(step: &Step, registry: Registry) -> Vec<String> {
+pub fn step_requests(step: &Step, registry: Registry) -> Vec<String> {
     let Some(kind) = registry.kind(&step.kind) else { return Vec::new() };
     let text = |endpoint: Endpoint| format!("{} {}", endpoint.method, endpoint.path);
     match &step.operation {
@@ -505,13 +517,13 @@ pub(in crate::report::json) struct Requests {
 }
 
 impl<'a> PathEntry<'a> {
-    pub(in crate::report::json) fn of(plan: &'a Plan) -> Self {
+    pub(in crate::report::json) fn from_critical_path(plan: &'a Plan) -> Self {
         Self { steps: &plan.critical_path.steps, seconds: plan.critical_path.seconds }
     }
 }
 
 impl Requests {
-    pub(in crate::report::json) const fn of(plan: &Plan) -> Self {
+    pub(in crate::report::json) const fn from_request_count(plan: &Plan) -> Self {
         Self { sent: plan.requests.sent, pages: plan.requests.pages }
     }
 }

@@ -11,7 +11,7 @@ use super::document::{
 };
 use crate::model::schema::Registry;
 use crate::plan::model::change::Plan;
-use crate::report::json::writer::compact;
+use crate::report::json::writer::to_compact;
 
 /// One line.
 #[derive(Serialize)]
@@ -43,22 +43,32 @@ pub fn plan_events(
     (time, exit): (Timestamp, u8),
 ) -> io::Result<()> {
     let mut lines = Lines { out, time };
-    lines.add("plan", Head::of(plan))?;
-    plan.drift.iter().try_for_each(|drift| lines.add("drift", DriftEntry::of(drift)))?;
-    plan.changes.iter().try_for_each(|change| lines.add("change", ChangeEntry::of(change, options)))?;
+    lines.write_event("plan", Head::from_plan(plan))?;
+    plan.drift.iter().try_for_each(|drift| lines.write_event("drift", DriftEntry::from_drift(drift)))?;
+    plan.changes
+        .iter()
+        .try_for_each(|change| lines.write_event("change", ChangeEntry::from_change(change, options)))?;
     let mut steps = plan.steps.iter().enumerate();
-    steps.try_for_each(|(number, step)| lines.add("step", StepEntry::of(number, step, registry)))?;
-    plan.blocks.iter().try_for_each(|block| lines.add("block", BlockEntry::of(block, options)))?;
-    plan.policy.iter().try_for_each(|ruling| lines.add("policy", RulingEntry::of(ruling, options)))?;
-    plan.notes.iter().try_for_each(|note| lines.add("note", NoteEntry::of(note, options)))?;
-    lines.add("cost", CostEntry::of(plan))?;
-    lines.add(
+    steps.try_for_each(|(number, step)| {
+        lines.write_event("step", StepEntry::from_step(number, step, registry))
+    })?;
+    plan.blocks
+        .iter()
+        .try_for_each(|block| lines.write_event("block", BlockEntry::from_blocker(block, options)))?;
+    plan.policy.iter().try_for_each(|ruling| {
+        lines.write_event("policy", RulingEntry::from_policy_result(ruling, options))
+    })?;
+    plan.notes
+        .iter()
+        .try_for_each(|note| lines.write_event("note", NoteEntry::from_note(note, options)))?;
+    lines.write_event("cost", CostEntry::from_plan_cost(plan))?;
+    lines.write_event(
         "outcome",
         Ended {
             fingerprint: &plan.fingerprint,
-            summary: Summary::of(plan),
-            critical_path: PathEntry::of(plan),
-            requests: Requests::of(plan),
+            summary: Summary::count_changes(plan),
+            critical_path: PathEntry::from_critical_path(plan),
+            requests: Requests::from_request_count(plan),
             exit,
         },
     )
@@ -70,7 +80,7 @@ struct Lines<'o, W> {
 }
 
 impl<W: io::Write> Lines<'_, W> {
-    fn add(&mut self, event: &'static str, what: impl Serialize) -> io::Result<()> {
-        writeln!(self.out, "{}", compact(&Line { time: self.time, event, what }))
+    fn write_event(&mut self, event: &'static str, what: impl Serialize) -> io::Result<()> {
+        writeln!(self.out, "{}", to_compact(&Line { time: self.time, event, what }))
     }
 }

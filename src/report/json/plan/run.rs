@@ -36,7 +36,7 @@ struct StepEntry<'a> {
 
 impl<'a> RanEntry<'a> {
     /// Returns the entry.
-    pub(in crate::report::json) fn of(ran: &Ran<'a>) -> Self {
+    pub(in crate::report::json) fn from_run(ran: &Ran<'a>) -> Self {
         let outcome = ran.outcome;
         Self {
             ended_at: ran.at,
@@ -44,22 +44,22 @@ impl<'a> RanEntry<'a> {
             exit: ran.exit,
             interrupted: outcome.interrupted,
             done: &outcome.done,
-            failed: FailedEntry::all(outcome),
+            failed: FailedEntry::from_outcome(outcome),
             skipped: &outcome.skipped,
             questions: &outcome.questions,
             notes: &outcome.notes,
-            steps: ran.steps.iter().map(|(step, came)| StepEntry::of(step, came)).collect(),
+            steps: ran.steps.iter().map(|(step, came)| StepEntry::from_step(step, came)).collect(),
         }
     }
 }
 
 impl<'a> StepEntry<'a> {
-    fn of(step: usize, came: &'a Step) -> Self {
-        let none = Self { step, status: came.word(), took_ms: None, error: None, because: None };
+    fn from_step(step: usize, came: &'a Step) -> Self {
+        let none = Self { step, status: came.as_str(), took_ms: None, error: None, because: None };
         match came {
             Step::Begun => none,
             Step::Done(took) => Self { took_ms: Some(took.as_millis()), ..none },
-            Step::Failed(error) => Self { error: Some(ErrorEntry::of(error)), ..none },
+            Step::Failed(error) => Self { error: Some(ErrorEntry::from_step_error(error)), ..none },
             Step::Skipped(because) => Self { because: Some(because), ..none },
         }
     }

@@ -24,7 +24,7 @@ const BOX: (usize, usize) = (170, 22);
 const NAME: usize = 26;
 
 /// What the changed resources are to each other and to those that feel them.
-pub(super) fn map(plan: &Plan) -> Markup {
+pub(super) fn dependency_map(plan: &Plan) -> Markup {
     let mut edges: BTreeSet<(&str, &str)> = BTreeSet::new();
     let mut nodes: BTreeSet<&str> = plan.changes.iter().map(|change| change.address.as_str()).collect();
     for change in &plan.changes {
@@ -47,13 +47,13 @@ pub(super) fn map(plan: &Plan) -> Markup {
         @if nodes.len() > MOST_NODES {
             figure { figcaption { "Map" } p.quiet { (nodes.len()) " resources are too many to draw." } }
         } @else if nodes.len() > 1 {
-            figure { figcaption { "Map" } div.scroll { (drawn(plan, &nodes, &edges)) } }
+            figure { figcaption { "Map" } div.scroll { (draw_map(plan, &nodes, &edges)) } }
         }
     }
 }
 
-fn drawn(plan: &Plan, nodes: &BTreeSet<&str>, edges: &BTreeSet<(&str, &str)>) -> Markup {
-    let spots = spots(nodes, edges);
+fn draw_map(plan: &Plan, nodes: &BTreeSet<&str>, edges: &BTreeSet<(&str, &str)>) -> Markup {
+    let spots = assign_cells(nodes, edges);
     let columns = spots.values().map(|(column, _)| column + 1).max().unwrap_or(1);
     let rows = spots.values().map(|(_, row)| row + 1).max().unwrap_or(1);
     let (width, height) = (columns * COLUMN, rows * ROW);
@@ -67,9 +67,9 @@ fn drawn(plan: &Plan, nodes: &BTreeSet<&str>, edges: &BTreeSet<(&str, &str)>) ->
                 path data-from=(from) data-to=(to) d=(format!("M{x1} {y1} C{} {y1} {} {y2} {x2} {y2}", x1 + 20, x2.saturating_sub(20))) {}
             }
             @for (name, (column, row)) in &spots {
-                a href=(format!("#{name}")) data-node=(name) class=(action(name).map_or("felt", class)) {
+                a href=(format!("#{name}")) data-node=(name) class=(action(name).map_or("felt", action_class)) {
                     rect x=(column * COLUMN) y=(row * ROW) width=(BOX.0) height=(BOX.1) rx="4" {}
-                    text x=(column * COLUMN + 7) y=(row * ROW + 15) { (short(name)) }
+                    text x=(column * COLUMN + 7) y=(row * ROW + 15) { (shorten_name(name)) }
                     title { (name) }
                 }
             }
@@ -77,7 +77,7 @@ fn drawn(plan: &Plan, nodes: &BTreeSet<&str>, edges: &BTreeSet<(&str, &str)>) ->
     }
 }
 
-const fn class(action: Action) -> &'static str {
+const fn action_class(action: Action) -> &'static str {
     match action {
         Action::Replace | Action::Delete => "danger",
         Action::Create | Action::Adopt => "new",
@@ -86,7 +86,7 @@ const fn class(action: Action) -> &'static str {
 }
 
 /// Gives each node a column behind those it comes after, and a row of its own there.
-fn spots<'a>(
+fn assign_cells<'a>(
     nodes: &BTreeSet<&'a str>,
     edges: &BTreeSet<(&'a str, &'a str)>,
 ) -> BTreeMap<&'a str, (usize, usize)> {
@@ -120,7 +120,7 @@ fn spots<'a>(
         .collect()
 }
 
-fn short(name: &str) -> String {
+fn shorten_name(name: &str) -> String {
     match name.char_indices().nth(NAME) {
         Some((at, _)) => format!("{}…", &name[..at]),
         None => name.to_owned(),
@@ -128,7 +128,7 @@ fn short(name: &str) -> String {
 }
 
 /// When each step runs, if each takes its usual time.
-pub(super) fn time(plan: &Plan) -> Markup {
+pub(super) fn time_chart(plan: &Plan) -> Markup {
     let mut ends: Vec<u64> = Vec::with_capacity(plan.steps.len());
     let mut bars: Vec<(u64, u64, usize)> = Vec::new();
     for (number, step) in plan.steps.iter().enumerate() {
@@ -144,11 +144,11 @@ pub(super) fn time(plan: &Plan) -> Markup {
     html! {
         @if all > 0 {
             figure {
-                figcaption { "Time, about " (phrases::estimate(all)) }
+                figcaption { "Time, about " (phrases::format_estimate(all)) }
                 @for (start, end, number) in bars.iter().take(MOST_BARS) {
                     @if let Some(step) = plan.steps.get(*number) {
                         div.bar.critical[critical.contains(number)] {
-                            span { (step.address) } em { (phrases::estimate(end - start)) }
+                            span { (step.address) } em { (phrases::format_estimate(end - start)) }
                             i style=(format!("margin-left:{}%;width:{}%", share(*start), share(end - start).max(1))) {}
                         }
                     }
@@ -160,7 +160,7 @@ pub(super) fn time(plan: &Plan) -> Markup {
 }
 
 /// What each change does to the monthly bill, the largest first.
-pub(super) fn cost(plan: &Plan) -> Markup {
+pub(super) fn cost_chart(plan: &Plan) -> Markup {
     let delta = |at: usize| -> Decimal {
         let cost = plan.changes.get(at).map(|change| &change.cost);
         cost.map(|cost| cost.monthly_after.unwrap_or_default() - cost.monthly_before.unwrap_or_default())
@@ -176,7 +176,7 @@ pub(super) fn cost(plan: &Plan) -> Markup {
     html! {
         figure {
             figcaption {
-                "Cost, " (phrases::money(bill.monthly_before)) " → " (phrases::money(bill.monthly_after)) " a month"
+                "Cost, " (phrases::format_money(bill.monthly_before)) " → " (phrases::format_money(bill.monthly_after)) " a month"
             }
             @for (at, delta) in moved.iter().take(MOST_BARS) {
                 @if let Some(change) = plan.changes.get(*at) {
@@ -187,7 +187,7 @@ pub(super) fn cost(plan: &Plan) -> Markup {
                 }
             }
             @if moved.len() > MOST_BARS { p.quiet { "and " (moved.len() - MOST_BARS) " more" } }
-            @if bill.unpriced > 0 { p.quiet { (phrases::counted(bill.unpriced, "resource")) " without a known price" } }
+            @if bill.unpriced > 0 { p.quiet { (phrases::count_noun(bill.unpriced, "resource")) " without a known price" } }
         }
     }
 }

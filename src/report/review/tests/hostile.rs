@@ -67,7 +67,7 @@ fn plan(evil: &str) -> Plan {
 #[test]
 fn nothing_of_markdown_comes_through() {
     for evil in EVIL {
-        let text = Format::Markdown.plan(&reviewed(&plan(evil)));
+        let text = Format::Markdown.render_plan(&reviewed(&plan(evil)));
         assert!(!text.chars().any(|c| c != '\n' && escape::acts_or_hides(c)), "{text}");
         let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
         let (mut code, mut headings) = (false, 0);
@@ -123,7 +123,7 @@ fn calls_nobody(said: &str, evil: &str, page: &str) {
 #[test]
 fn nothing_of_html_comes_through() {
     for evil in EVIL {
-        let text = Format::Html.plan(&reviewed(&plan(evil)));
+        let text = Format::Html.render_plan(&reviewed(&plan(evil)));
         assert!(!text.chars().any(|c| c != '\n' && escape::acts_or_hides(c)), "{evil}");
         // Two scripts of its own, one style, and nothing that loads anything.
         assert_eq!(text.matches("<script").count(), 2, "{evil}");
@@ -148,11 +148,11 @@ fn documents_stay_documents() {
         let plan = plan(evil);
         let of = reviewed(&plan);
         for format in [Format::Json, Format::Tfjson, Format::Sarif, Format::Gitlab, Format::CodeQuality] {
-            let text = format.plan(&of);
+            let text = format.render_plan(&of);
             serde_json::from_str::<serde_json::Value>(&text).unwrap_or_else(|e| panic!("{format}: {e}"));
             assert!(!text.contains("##[") && !text.chars().any(|c| c != '\n' && escape::acts_or_hides(c)));
         }
-        let xml = Format::Junit.plan(&of);
+        let xml = Format::Junit.render_plan(&of);
         let unescaped =
             xml.replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
         assert!(!unescaped.chars().any(|c| c != '\n' && escape::acts_or_hides(c)), "{unescaped}");
@@ -167,7 +167,7 @@ fn documents_stay_documents() {
                 Err(error) => panic!("{evil}: {error}"),
             }
         }
-        for line in Format::Prometheus.plan(&of).lines() {
+        for line in Format::Prometheus.render_plan(&of).lines() {
             let is_metric = line.starts_with('#') || line.starts_with("stead_");
             assert!(is_metric, "{evil}: {line}");
         }

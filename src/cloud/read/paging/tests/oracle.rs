@@ -229,7 +229,7 @@ proptest! {
             if stable {
                 list_stable(&client, &scope).await.map(|(rows, _)| rows)
             } else {
-                list(&client, &scope).await
+                list_consistently(&client, &scope).await
             }
         });
         let listed = match listed {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 use super::render::read;
-use crate::config::syntax::decode::decode;
+use crate::config::syntax::decode::decode_utf8;
 use crate::config::syntax::limits::{CODES, MAX_PROBLEMS};
 use crate::model::source::SourceId;
 
@@ -55,7 +55,7 @@ proptest! {
 
     #[test]
     fn bytes(bytes in vec(any::<u8>(), 0..200)) {
-        match decode(SourceId(0), bytes) {
+        match decode_utf8(SourceId(0), bytes) {
             Ok(text) => both(&text),
             Err(unreadable) => {
                 let at = unreadable.diagnostic.span().unwrap();

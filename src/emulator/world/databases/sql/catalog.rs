@@ -22,7 +22,7 @@ pub(in crate::emulator::world) struct Place<'a> {
 pub(super) type Found = (Vec<String>, Vec<Vec<Value>>);
 
 /// Returns the schemas; the one of the user's own tables is the first.
-pub(in crate::emulator::world) fn schemas(engine: &str) -> &'static [&'static str] {
+pub(in crate::emulator::world) fn schema_names(engine: &str) -> &'static [&'static str] {
     match engine {
         "mysql" => &["defaultdb", "information_schema", "mysql"],
         "clickhouse" => &["default", "information_schema", "system"],
@@ -44,7 +44,7 @@ static CATALOGS: [Catalog; 12] = [
         name: "tables",
         columns: &["table_schema", "table_name", "table_type"],
         rows: |place| {
-            let own = schemas(&place.database.engine).first();
+            let own = schema_names(&place.database.engine).first();
             let names = place.database.contents.tables.keys();
             names.map(|name| vec![json!(own), json!(name), json!("BASE TABLE")]).collect()
         },
@@ -53,40 +53,40 @@ static CATALOGS: [Catalog; 12] = [
         schema: "information_schema",
         name: "columns",
         columns: &["table_name", "column_name", "ordinal_position", "data_type"],
-        rows: columns,
+        rows: column_rows,
     },
     Catalog {
         schema: "information_schema",
         name: "schemata",
         columns: &["schema_name"],
-        rows: |place| schemas(&place.database.engine).iter().map(|name| vec![json!(name)]).collect(),
+        rows: |place| schema_names(&place.database.engine).iter().map(|name| vec![json!(name)]).collect(),
     },
-    Catalog { schema: "pg_catalog", name: "pg_user", columns: &["usename"], rows: users },
-    Catalog { schema: "pg_catalog", name: "pg_roles", columns: &["rolname"], rows: users },
-    Catalog { schema: "pg_catalog", name: "pg_tables", columns: &["tablename"], rows: tables },
-    Catalog { schema: "pg_catalog", name: "pg_database", columns: &["datname"], rows: databases },
-    Catalog { schema: "mysql", name: "user", columns: &["user"], rows: users },
-    Catalog { schema: "system", name: "users", columns: &["name"], rows: users },
-    Catalog { schema: "system", name: "tables", columns: &["name"], rows: tables },
-    Catalog { schema: "system", name: "databases", columns: &["name"], rows: databases },
+    Catalog { schema: "pg_catalog", name: "pg_user", columns: &["usename"], rows: user_rows },
+    Catalog { schema: "pg_catalog", name: "pg_roles", columns: &["rolname"], rows: user_rows },
+    Catalog { schema: "pg_catalog", name: "pg_tables", columns: &["tablename"], rows: table_rows },
+    Catalog { schema: "pg_catalog", name: "pg_database", columns: &["datname"], rows: database_rows },
+    Catalog { schema: "mysql", name: "user", columns: &["user"], rows: user_rows },
+    Catalog { schema: "system", name: "users", columns: &["name"], rows: user_rows },
+    Catalog { schema: "system", name: "tables", columns: &["name"], rows: table_rows },
+    Catalog { schema: "system", name: "databases", columns: &["name"], rows: database_rows },
     Catalog { schema: "system", name: "one", columns: &["dummy"], rows: |_| vec![vec![json!(0)]] },
 ];
 
-fn users(place: Place<'_>) -> Vec<Vec<Value>> {
+fn user_rows(place: Place<'_>) -> Vec<Vec<Value>> {
     let names = place.database.users.keys().map(String::as_str);
     [place.owner].into_iter().chain(names).map(|name| vec![json!(name)]).collect()
 }
 
-fn tables(place: Place<'_>) -> Vec<Vec<Value>> {
+fn table_rows(place: Place<'_>) -> Vec<Vec<Value>> {
     place.database.contents.tables.keys().map(|name| vec![json!(name)]).collect()
 }
 
-fn databases(place: Place<'_>) -> Vec<Vec<Value>> {
+fn database_rows(place: Place<'_>) -> Vec<Vec<Value>> {
     let name = if place.database.engine == "clickhouse" { "default" } else { "defaultdb" };
     vec![vec![json!(name)]]
 }
 
-fn columns(place: Place<'_>) -> Vec<Vec<Value>> {
+fn column_rows(place: Place<'_>) -> Vec<Vec<Value>> {
     let tables = place.database.contents.tables.iter();
     let columns = tables.flat_map(|(table, rows)| {
         rows.columns
@@ -99,7 +99,7 @@ fn columns(place: Place<'_>) -> Vec<Vec<Value>> {
 
 /// Returns the tables of a schema; `None` when there is no such schema.
 pub(in crate::emulator::world) fn tables_of(place: Place<'_>, schema: &str) -> Option<Vec<String>> {
-    let known = schemas(&place.database.engine);
+    let known = schema_names(&place.database.engine);
     if !known.contains(&schema) {
         return None;
     }
@@ -116,7 +116,7 @@ pub(in crate::emulator::world) fn columns_of(
     schema: &str,
     table: &str,
 ) -> Option<Vec<(String, String)>> {
-    if schemas(&place.database.engine).first() == Some(&schema) {
+    if schema_names(&place.database.engine).first() == Some(&schema) {
         return place.database.contents.tables.get(table).map(|rows| rows.columns.clone());
     }
     let catalog = CATALOGS.iter().find(|catalog| catalog.schema == schema && catalog.name == table)?;
@@ -124,15 +124,15 @@ pub(in crate::emulator::world) fn columns_of(
 }
 
 /// Returns the columns and rows that a source means.
-pub(super) fn find(place: Place<'_>, source: &Source) -> Result<Found, Refusal> {
+pub(super) fn load_source(place: Place<'_>, source: &Source) -> Result<Found, Refusal> {
     match source {
-        Source::Series(name, arguments) => series(place, name, arguments),
-        Source::Table { schema, name } => table(place, schema.as_deref(), name),
+        Source::Series(name, arguments) => load_series(place, name, arguments),
+        Source::Table { schema, name } => load_table(place, schema.as_deref(), name),
     }
 }
 
-fn table(place: Place<'_>, schema: Option<&str>, name: &str) -> Result<Found, Refusal> {
-    let known = schemas(&place.database.engine);
+fn load_table(place: Place<'_>, schema: Option<&str>, name: &str) -> Result<Found, Refusal> {
+    let known = schema_names(&place.database.engine);
     let own = known.first().copied().unwrap_or_default();
     if schema.is_none_or(|schema| schema == own)
         && let Some(table) = place.database.contents.tables.get(name)
@@ -145,18 +145,20 @@ fn table(place: Place<'_>, schema: Option<&str>, name: &str) -> Result<Found, Re
         // Only postgres looks into its catalog unasked.
         there && schema.map_or(catalog.schema == "pg_catalog", |schema| schema == catalog.schema)
     });
-    let catalog = catalog.ok_or_else(|| Refusal::bad(format!("table {name} does not exist")))?;
+    let catalog = catalog.ok_or_else(|| Refusal::bad_request(format!("table {name} does not exist")))?;
     let columns = catalog.columns.iter().map(|name| (*name).to_owned()).collect();
     Ok((columns, (catalog.rows)(place)))
 }
 
-fn series(place: Place<'_>, name: &str, arguments: &[Value]) -> Result<Found, Refusal> {
+fn load_series(place: Place<'_>, name: &str, arguments: &[Value]) -> Result<Found, Refusal> {
     let numbers: Vec<_> = arguments.iter().filter_map(Value::as_i64).collect();
     let (first, last, column) = match (place.database.engine.as_str(), name, numbers.as_slice()) {
         ("postgres", "generate_series", [first, last]) => (*first, *last, "generate_series"),
         ("clickhouse", "numbers", [count]) => (0, count.saturating_sub(1), "number"),
         _ => {
-            return Err(Refusal::bad(format!("table function {name} does not exist with these arguments")));
+            return Err(Refusal::bad_request(format!(
+                "table function {name} does not exist with these arguments"
+            )));
         }
     };
     if last.saturating_sub(first) >= LONGEST_SERIES {
@@ -167,5 +169,5 @@ fn series(place: Place<'_>, name: &str, arguments: &[Value]) -> Result<Found, Re
 
 /// Refuses what would take longer than a query may.
 pub(super) fn too_slow() -> Refusal {
-    Refusal::bad("the query was canceled: it took longer than 15 seconds")
+    Refusal::bad_request("the query was canceled: it took longer than 15 seconds")
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::query::{holds, resolve};
+use super::query::{resolve_tests, row_matches};
 use super::statement::{Statement, Test};
 use crate::emulator::world::databases::contents::{Contents, Rows};
 use crate::emulator::world::engine::message::Refusal;
@@ -10,71 +10,81 @@ use crate::emulator::world::engine::message::Refusal;
 const MOST_COLUMNS: usize = 256;
 
 /// Changes contents; returns how many rows that concerned.
-pub(in crate::emulator::world) fn change(
+pub(in crate::emulator::world) fn apply_statement(
     contents: &mut Contents,
     statement: &Statement,
 ) -> Result<usize, Refusal> {
     match statement {
         Statement::Select(_) => Ok(0),
-        Statement::Create { table, columns, if_absent } => create(contents, table, columns, *if_absent),
+        Statement::Create { table, columns, if_absent } => {
+            create_table(contents, table, columns, *if_absent)
+        }
         Statement::Drop { table, if_present } => match contents.tables.remove(table) {
-            None if !if_present => Err(absent(table)),
+            None if !if_present => Err(missing_table(table)),
             _ => Ok(0),
         },
         Statement::Insert { table, columns, rows } => {
-            insert(find(contents, table)?, columns.as_deref(), rows)
+            insert_rows(find_table(contents, table)?, columns.as_deref(), rows)
         }
-        Statement::Update { table, set, filter } => update(find(contents, table)?, set, filter),
+        Statement::Update { table, set, filter } => update_rows(find_table(contents, table)?, set, filter),
         Statement::Delete { table, filter } => {
-            let table = find(contents, table)?;
-            let names = names(table);
-            let tests = resolve(&names, filter)?;
+            let table = find_table(contents, table)?;
+            let names = column_names(table);
+            let tests = resolve_tests(&names, filter)?;
             let before = table.rows.len();
-            table.rows.retain(|row| !holds(&tests, row));
+            table.rows.retain(|row| !row_matches(&tests, row));
             Ok(before - table.rows.len())
         }
     }
 }
 
-fn absent(table: &str) -> Refusal {
-    Refusal::bad(format!("table {table} does not exist"))
+fn missing_table(table: &str) -> Refusal {
+    Refusal::bad_request(format!("table {table} does not exist"))
 }
 
-fn find<'a>(contents: &'a mut Contents, table: &str) -> Result<&'a mut Rows, Refusal> {
-    contents.tables.get_mut(table).ok_or_else(|| absent(table))
+fn find_table<'a>(contents: &'a mut Contents, table: &str) -> Result<&'a mut Rows, Refusal> {
+    contents.tables.get_mut(table).ok_or_else(|| missing_table(table))
 }
 
-fn names(table: &Rows) -> Vec<String> {
+fn column_names(table: &Rows) -> Vec<String> {
     table.columns.iter().map(|(name, _)| name.clone()).collect()
 }
 
-fn create(
+fn create_table(
     contents: &mut Contents,
     table: &str,
     columns: &[(String, String)],
     if_absent: bool,
 ) -> Result<usize, Refusal> {
     if contents.tables.contains_key(table) {
-        return if if_absent { Ok(0) } else { Err(Refusal::bad(format!("table {table} exists already"))) };
+        return if if_absent {
+            Ok(0)
+        } else {
+            Err(Refusal::bad_request(format!("table {table} exists already")))
+        };
     }
     if columns.is_empty() || columns.len() > MOST_COLUMNS {
-        return Err(Refusal::bad(format!("a table has 1 to {MOST_COLUMNS} columns")));
+        return Err(Refusal::bad_request(format!("a table has 1 to {MOST_COLUMNS} columns")));
     }
     let rows = Rows { columns: columns.to_vec(), rows: Vec::new() };
     contents.tables.insert(table.to_owned(), rows);
     Ok(0)
 }
 
-fn insert(table: &mut Rows, columns: Option<&[String]>, rows: &[Vec<Value>]) -> Result<usize, Refusal> {
-    let names = names(table);
+fn insert_rows(
+    table: &mut Rows,
+    columns: Option<&[String]>,
+    rows: &[Vec<Value>],
+) -> Result<usize, Refusal> {
+    let names = column_names(table);
     let columns = columns.unwrap_or(&names);
-    let places: Result<Vec<_>, _> = columns.iter().map(|column| place(&names, column)).collect();
+    let places: Result<Vec<_>, _> = columns.iter().map(|column| column_index(&names, column)).collect();
     let places = places?;
     let mut added = Vec::with_capacity(rows.len());
     for row in rows {
         if row.len() != places.len() {
             let (wanted, got) = (places.len(), row.len());
-            return Err(Refusal::bad(format!(
+            return Err(Refusal::bad_request(format!(
                 "{wanted} values are needed for each row, and one has {got}"
             )));
         }
@@ -90,19 +100,19 @@ fn insert(table: &mut Rows, columns: Option<&[String]>, rows: &[Vec<Value>]) -> 
     Ok(rows.len())
 }
 
-fn place(names: &[String], column: &str) -> Result<usize, Refusal> {
+fn column_index(names: &[String], column: &str) -> Result<usize, Refusal> {
     let found = names.iter().position(|name| name == column);
-    found.ok_or_else(|| Refusal::bad(format!("column {column} does not exist")))
+    found.ok_or_else(|| Refusal::bad_request(format!("column {column} does not exist")))
 }
 
-fn update(table: &mut Rows, set: &[(String, Value)], filter: &[Test]) -> Result<usize, Refusal> {
-    let names = names(table);
-    let tests = resolve(&names, filter)?;
+fn update_rows(table: &mut Rows, set: &[(String, Value)], filter: &[Test]) -> Result<usize, Refusal> {
+    let names = column_names(table);
+    let tests = resolve_tests(&names, filter)?;
     let set: Result<Vec<_>, Refusal> =
-        set.iter().map(|(column, value)| Ok((place(&names, column)?, value))).collect();
+        set.iter().map(|(column, value)| Ok((column_index(&names, column)?, value))).collect();
     let set = set?;
     let mut changed = 0;
-    for row in table.rows.iter_mut().filter(|row| holds(&tests, row)) {
+    for row in table.rows.iter_mut().filter(|row| row_matches(&tests, row)) {
         for (at, value) in &set {
             if let Some(cell) = row.get_mut(*at) {
                 Value::clone_from(cell, value);

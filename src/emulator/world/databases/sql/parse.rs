@@ -3,17 +3,17 @@
 use serde_json::{Number, Value};
 
 use super::statement::{Factor, Item, Op, Select, Source, Statement, Sum, Test};
-use super::token::{Token, tokens};
+use super::token::{Token, tokenize_query};
 use crate::emulator::world::engine::message::Refusal;
 
 /// Reads one statement.
 pub(in crate::emulator::world) fn parse(query: &str) -> Result<Statement, Refusal> {
-    let mut parser = Parser { tokens: tokens(query)?, at: 0 };
-    let statement = parser.statement()?;
-    parser.symbol(";");
+    let mut parser = Parser { tokens: tokenize_query(query)?, at: 0 };
+    let statement = parser.parse_statement()?;
+    parser.take_symbol(";");
     match parser.peek() {
         None => Ok(statement),
-        Some(_) => Err(parser.wrong()),
+        Some(_) => Err(parser.syntax_error()),
     }
 }
 
@@ -27,7 +27,7 @@ impl Parser {
         self.tokens.get(self.at)
     }
 
-    fn wrong(&self) -> Refusal {
+    fn syntax_error(&self) -> Refusal {
         let near = match self.peek() {
             None => "the end".to_owned(),
             Some(Token::Word(text) | Token::Quoted(text) | Token::Text(text) | Token::Number(text)) => {
@@ -35,36 +35,36 @@ impl Parser {
             }
             Some(Token::Symbol(symbol)) => (*symbol).to_owned(),
         };
-        Refusal::bad(format!(
+        Refusal::bad_request(format!(
             "syntax error near {near}: the emulator understands SELECT from one table, INSERT, UPDATE, DELETE, TRUNCATE, CREATE TABLE and DROP TABLE"
         ))
     }
 
     /// Takes a keyword when it is next.
-    fn word(&mut self, word: &str) -> bool {
+    fn take_keyword(&mut self, word: &str) -> bool {
         let found = matches!(self.peek(), Some(Token::Word(next)) if next == word);
         self.at += usize::from(found);
         found
     }
 
     /// Takes some keywords in a row, or none of them.
-    fn words(&mut self, words: &[&str]) -> bool {
+    fn take_keywords(&mut self, words: &[&str]) -> bool {
         let start = self.at;
-        let all = words.iter().all(|word| self.word(word));
+        let all = words.iter().all(|word| self.take_keyword(word));
         if !all {
             self.at = start;
         }
         all
     }
 
-    fn symbol(&mut self, symbol: &str) -> bool {
+    fn take_symbol(&mut self, symbol: &str) -> bool {
         let found = matches!(self.peek(), Some(Token::Symbol(next)) if *next == symbol);
         self.at += usize::from(found);
         found
     }
 
-    fn expect(&mut self, found: bool) -> Result<(), Refusal> {
-        if found { Ok(()) } else { Err(self.wrong()) }
+    fn check_found(&mut self, found: bool) -> Result<(), Refusal> {
+        if found { Ok(()) } else { Err(self.syntax_error()) }
     }
 
     fn name(&mut self) -> Result<String, Refusal> {
@@ -74,36 +74,39 @@ impl Parser {
                 self.at += 1;
                 Ok(name)
             }
-            _ => Err(self.wrong()),
+            _ => Err(self.syntax_error()),
         }
     }
 
     /// Reads what commas part.
-    fn list<T>(&mut self, read: impl Fn(&mut Self) -> Result<T, Refusal>) -> Result<Vec<T>, Refusal> {
+    fn parse_list<T>(&mut self, read: impl Fn(&mut Self) -> Result<T, Refusal>) -> Result<Vec<T>, Refusal> {
         let mut items = vec![read(self)?];
-        while self.symbol(",") {
+        while self.take_symbol(",") {
             items.push(read(self)?);
         }
         Ok(items)
     }
 
     /// Reads what commas part within parentheses.
-    fn group<T>(&mut self, read: impl Fn(&mut Self) -> Result<T, Refusal>) -> Result<Vec<T>, Refusal> {
-        let open = self.symbol("(");
-        self.expect(open)?;
-        if self.symbol(")") {
+    fn parse_group<T>(
+        &mut self,
+        read: impl Fn(&mut Self) -> Result<T, Refusal>,
+    ) -> Result<Vec<T>, Refusal> {
+        let open = self.take_symbol("(");
+        self.check_found(open)?;
+        if self.take_symbol(")") {
             return Ok(Vec::new());
         }
-        let items = self.list(read)?;
-        let closed = self.symbol(")");
-        self.expect(closed)?;
+        let items = self.parse_list(read)?;
+        let closed = self.take_symbol(")");
+        self.check_found(closed)?;
         Ok(items)
     }
 
-    fn literal(&mut self) -> Result<Value, Refusal> {
-        let negative = self.symbol("-");
+    fn parse_literal(&mut self) -> Result<Value, Refusal> {
+        let negative = self.take_symbol("-");
         let value = match self.peek() {
-            Some(Token::Number(text)) => number(text, negative),
+            Some(Token::Number(text)) => parse_number(text, negative),
             Some(Token::Text(text)) if !negative => Some(Value::from(text.as_str())),
             Some(Token::Word(word)) if !negative => match word.as_str() {
                 "null" => Some(Value::Null),
@@ -113,58 +116,58 @@ impl Parser {
             },
             _ => None,
         };
-        let value = value.ok_or_else(|| self.wrong())?;
+        let value = value.ok_or_else(|| self.syntax_error())?;
         self.at += 1;
         Ok(value)
     }
 
-    fn statement(&mut self) -> Result<Statement, Refusal> {
-        if self.word("select") {
-            return self.select().map(Statement::Select);
+    fn parse_statement(&mut self) -> Result<Statement, Refusal> {
+        if self.take_keyword("select") {
+            return self.parse_select().map(Statement::Select);
         }
-        if self.words(&["show", "tables"]) {
-            return Ok(Statement::Select(shown("information_schema", "tables", "table_name")));
+        if self.take_keywords(&["show", "tables"]) {
+            return Ok(Statement::Select(select_for_show("information_schema", "tables", "table_name")));
         }
-        if self.words(&["show", "databases"]) {
-            return Ok(Statement::Select(shown("information_schema", "schemata", "schema_name")));
+        if self.take_keywords(&["show", "databases"]) {
+            return Ok(Statement::Select(select_for_show("information_schema", "schemata", "schema_name")));
         }
-        if self.words(&["create", "table"]) {
-            let if_absent = self.words(&["if", "not", "exists"]);
-            let table = self.table()?;
-            return Ok(Statement::Create { table, columns: self.columns()?, if_absent });
+        if self.take_keywords(&["create", "table"]) {
+            let if_absent = self.take_keywords(&["if", "not", "exists"]);
+            let table = self.parse_table_name()?;
+            return Ok(Statement::Create { table, columns: self.parse_column_definitions()?, if_absent });
         }
-        if self.words(&["drop", "table"]) {
-            let if_present = self.words(&["if", "exists"]);
-            return Ok(Statement::Drop { table: self.table()?, if_present });
+        if self.take_keywords(&["drop", "table"]) {
+            let if_present = self.take_keywords(&["if", "exists"]);
+            return Ok(Statement::Drop { table: self.parse_table_name()?, if_present });
         }
-        if self.words(&["insert", "into"]) {
+        if self.take_keywords(&["insert", "into"]) {
             return self.insert();
         }
-        if self.word("update") {
-            return self.update();
+        if self.take_keyword("update") {
+            return self.parse_update();
         }
-        if self.words(&["delete", "from"]) {
-            return Ok(Statement::Delete { table: self.table()?, filter: self.filter()? });
+        if self.take_keywords(&["delete", "from"]) {
+            return Ok(Statement::Delete { table: self.parse_table_name()?, filter: self.parse_filter()? });
         }
-        if self.word("truncate") {
-            self.word("table");
-            return Ok(Statement::Delete { table: self.table()?, filter: Vec::new() });
+        if self.take_keyword("truncate") {
+            self.take_keyword("table");
+            return Ok(Statement::Delete { table: self.parse_table_name()?, filter: Vec::new() });
         }
-        Err(self.wrong())
+        Err(self.syntax_error())
     }
 
     /// Reads the name of a table that can be changed; its schema says nothing new.
-    fn table(&mut self) -> Result<String, Refusal> {
+    fn parse_table_name(&mut self) -> Result<String, Refusal> {
         let name = self.name()?;
-        if self.symbol(".") { self.name() } else { Ok(name) }
+        if self.take_symbol(".") { self.name() } else { Ok(name) }
     }
 
     /// Reads the columns of a new table: what constrains them means nothing here.
-    fn columns(&mut self) -> Result<Vec<(String, String)>, Refusal> {
+    fn parse_column_definitions(&mut self) -> Result<Vec<(String, String)>, Refusal> {
         const CONSTRAINTS: &[&str] =
             &["primary", "foreign", "unique", "constraint", "check", "key", "index"];
-        let open = self.symbol("(");
-        self.expect(open)?;
+        let open = self.take_symbol("(");
+        self.check_found(open)?;
         let mut columns = Vec::new();
         loop {
             let name = self.name()?;
@@ -174,11 +177,11 @@ impl Parser {
                 columns.push((name, kind));
             }
             self.skip_to_comma()?;
-            if self.symbol(")") {
+            if self.take_symbol(")") {
                 break;
             }
-            let more = self.symbol(",");
-            self.expect(more)?;
+            let more = self.take_symbol(",");
+            self.check_found(more)?;
         }
         // An engine and its settings may follow.
         while self.peek().is_some_and(|token| *token != Token::Symbol(";")) {
@@ -199,106 +202,106 @@ impl Parser {
             }
             self.at += 1;
         }
-        Err(self.wrong())
+        Err(self.syntax_error())
     }
 
     fn insert(&mut self) -> Result<Statement, Refusal> {
-        let table = self.table()?;
+        let table = self.parse_table_name()?;
         let named = matches!(self.peek(), Some(Token::Symbol("(")));
-        let columns = if named { Some(self.group(Self::name)?) } else { None };
-        let values = self.word("values");
-        self.expect(values)?;
-        let rows = self.list(|parser| parser.group(Self::literal))?;
+        let columns = if named { Some(self.parse_group(Self::name)?) } else { None };
+        let values = self.take_keyword("values");
+        self.check_found(values)?;
+        let rows = self.parse_list(|parser| parser.parse_group(Self::parse_literal))?;
         Ok(Statement::Insert { table, columns, rows })
     }
 
-    fn update(&mut self) -> Result<Statement, Refusal> {
-        let table = self.table()?;
-        let set = self.word("set");
-        self.expect(set)?;
-        let set = self.list(|parser| {
+    fn parse_update(&mut self) -> Result<Statement, Refusal> {
+        let table = self.parse_table_name()?;
+        let set = self.take_keyword("set");
+        self.check_found(set)?;
+        let set = self.parse_list(|parser| {
             let column = parser.name()?;
-            let equals = parser.symbol("=");
-            parser.expect(equals)?;
-            Ok((column, parser.literal()?))
+            let equals = parser.take_symbol("=");
+            parser.check_found(equals)?;
+            Ok((column, parser.parse_literal()?))
         })?;
-        Ok(Statement::Update { table, set, filter: self.filter()? })
+        Ok(Statement::Update { table, set, filter: self.parse_filter()? })
     }
 
-    fn select(&mut self) -> Result<Select, Refusal> {
-        let items = self.list(Self::item)?;
-        let from = if self.word("from") { Some(self.source()?) } else { None };
-        let filter = self.filter()?;
-        let order = if self.words(&["order", "by"]) { Some(self.order()?) } else { None };
+    fn parse_select(&mut self) -> Result<Select, Refusal> {
+        let items = self.parse_list(Self::parse_item)?;
+        let from = if self.take_keyword("from") { Some(self.parse_source()?) } else { None };
+        let filter = self.parse_filter()?;
+        let order = if self.take_keywords(&["order", "by"]) { Some(self.parse_order()?) } else { None };
         let mut select = Select { items, from, filter, order, offset: 0, limit: None };
         loop {
-            if self.word("limit") {
-                select.limit = Some(self.count()?);
-            } else if self.word("offset") {
-                select.offset = self.count()?;
+            if self.take_keyword("limit") {
+                select.limit = Some(self.parse_count()?);
+            } else if self.take_keyword("offset") {
+                select.offset = self.parse_count()?;
             } else {
                 return Ok(select);
             }
         }
     }
 
-    fn count(&mut self) -> Result<usize, Refusal> {
-        let read = self.literal()?.as_u64().and_then(|number| usize::try_from(number).ok());
-        read.ok_or_else(|| Refusal::bad("LIMIT and OFFSET take a whole number"))
+    fn parse_count(&mut self) -> Result<usize, Refusal> {
+        let read = self.parse_literal()?.as_u64().and_then(|number| usize::try_from(number).ok());
+        read.ok_or_else(|| Refusal::bad_request("LIMIT and OFFSET take a whole number"))
     }
 
-    fn order(&mut self) -> Result<(String, bool), Refusal> {
+    fn parse_order(&mut self) -> Result<(String, bool), Refusal> {
         let column = self.name()?;
-        let descends = self.word("desc");
-        self.word("asc");
+        let descends = self.take_keyword("desc");
+        self.take_keyword("asc");
         Ok((column, descends))
     }
 
-    fn source(&mut self) -> Result<Source, Refusal> {
+    fn parse_source(&mut self) -> Result<Source, Refusal> {
         let name = self.name()?;
         if matches!(self.peek(), Some(Token::Symbol("("))) {
-            return Ok(Source::Series(name, self.group(Self::literal)?));
+            return Ok(Source::Series(name, self.parse_group(Self::parse_literal)?));
         }
-        if self.symbol(".") {
+        if self.take_symbol(".") {
             return Ok(Source::Table { schema: Some(name), name: self.name()? });
         }
         Ok(Source::Table { schema: None, name })
     }
 
-    fn item(&mut self) -> Result<Item, Refusal> {
-        if self.symbol("*") {
+    fn parse_item(&mut self) -> Result<Item, Refusal> {
+        if self.take_symbol("*") {
             return Ok(Item::All);
         }
         let start = self.at;
-        if self.word("count") && self.symbol("(") {
-            let star = self.symbol("*");
+        if self.take_keyword("count") && self.take_symbol("(") {
+            let star = self.take_symbol("*");
             let _ = star || self.name().is_ok();
-            let closed = self.symbol(")");
-            self.expect(closed)?;
-            if self.word("as") {
+            let closed = self.take_symbol(")");
+            self.check_found(closed)?;
+            if self.take_keyword("as") {
                 self.name()?;
             }
             return Ok(Item::Count);
         }
         self.at = start;
-        let (sum, heading) = self.sum()?;
-        let heading = if self.word("as") { self.name()? } else { heading };
+        let (sum, heading) = self.parse_sum()?;
+        let heading = if self.take_keyword("as") { self.name()? } else { heading };
         Ok(Item::Sum(sum, heading))
     }
 
     /// Reads a sum, and what its column is called.
-    fn sum(&mut self) -> Result<(Sum, String), Refusal> {
+    fn parse_sum(&mut self) -> Result<(Sum, String), Refusal> {
         let mut sum = Vec::new();
         let mut heading = "?column?".to_owned();
         let mut minus = false;
         loop {
-            let mut product = vec![self.factor()?];
-            while self.symbol("*") {
-                product.push(self.factor()?);
+            let mut product = vec![self.parse_factor()?];
+            while self.take_symbol("*") {
+                product.push(self.parse_factor()?);
             }
             sum.push((minus, product));
-            minus = self.symbol("-");
-            if !minus && !self.symbol("+") {
+            minus = self.take_symbol("-");
+            if !minus && !self.take_symbol("+") {
                 break;
             }
         }
@@ -310,17 +313,17 @@ impl Parser {
         Ok((sum, heading))
     }
 
-    fn factor(&mut self) -> Result<Factor, Refusal> {
+    fn parse_factor(&mut self) -> Result<Factor, Refusal> {
         let start = self.at;
-        if let Ok(value) = self.literal() {
+        if let Ok(value) = self.parse_literal() {
             return Ok(Factor::Literal(value));
         }
         self.at = start;
         let mut name = self.name()?;
         if matches!(self.peek(), Some(Token::Symbol("("))) {
-            return Ok(Factor::Call(name, self.group(Self::literal)?));
+            return Ok(Factor::Call(name, self.parse_group(Self::parse_literal)?));
         }
-        if self.symbol(".") {
+        if self.take_symbol(".") {
             name = self.name()?;
         }
         // Some functions go without parentheses.
@@ -330,20 +333,20 @@ impl Parser {
         }
     }
 
-    fn filter(&mut self) -> Result<Vec<Test>, Refusal> {
+    fn parse_filter(&mut self) -> Result<Vec<Test>, Refusal> {
         let mut tests = Vec::new();
-        if !self.word("where") {
+        if !self.take_keyword("where") {
             return Ok(tests);
         }
         loop {
-            tests.push(self.test()?);
-            if !self.word("and") {
+            tests.push(self.parse_test()?);
+            if !self.take_keyword("and") {
                 return Ok(tests);
             }
         }
     }
 
-    fn test(&mut self) -> Result<Test, Refusal> {
+    fn parse_test(&mut self) -> Result<Test, Refusal> {
         const OPS: &[(&str, Op)] = &[
             ("=", Op::Equal),
             ("<>", Op::Different),
@@ -354,22 +357,22 @@ impl Parser {
             (">", Op::More),
         ];
         let column = self.name()?;
-        if self.words(&["is", "not", "null"]) {
+        if self.take_keywords(&["is", "not", "null"]) {
             return Ok(Test { column, op: Op::NotNull, value: Value::Null });
         }
-        if self.words(&["is", "null"]) {
+        if self.take_keywords(&["is", "null"]) {
             return Ok(Test { column, op: Op::Null, value: Value::Null });
         }
-        let op = match OPS.iter().find(|(symbol, _)| self.symbol(symbol)) {
+        let op = match OPS.iter().find(|(symbol, _)| self.take_symbol(symbol)) {
             Some((_, op)) => *op,
-            None if self.word("like") => Op::Like,
-            None => return Err(self.wrong()),
+            None if self.take_keyword("like") => Op::Like,
+            None => return Err(self.syntax_error()),
         };
-        Ok(Test { column, op, value: self.literal()? })
+        Ok(Test { column, op, value: self.parse_literal()? })
     }
 }
 
-fn number(text: &str, negative: bool) -> Option<Value> {
+fn parse_number(text: &str, negative: bool) -> Option<Value> {
     let text = if negative { format!("-{text}") } else { text.to_owned() };
     if let Ok(whole) = text.parse::<i64>() {
         return Some(Value::from(whole));
@@ -378,7 +381,7 @@ fn number(text: &str, negative: bool) -> Option<Value> {
 }
 
 /// Returns the query that a `SHOW` stands for.
-fn shown(schema: &str, name: &str, column: &str) -> Select {
+fn select_for_show(schema: &str, name: &str, column: &str) -> Select {
     let factor = Factor::Column(column.to_owned());
     Select {
         items: vec![Item::Sum(vec![(false, vec![factor])], column.to_owned())],

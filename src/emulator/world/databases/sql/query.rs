@@ -25,7 +25,7 @@ pub(in crate::emulator::world) struct Answer {
 
 impl Answer {
     /// Returns an answer with as many of some rows as fit.
-    pub(in crate::emulator::world) fn of(columns: Vec<String>, mut rows: Vec<Vec<Value>>) -> Self {
+    pub(in crate::emulator::world) fn from_rows(columns: Vec<String>, mut rows: Vec<Vec<Value>>) -> Self {
         let truncated = rows.len() > MOST_ROWS;
         rows.truncate(MOST_ROWS);
         Self { columns, count: rows.len(), rows, truncated }
@@ -33,43 +33,45 @@ impl Answer {
 }
 
 /// Runs a query of a database.
-pub(in crate::emulator::world) fn query(place: Place<'_>, select: &Select) -> Result<Answer, Refusal> {
+pub(in crate::emulator::world) fn run_select(place: Place<'_>, select: &Select) -> Result<Answer, Refusal> {
     let (columns, mut rows) = match &select.from {
-        Some(source) => catalog::find(place, source)?,
+        Some(source) => catalog::load_source(place, source)?,
         // One row without columns.
         None => (Vec::new(), vec![Vec::new()]),
     };
-    let tests = resolve(&columns, &select.filter)?;
-    rows.retain(|row| holds(&tests, row));
+    let tests = resolve_tests(&columns, &select.filter)?;
+    rows.retain(|row| row_matches(&tests, row));
     if let Some((column, descends)) = &select.order {
-        let at = position(&columns, column)?;
+        let at = column_position(&columns, column)?;
         let key = |row: &Vec<Value>| row.get(at).cloned().unwrap_or_default();
         rows.sort_by(|a, b| {
-            let order = compare(&key(a), &key(b));
+            let order = compare_cells(&key(a), &key(b));
             if *descends { order.reverse() } else { order }
         });
     }
     if select.items.contains(&Item::Count) {
-        return count(select, rows.len());
+        return count_rows(select, rows.len());
     }
     rows.drain(..select.offset.min(rows.len()));
     rows.truncate(select.limit.unwrap_or(usize::MAX).min(MOST_ROWS + 1));
-    project(place, select, (columns, rows))
+    evaluate_items(place, select, (columns, rows))
 }
 
-fn count(select: &Select, rows: usize) -> Result<Answer, Refusal> {
+fn count_rows(select: &Select, rows: usize) -> Result<Answer, Refusal> {
     if select.items.len() > 1 {
-        return Err(Refusal::bad("count(*) stands alone here: the emulator groups nothing"));
+        return Err(Refusal::bad_request("count(*) stands alone here: the emulator groups nothing"));
     }
-    Ok(Answer::of(vec!["count".to_owned()], vec![vec![json!(rows)]]))
+    Ok(Answer::from_rows(vec!["count".to_owned()], vec![vec![json!(rows)]]))
 }
 
 /// Works out what was asked for, row by row.
-fn project(place: Place<'_>, select: &Select, (columns, rows): Found) -> Result<Answer, Refusal> {
+fn evaluate_items(place: Place<'_>, select: &Select, (columns, rows): Found) -> Result<Answer, Refusal> {
     let mut headings = Vec::new();
     for item in &select.items {
         match item {
-            Item::All if select.from.is_none() => return Err(Refusal::bad("SELECT * needs a table")),
+            Item::All if select.from.is_none() => {
+                return Err(Refusal::bad_request("SELECT * needs a table"));
+            }
             Item::All => headings.extend(columns.iter().cloned()),
             Item::Sum(_, heading) => headings.push(heading.clone()),
             Item::Count => {}
@@ -81,55 +83,60 @@ fn project(place: Place<'_>, select: &Select, (columns, rows): Found) -> Result<
         for item in &select.items {
             match item {
                 Item::All => cells.extend(row.iter().cloned()),
-                Item::Sum(sum, _) => cells.push(total(place, sum, &columns, &row)?),
+                Item::Sum(sum, _) => cells.push(evaluate_sum(place, sum, &columns, &row)?),
                 Item::Count => {}
             }
         }
         found.push(cells);
     }
-    Ok(Answer::of(headings, found))
+    Ok(Answer::from_rows(headings, found))
 }
 
-fn position(columns: &[String], name: &str) -> Result<usize, Refusal> {
+fn column_position(columns: &[String], name: &str) -> Result<usize, Refusal> {
     let found = columns.iter().position(|column| column == name);
-    found.ok_or_else(|| Refusal::bad(format!("column {name} does not exist")))
+    found.ok_or_else(|| Refusal::bad_request(format!("column {name} does not exist")))
 }
 
-fn total(place: Place<'_>, sum: &Sum, columns: &[String], row: &[Value]) -> Result<Value, Refusal> {
+fn evaluate_sum(place: Place<'_>, sum: &Sum, columns: &[String], row: &[Value]) -> Result<Value, Refusal> {
     if let [(false, product)] = sum.as_slice()
         && let [factor] = product.as_slice()
     {
-        return value(place, factor, columns, row);
+        return evaluate_factor(place, factor, columns, row);
     }
     let mut total = 0_i64;
     for (minus, product) in sum {
         let mut result = 1_i64;
         for factor in product {
-            let factor = value(place, factor, columns, row)?;
+            let factor = evaluate_factor(place, factor, columns, row)?;
             let Some(number) = factor.as_i64() else {
-                return Err(Refusal::bad("the emulator calculates with whole numbers only"));
+                return Err(Refusal::bad_request("the emulator calculates with whole numbers only"));
             };
-            result = result.checked_mul(number).ok_or_else(overflow)?;
+            result = result.checked_mul(number).ok_or_else(overflow_error)?;
         }
         let next = if *minus { total.checked_sub(result) } else { total.checked_add(result) };
-        total = next.ok_or_else(overflow)?;
+        total = next.ok_or_else(overflow_error)?;
     }
     Ok(json!(total))
 }
 
-fn overflow() -> Refusal {
-    Refusal::bad("integer out of range")
+fn overflow_error() -> Refusal {
+    Refusal::bad_request("integer out of range")
 }
 
-fn value(place: Place<'_>, factor: &Factor, columns: &[String], row: &[Value]) -> Result<Value, Refusal> {
+fn evaluate_factor(
+    place: Place<'_>,
+    factor: &Factor,
+    columns: &[String],
+    row: &[Value],
+) -> Result<Value, Refusal> {
     match factor {
         Factor::Literal(value) => Ok(value.clone()),
-        Factor::Column(name) => Ok(row.get(position(columns, name)?).cloned().unwrap_or_default()),
-        Factor::Call(name, arguments) => call(place, name, arguments),
+        Factor::Column(name) => Ok(row.get(column_position(columns, name)?).cloned().unwrap_or_default()),
+        Factor::Call(name, arguments) => call_function(place, name, arguments),
     }
 }
 
-fn call(place: Place<'_>, name: &str, arguments: &[Value]) -> Result<Value, Refusal> {
+fn call_function(place: Place<'_>, name: &str, arguments: &[Value]) -> Result<Value, Refusal> {
     let database = place.database;
     match (name, arguments) {
         ("version", []) => Ok(json!(format!("{} {}", database.engine, database.engine_version))),
@@ -141,9 +148,9 @@ fn call(place: Place<'_>, name: &str, arguments: &[Value]) -> Result<Value, Refu
         ("pg_sleep" | "sleep", [seconds]) => match seconds.as_f64() {
             Some(seconds) if seconds > TIME => Err(catalog::too_slow()),
             Some(_) => Ok(json!(0)),
-            None => Err(Refusal::bad(format!("{name} takes seconds"))),
+            None => Err(Refusal::bad_request(format!("{name} takes seconds"))),
         },
-        _ => Err(Refusal::bad(format!("function {name} does not exist with these arguments"))),
+        _ => Err(Refusal::bad_request(format!("function {name} does not exist with these arguments"))),
     }
 }
 
@@ -151,16 +158,19 @@ fn call(place: Place<'_>, name: &str, arguments: &[Value]) -> Result<Value, Refu
 type Resolved<'a> = (usize, &'a Test);
 
 /// Finds the columns of some tests.
-pub(super) fn resolve<'a>(columns: &[String], tests: &'a [Test]) -> Result<Vec<Resolved<'a>>, Refusal> {
-    tests.iter().map(|test| Ok((position(columns, &test.column)?, test))).collect()
+pub(super) fn resolve_tests<'a>(
+    columns: &[String],
+    tests: &'a [Test],
+) -> Result<Vec<Resolved<'a>>, Refusal> {
+    tests.iter().map(|test| Ok((column_position(columns, &test.column)?, test))).collect()
 }
 
 /// Tells whether all tests hold for a row.
-pub(super) fn holds(tests: &[Resolved<'_>], row: &[Value]) -> bool {
+pub(super) fn row_matches(tests: &[Resolved<'_>], row: &[Value]) -> bool {
     tests.iter().all(|(at, test)| {
         let cell = row.get(*at).unwrap_or(&Value::Null);
         let known = !cell.is_null() && !test.value.is_null();
-        let order = compare(cell, &test.value);
+        let order = compare_cells(cell, &test.value);
         match test.op {
             Op::Null => cell.is_null(),
             Op::NotNull => !cell.is_null(),
@@ -171,7 +181,7 @@ pub(super) fn holds(tests: &[Resolved<'_>], row: &[Value]) -> bool {
             Op::More => known && order.is_gt(),
             Op::AtLeast => known && order.is_ge(),
             Op::Like => match (cell.as_str(), test.value.as_str()) {
-                (Some(text), Some(pattern)) => like(text, pattern, '%', '_'),
+                (Some(text), Some(pattern)) => matches_pattern(text, pattern, '%', '_'),
                 _ => false,
             },
         }
@@ -179,7 +189,7 @@ pub(super) fn holds(tests: &[Resolved<'_>], row: &[Value]) -> bool {
 }
 
 /// Orders cells: nothing first, then truth, numbers and texts.
-fn compare(a: &Value, b: &Value) -> Ordering {
+fn compare_cells(a: &Value, b: &Value) -> Ordering {
     let rank = |value: &Value| match value {
         Value::Null => 0,
         Value::Bool(_) => 1,
@@ -199,7 +209,7 @@ fn compare(a: &Value, b: &Value) -> Ordering {
 
 /// Tells whether a text fits a pattern with a sign for any letters and one for any letter. It goes back to
 /// the last sign for any letters only, so that it takes no more steps than both lengths multiplied.
-pub(in crate::emulator::world) fn like(text: &str, pattern: &str, any: char, one: char) -> bool {
+pub(in crate::emulator::world) fn matches_pattern(text: &str, pattern: &str, any: char, one: char) -> bool {
     let (text, pattern): (Vec<_>, Vec<_>) = (text.chars().collect(), pattern.chars().collect());
     let (mut at, mut fits) = (0, 0);
     let mut back: Option<(usize, usize)> = None;
@@ -244,12 +254,12 @@ mod tests {
         #[test]
         fn patterns_fit_what_they_say(text in "[ab]{0,8}", pattern in "[ab%_]{0,8}") {
             let letters = |text: &str| text.chars().collect::<Vec<_>>();
-            prop_assert_eq!(like(&text, &pattern, '%', '_'), fits(&letters(&text), &letters(&pattern)));
+            prop_assert_eq!(matches_pattern(&text, &pattern, '%', '_'), fits(&letters(&text), &letters(&pattern)));
         }
     }
 
     #[test]
     fn a_hostile_pattern_takes_no_time() {
-        assert!(!like(&"a".repeat(2_000), &"%a".repeat(500).replace("%a", "%a%b"), '%', '_'));
+        assert!(!matches_pattern(&"a".repeat(2_000), &"%a".repeat(500).replace("%a", "%a%b"), '%', '_'));
     }
 }

@@ -18,33 +18,35 @@ const SYMBOLS: &[&str] =
     &["<>", "!=", "<=", ">=", "::", "(", ")", ",", ";", "*", "=", "<", ">", "+", "-", ".", "/"];
 
 /// Cuts a query into tokens; comments go.
-pub(super) fn tokens(query: &str) -> Result<Vec<Token>, Refusal> {
+pub(super) fn tokenize_query(query: &str) -> Result<Vec<Token>, Refusal> {
     let mut found = Vec::new();
     let mut rest = query.trim_start();
     while let Some(first) = rest.chars().next() {
         let used = match first {
-            '\'' => quoted(rest, '\'', &mut found, Token::Text)?,
-            '"' => quoted(rest, '"', &mut found, Token::Quoted)?,
-            '`' => quoted(rest, '`', &mut found, Token::Quoted)?,
+            '\'' => read_quoted(rest, '\'', &mut found, Token::Text)?,
+            '"' => read_quoted(rest, '"', &mut found, Token::Quoted)?,
+            '`' => read_quoted(rest, '`', &mut found, Token::Quoted)?,
             _ if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
             _ if rest.starts_with("/*") => match rest.find("*/") {
                 Some(end) => end + 2,
-                None => return Err(Refusal::bad("syntax error: a comment does not end")),
+                None => return Err(Refusal::bad_request("syntax error: a comment does not end")),
             },
             _ if first.is_ascii_digit() => {
-                let number = prefix(rest, |letter| letter.is_ascii_digit() || letter == '.');
+                let number = matching_prefix(rest, |letter| letter.is_ascii_digit() || letter == '.');
                 found.push(Token::Number(number.to_owned()));
                 number.len()
             }
             _ if first.is_alphabetic() || first == '_' => {
-                let word =
-                    prefix(rest, |letter| letter.is_alphanumeric() || letter == '_' || letter == '$');
+                let word = matching_prefix(rest, |letter| {
+                    letter.is_alphanumeric() || letter == '_' || letter == '$'
+                });
                 found.push(Token::Word(word.to_lowercase()));
                 word.len()
             }
             _ => {
                 let symbol = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol));
-                let symbol = symbol.ok_or_else(|| Refusal::bad(format!("syntax error at {first:?}")))?;
+                let symbol =
+                    symbol.ok_or_else(|| Refusal::bad_request(format!("syntax error at {first:?}")))?;
                 found.push(Token::Symbol(symbol));
                 symbol.len()
             }
@@ -54,13 +56,13 @@ pub(super) fn tokens(query: &str) -> Result<Vec<Token>, Refusal> {
     Ok(found)
 }
 
-fn prefix(text: &str, fits: impl Fn(char) -> bool) -> &str {
+fn matching_prefix(text: &str, fits: impl Fn(char) -> bool) -> &str {
     let end = text.find(|letter| !fits(letter)).unwrap_or(text.len());
     text.get(..end).unwrap_or_default()
 }
 
 /// Reads what stands in quotes, where two quotes mean one; returns how many bytes that was.
-fn quoted(
+fn read_quoted(
     text: &str,
     quote: char,
     found: &mut Vec<Token>,
@@ -78,5 +80,5 @@ fn quoted(
             return Ok(at + 1);
         }
     }
-    Err(Refusal::bad(format!("syntax error: {quote} is not closed")))
+    Err(Refusal::bad_request(format!("syntax error: {quote} is not closed")))
 }

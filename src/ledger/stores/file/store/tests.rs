@@ -124,7 +124,7 @@ fn condensing_keeps_everything_and_only_the_last_ten() {
         now(written.close()).unwrap();
         assert_eq!(read(root.path()).unwrap(), ledger);
     }
-    let names = Folder::named(&root.path().join("prod")).unwrap().names().unwrap();
+    let names = Folder::open_user_dir(&root.path().join("prod")).unwrap().names().unwrap();
     assert_eq!(names.iter().filter(|name| name.starts_with("ledger-")).count(), KEPT);
     assert!(names.iter().filter(|name| name.starts_with("journal-")).count() <= KEPT + 1, "{names:?}");
     let again = journal(root.path());
@@ -182,7 +182,7 @@ fn another_stacks_ledger_is_refused() {
     let root = tempfile::tempdir().unwrap();
     drop(journal(root.path()));
     assert!(matches!(FileStore::read(root.path(), "blog", "prod", None), Err(StoreError::Foreign { .. })));
-    let identity = Identity::fresh("blog", "prod", &Counted::default());
+    let identity = Identity::new_random("blog", "prod", &Counted::default());
     let opening = Opening {
         seal: None,
         directory: root.path(),
@@ -206,7 +206,7 @@ fn files_are_private_and_links_are_refused() {
     let place = root.path().join("prod");
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&place), 0o700);
-    for name in Folder::named(&place).unwrap().names().unwrap() {
+    for name in Folder::open_user_dir(&place).unwrap().names().unwrap() {
         assert_eq!(mode(&place.join(&name)), 0o600, "{name}");
     }
     let elsewhere = tempfile::tempdir().unwrap();
@@ -289,7 +289,7 @@ fn secrets_and_keys_are_not_shown() {
     now(written.commit(&[Record::Adopted { address: address(1), entry: Box::new(secret) }])).unwrap();
     now(written.close()).unwrap();
     let place = root.path().join("prod");
-    for name in Folder::named(&place).unwrap().names().unwrap() {
+    for name in Folder::open_user_dir(&place).unwrap().names().unwrap() {
         assert!(!fs::read_to_string(place.join(&name)).unwrap().contains("canary"), "{name}");
     }
 }

@@ -83,8 +83,8 @@ impl Lossy {
 }
 
 impl Shelf for Lossy {
-    fn place(&self) -> String {
-        self.inner.place()
+    fn display_location(&self) -> String {
+        self.inner.display_location()
     }
 
     async fn lease(&self) -> Result<Option<Stored>, ShelfError> {
@@ -312,7 +312,7 @@ fn a_displaced_holder_can_do_nothing() {
     assert!(matches!(append(&one, &[begin(3)]), Err(StoreError::Poisoned)));
     assert!(matches!(now(one.condense(&world.ledger())), Err(StoreError::Poisoned)));
     world.clock.naps.set(1);
-    assert!(matches!(now(one.keep()), StoreError::Displaced { .. }));
+    assert!(matches!(now(one.keep_lease()), StoreError::Displaced { .. }));
     assert_eq!(one.held_for(), Some(Duration::ZERO));
     assert!(matches!(now(one.release()), Err(StoreError::Displaced { .. })));
     assert_eq!(*world.shelf.inner.0.lines.borrow(), lines);
@@ -441,7 +441,7 @@ fn a_renewal_counts_from_when_it_was_sent() {
     let one = world.open(1);
     world.clock.naps.set(1);
     world.shelf.next([Fate::Slow]);
-    assert!(one.keep().now_or_never().is_none());
+    assert!(one.keep_lease().now_or_never().is_none());
     assert_eq!(world.clock.elapsed(), RENEWED_EVERY + Duration::from_secs(10));
     assert_eq!(one.held_for(), Some(LASTS.saturating_sub(Duration::from_secs(10))));
 }
@@ -451,13 +451,13 @@ fn a_holder_keeps_its_lease_while_it_can() {
     let world = world();
     let one = world.open(1);
     world.clock.naps.set(100);
-    assert!(one.keep().now_or_never().is_none());
+    assert!(one.keep_lease().now_or_never().is_none());
     assert_eq!(world.clock.elapsed(), RENEWED_EVERY * 100);
     assert_eq!((one.held_for(), world.lease().age), (Some(LASTS), Duration::ZERO));
     // Tries that fail come soon again, and end when the lease does.
     world.clock.naps.set(100);
     world.shelf.inner.0.down.set(true);
-    assert!(matches!(now(one.keep()), StoreError::Shared { action: "lock", .. }));
+    assert!(matches!(now(one.keep_lease()), StoreError::Shared { action: "lock", .. }));
     let tries = 100 - world.clock.naps.get();
     assert!((10..20).contains(&tries), "{tries}");
     // Nobody came: a lease that ran out is renewed before anything is written.

@@ -20,7 +20,7 @@ const NAMED: usize = 3;
 const MOST_NOTES: usize = 20;
 
 /// Tells whether the objects of a kind hold data that goes with them.
-pub(in crate::plan) const fn holds(kind: &Kind) -> bool {
+pub(in crate::plan) const fn kind_holds_data(kind: &Kind) -> bool {
     kind.data_bearing || kind.local_data
 }
 
@@ -31,9 +31,9 @@ pub(super) fn goes_unedited(survey: &Survey<'_>, subject: &Subject<'_>, verdict:
 }
 
 /// Tells whether something consents to the loss of an object's data.
-fn consents(survey: &Survey<'_>, subject: &Subject<'_>) -> bool {
+fn consents_to_loss(survey: &Survey<'_>, subject: &Subject<'_>) -> bool {
     let options = survey.inputs.options;
-    let declared = survey.declared.removal(subject.address) == Some(RemovedAction::Delete);
+    let declared = survey.declared.removal_action(subject.address) == Some(RemovedAction::Delete);
     let remembered = subject.entry.is_some_and(|entry| entry.delete_on_remove);
     options.destroy || options.delete_data.contains(subject.address) || declared || remembered
 }
@@ -46,33 +46,38 @@ pub(super) fn would_be_lost(
     blocks: &mut Blocks<'_, '_>,
 ) {
     let options = survey.inputs.options;
-    if options.is_rehearsal || verdict.act != Act::Delete || !holds(subject.kind) {
+    if options.is_rehearsal || verdict.act != Act::Delete || !kind_holds_data(subject.kind) {
         return;
     }
     let unfinished = subject.entry.is_some_and(|entry| entry.unfinished);
-    if unfinished || consents(survey, subject) || final_snapshot::is_copied(survey, subject) {
+    if unfinished || consents_to_loss(survey, subject) || final_snapshot::is_copied(survey, subject) {
         return;
     }
     let address = subject.address;
     let reason = verdict.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-    let id = subject.owned().map(|owned| owned.id.as_str()).unwrap_or_default();
+    let id = subject.owned_object().map(|owned| owned.id.as_str()).unwrap_or_default();
     let text = format!(
         "{address} ({id}) holds data and would be deleted with it{reason}. {}",
-        surviving(survey, verdicts, subject).unwrap_or_else(|| "No copy of it survives.".to_owned())
+        describe_surviving_copies(survey, verdicts, subject)
+            .unwrap_or_else(|| "No copy of it survives.".to_owned())
     );
     let entry = if survey.takes_removal(address) {
         let line = format!("`removed: [{{ from: {address}, action: delete }}]`");
-        format!("{}, or ", survey.spoken(None, &format!("write {line}")))
+        format!("{}, or ", survey.render_help(None, &format!("write {line}")))
     } else {
         String::new()
     };
     let help = format!("Declare it again; or let it go with its data: {entry}--delete-data {address}.");
-    blocks.about("holds_data", subject, None, text, help);
+    blocks.add_for_subject("holds_data", subject, None, text, help);
 }
 
 /// Says which copies of an object's data survive a plan, and how old they are.
-fn surviving(survey: &Survey<'_>, verdicts: &[Verdict<'_>], subject: &Subject<'_>) -> Option<String> {
-    let id = subject.owned().map(|owned| Value::Text(owned.id.clone()));
+fn describe_surviving_copies(
+    survey: &Survey<'_>,
+    verdicts: &[Verdict<'_>],
+    subject: &Subject<'_>,
+) -> Option<String> {
+    let id = subject.owned_object().map(|owned| Value::Text(owned.id.clone()));
     let goes = |object: &Object| {
         let mut all = survey.subjects.iter().zip(verdicts);
         all.any(|(one, verdict)| {
@@ -94,7 +99,7 @@ fn surviving(survey: &Survey<'_>, verdicts: &[Verdict<'_>], subject: &Subject<'_
         return None;
     }
     let named: Vec<String> =
-        copies.iter().take(NAMED).map(|copy| described(copy, survey.inputs.now)).collect();
+        copies.iter().take(NAMED).map(|copy| describe_dated_copy(copy, survey.inputs.now)).collect();
     let more = match copies.len().saturating_sub(NAMED) {
         0 => String::new(),
         count => format!(" and {count} older"),
@@ -102,21 +107,22 @@ fn surviving(survey: &Survey<'_>, verdicts: &[Verdict<'_>], subject: &Subject<'_
     Some(format!("What survives: {}{more}.", named.join(", ")))
 }
 
-fn described(copy: &Object, now: Timestamp) -> String {
+fn describe_dated_copy(copy: &Object, now: Timestamp) -> String {
     let name = copy.attributes.get("name").and_then(Value::as_text).unwrap_or(&copy.id);
-    format!("the {} {name} ({})", copy.kind, byproducts::age(copy, now))
+    format!("the {} {name} ({})", copy.kind, byproducts::describe_age(copy, now))
 }
 
 /// Returns what is to be told of data that is lost with consent, or because everything is destroyed: what survives.
-pub(in crate::plan) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
+pub(in crate::plan) fn data_loss_notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> Vec<Note> {
     let is_lost = |(subject, verdict): &(&Subject<'_>, &Verdict<'_>)| {
         let unfinished = subject.entry.is_some_and(|entry| entry.unfinished);
-        let goes = verdict.act == Act::Delete && holds(subject.kind) && subject.object().is_some();
+        let goes =
+            verdict.act == Act::Delete && kind_holds_data(subject.kind) && subject.object().is_some();
         // What came of others is told of with them.
         let is_told = survey.declared.added.get(subject.address).is_some_and(|one| !one.reason.is_empty());
         goes && !unfinished
             && !is_told
-            && consents(survey, subject)
+            && consents_to_loss(survey, subject)
             && !final_snapshot::is_copied(survey, subject)
     };
     let note = |text: String| Note {
@@ -128,8 +134,8 @@ pub(in crate::plan) fn notes(survey: &Survey<'_>, verdicts: &[Verdict<'_>]) -> V
     };
     // That data is lost for good is said by the change itself.
     let told = |(subject, _): (&Subject<'_>, &Verdict<'_>)| {
-        let id = subject.owned().map(|owned| owned.id.as_str()).unwrap_or_default();
-        let surviving = surviving(survey, verdicts, subject)?;
+        let id = subject.owned_object().map(|owned| owned.id.as_str()).unwrap_or_default();
+        let surviving = describe_surviving_copies(survey, verdicts, subject)?;
         Some(format!("{} ({id}) is deleted with the data that it holds. {surviving}", subject.address))
     };
     let mut notes: Vec<String> =

@@ -20,12 +20,12 @@ pub(super) fn check<'a>(survey: &Survey<'a>, verdicts: &[Verdict<'a>], blocks: &
              `stead rm {} --keep`, and it stays as it is.",
             subject.address
         );
-        blocks.about("project_unknown", subject, None, text, help);
+        blocks.add_for_subject("project_unknown", subject, None, text, help);
     }
 }
 
 /// Tells whether neither the ledger nor the service says the project of an object that must state it.
 fn is_homeless(subject: &Subject<'_>) -> bool {
-    let known = subject.owned().is_some_and(|owned| owned.project.is_some());
+    let known = subject.owned_object().is_some_and(|owned| owned.project.is_some());
     subject.kind.states_project && !known && subject.object().is_some_and(|object| object.project.is_none())
 }

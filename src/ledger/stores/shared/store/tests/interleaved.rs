@@ -36,8 +36,8 @@ impl Stepwise {
 }
 
 impl Shelf for Stepwise {
-    fn place(&self) -> String {
-        self.0.place()
+    fn display_location(&self) -> String {
+        self.0.display_location()
     }
 
     async fn lease(&self) -> Result<Option<Stored>, ShelfError> {
@@ -142,7 +142,7 @@ impl Stage {
                 return;
             }
             self.acknowledged.borrow_mut().push(run);
-            ledger.record(&record).unwrap();
+            ledger.apply_record(&record).unwrap();
         }
         if store.condense(&ledger).await.is_ok() {
             let _ = store.release().await;
@@ -167,7 +167,7 @@ fn all_records(lines: &BTreeMap<u64, Vec<u8>>) -> Vec<Record> {
     let mut records = Vec::new();
     for (number, (at, text)) in (1..).zip(lines) {
         assert_eq!(*at, number, "a gap");
-        let lines = line::read(text, head, &mut Seals::new(None)).unwrap();
+        let lines = line::decode_lines(text, head, &mut Seals::new(None)).unwrap();
         records.extend(lines.records);
         head = lines.head;
     }

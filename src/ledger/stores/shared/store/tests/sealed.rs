@@ -71,7 +71,7 @@ fn open_after_death(world: &World, n: u8, key: Option<&SealKey>) -> Result<Kept,
 
 fn sealed(world: &World, n: u8, from: Option<&SealKey>, to: &SealKey) -> Result<(), StoreError> {
     let journal = now(Journal::open(open_after_death(world, n, from)?))?;
-    now(journal.seal(to, "ada@host", Timestamp::UNIX_EPOCH))?;
+    now(journal.enable_macs(to, "ada@host", Timestamp::UNIX_EPOCH))?;
     now(journal.close())
 }
 
@@ -151,5 +151,5 @@ fn a_summary_that_is_there_already_is_not_the_sealed_one() {
     let journal = now(Journal::open(open(&world, 2, None).unwrap())).unwrap();
     let number = *world.shelf.inner.0.lines.borrow().keys().last().unwrap() + 1;
     world.shelf.inner.0.summaries.borrow_mut().insert(number, b"another".to_vec());
-    assert!(now(journal.seal(&key, "ada@host", Timestamp::UNIX_EPOCH)).is_err());
+    assert!(now(journal.enable_macs(&key, "ada@host", Timestamp::UNIX_EPOCH)).is_err());
 }
