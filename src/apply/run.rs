@@ -1,4 +1,4 @@
-//! `run`: applies a plan; `recover`: settles what an earlier run left open.
+//! `run` applies a plan; `resolve_open_intents` finishes what an earlier run left open.
 
 use std::pin::pin;
 

@@ -1,4 +1,4 @@
-//! `wanted`: what must be read from the live world before a plan can be made.
+//! `refresh_request`: what must be read from the live world before a plan can be made.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! What an endpoint answers with when it is no object of a kind: the fields of job runs, grants, prices, plans.
 //!
-//! One row for each such endpoint; `answer::shaped` makes the schema. Rows without `.assumed()` in the kinds'
+//! One row for each such endpoint; `answer::payload_schema` makes the schema. Rows without `.assumed()` in the kinds'
 //! tables follow the specification field by field, the others the contract.
 
 use crate::model::schema::Method::{self, Delete, Get, Patch, Post};

@@ -1,4 +1,4 @@
-//! `handle`: finds the route of a request, lets it in or not, and runs the kind's behaviour.
+//! `handle_request` finds the route of a request, authorizes it, and runs the handler of its kind.
 
 use uuid::Uuid;
 

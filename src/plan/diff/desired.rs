@@ -1,4 +1,4 @@
-//! `wants`: a block's attributes as values, as far as the live world tells: references followed,
+//! `desired_attributes`: a block's attributes as values, as far as the live world tells: references followed,
 //! catalog names as ids, `null` as the API's default.
 
 use std::collections::BTreeMap;
