@@ -96,7 +96,7 @@ pub struct CiNumber {
     /// The pull or merge request [default: the job's, or the one that its commit came from]
     #[arg(long, value_name = "N")]
     pub number: Option<u64>,
-    /// The number of the account whose comments count [default: the token's; github-actions[bot] for a token
+    /// The number of the account whose comments count [default: the token's; `github-actions[bot]` for a token
     /// that may not ask]
     #[arg(long, value_name = "ID")]
     pub author: Option<u64>,
