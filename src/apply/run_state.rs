@@ -154,7 +154,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
     }
 
     /// Remembers that a resource's object came to rest.
-    pub(super) fn is_at_rest(&self, address: &Address) {
+    pub(super) fn mark_ready(&self, address: &Address) {
         self.at_rest.borrow_mut().insert(address.clone());
     }
 
@@ -163,13 +163,13 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
         self.at_rest.borrow_mut().remove(address);
     }
 
-    pub(super) fn came_to_rest(&self, address: &Address) -> bool {
+    pub(super) fn is_ready(&self, address: &Address) -> bool {
         self.at_rest.borrow().contains(address)
     }
 
     /// Keeps an object at rest for the expressions that look into it.
     pub(super) fn store_ready_object(&self, address: &Address, object: Object) {
-        self.is_at_rest(address);
+        self.mark_ready(address);
         if self.looked_into.contains(address) {
             self.seen.borrow_mut().insert(address.clone(), object);
         }

@@ -83,8 +83,8 @@ fn run() -> Exit {
         return Exit::Usage;
     };
     let variables = &terminal.variables;
-    let session =
-        Session { who: actor::am_i(variables), commit: actor::ci_commit(variables), settings, ui, slip };
+    let (who, commit) = (actor::current_actor(variables), actor::ci_commit(variables));
+    let session = Session { settings, ui, slip, who, commit };
     match dispatch_command(&session, &command) {
         Ok(exit) => exit,
         Err(failure) => session.report_failure(&failure),

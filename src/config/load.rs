@@ -276,7 +276,7 @@ fn check_sinks(
     awaited: &BTreeMap<Name, Awaited>,
 ) -> Vec<SinkUse> {
     let sinks = secret_sinks::sink_uses(resources, awaited, &resolver.sink_spans.take());
-    resolver.keep_secrets_at_home(resources, &sinks);
+    resolver.check_secret_boundaries(resources, &sinks);
     if !resolver.keeps_secrets {
         deferred_secrets::check_readable(awaited.iter(), resources, &resolver.problems);
     }
@@ -403,7 +403,11 @@ fn parse_files(
         }
     }
     for unit in &mut gathered.units {
-        problems.extend(nested_children::write_out(&mut unit.documents, &registry, &gathered.budget));
+        problems.extend(nested_children::expand_nested_children(
+            &mut unit.documents,
+            &registry,
+            &gathered.budget,
+        ));
     }
     // A file that cannot be parsed hides declarations: going on would report what is there.
     if !problems.is_empty() {

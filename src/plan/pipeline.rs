@@ -8,7 +8,9 @@ use super::annotate::cost::Bill;
 use super::annotate::effects::{Linked, change_effects};
 use super::annotate::{generated_secrets, policy, rename_hints, secret_sinks, unread_values};
 use super::blockers::Blocks;
-use super::decide::checks::{catalog_rules, guards, kept_secrets, ledger_origin, lost_ledger};
+use super::decide::checks::{
+    catalog_rules, declarations, guards, kept_secrets, ledger_origin, lost_ledger,
+};
 use super::decide::classify::{self, classify_subjects};
 use super::decide::conflicts::name_conflicts;
 use super::decide::deposed::Leftovers;
@@ -33,7 +35,6 @@ use super::order::steps::{Ordered, critical_path, order_steps};
 use crate::model::address::Name;
 use crate::model::expression::Expression;
 use crate::model::schema::Effect;
-use crate::plan::decide::checks::declarations;
 
 pub use super::refresh_request::refresh_request;
 

@@ -49,7 +49,7 @@ fn every_form_of_import_is_followed() {
         "use crate::top::{b::{self, B}};",
         "use super::b::B as Other;",
         "use super::b as other;",
-        "use super::b; fn f() -> b::B { todo!() }",
+        "use super::b::{self}; fn f() -> b::B { todo!() }",
         "use super::b::*;",
         "use self::super::b::B;",
         "fn f() { use super::b::B; }",

@@ -127,7 +127,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// anything that depends on it begins, but an earlier run may have been killed half-way.
     pub(in crate::apply) async fn needs_come_to_rest(&self, job: &Job<'_>) -> Result<bool, StepError> {
         let mut waited = false;
-        for address in job.needs.iter().filter(|address| !self.came_to_rest(address)) {
+        for address in job.needs.iter().filter(|address| !self.is_ready(address)) {
             let entry = self.context.journal.ledger().entries.get(address).cloned();
             let Some((name, owned)) = entry.and_then(|entry| Some((entry.kind, entry.current?))) else {
                 continue;
@@ -136,7 +136,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             if need.kind.api.ready.is_some() {
                 self.emit_progress(job, format!("waiting for {address}"));
                 self.wait_until_ready(&need, &Target::from_owned(need.kind, &owned), None).await?;
-                self.is_at_rest(address);
+                self.mark_ready(address);
                 waited = true;
             }
         }

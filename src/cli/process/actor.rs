@@ -24,7 +24,7 @@ const COMMITS: &[&str] = &[
 ];
 
 /// Returns `user@host`, as well as this machine knows, and the job's address in CI.
-pub(in crate::cli) fn am_i(variables: &Variables) -> String {
+pub(in crate::cli) fn current_actor(variables: &Variables) -> String {
     let user =
         ["USER", "LOGNAME"].iter().find_map(|name| variables.get(*name)).map_or("someone", String::as_str);
     let uname = rustix::system::uname();
@@ -75,11 +75,17 @@ mod tests {
             ("GITHUB_SERVER_URL", "https://github.com"),
             ("GITHUB_REPOSITORY", "a/b"),
         ]);
-        assert!(am_i(&github).starts_with("runner@"));
-        assert!(am_i(&github).ends_with(" (https://github.com/a/b/actions/runs/7)"), "{}", am_i(&github));
+        assert!(current_actor(&github).starts_with("runner@"));
+        assert!(
+            current_actor(&github).ends_with(" (https://github.com/a/b/actions/runs/7)"),
+            "{}",
+            current_actor(&github)
+        );
         let gitlab = variables(&[("CI", "true"), ("CI_JOB_URL", "https://g/j/1")]);
-        assert!(am_i(&gitlab).ends_with(" (https://g/j/1)"));
-        assert!(!am_i(&variables(&[("USER", "ada"), ("CI_JOB_URL", "https://g/j/1")])).contains('('));
+        assert!(current_actor(&gitlab).ends_with(" (https://g/j/1)"));
+        assert!(
+            !current_actor(&variables(&[("USER", "ada"), ("CI_JOB_URL", "https://g/j/1")])).contains('(')
+        );
     }
 
     #[test]

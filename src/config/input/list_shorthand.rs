@@ -18,7 +18,7 @@ use crate::model::schema::{Kind, Registry};
 use crate::model::value::Value;
 
 /// Writes out the plain entries of every block of a file.
-pub(in crate::config) fn write_out(document: &mut Document, registry: &Registry) {
+pub(in crate::config) fn expand_list_shorthand(document: &mut Document, registry: &Registry) {
     for entry in &mut document.root {
         let Some(kind) = registry.top_level().find(|kind| kind.name == entry.key) else { continue };
         if registry.children(kind.name).all(|child| child.plain_entry.is_none()) {

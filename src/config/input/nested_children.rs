@@ -26,7 +26,7 @@ struct Moving {
 }
 
 /// Moves such children to where their addresses say that they are. Returns what cannot be moved.
-pub(in crate::config) fn write_out(
+pub(in crate::config) fn expand_nested_children(
     documents: &mut [Document],
     registry: &Registry,
     budget: &Budget,

@@ -34,7 +34,7 @@ pub(in crate::config) fn parse_document(
         None => parse(),
     };
     parsed.map(|mut document| {
-        list_shorthand::write_out(&mut document, registry);
+        list_shorthand::expand_list_shorthand(&mut document, registry);
         document
     })
 }

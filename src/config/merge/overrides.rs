@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::collector::Problems;
-use crate::config::input::list_shorthand::{is_computed, write_out};
+use crate::config::input::list_shorthand::{expand_list_shorthand, is_computed};
 use crate::config::resolve::block_index::{Block, State};
 use crate::config::resolve::evaluator::Resolver;
 use crate::config::syntax::document::{Document, Entry, Node, NodeValue};
@@ -70,7 +70,7 @@ pub(in crate::config) fn replace_overridden_values(
     }
     // A list that came in has entries of its own.
     for document in documents {
-        write_out(document, registry);
+        expand_list_shorthand(document, registry);
     }
     replaced
 }

@@ -121,7 +121,7 @@ impl<'d> Resolver<'d> {
             let before = self.budget.mark();
             let inputs = self.resolve_inputs(module, with, &entry.key, frame);
             let cost = self.budget.cost_since(before);
-            let front = self.front_of(entry, body, key.as_ref(), frame)?;
+            let front = self.name_prefix(entry, body, key.as_ref(), frame)?;
             let prefix = self.prefix_of(&entry.key, key.as_ref());
             let spoken = self.overrides.instance_names(&self.scope.spoken, &entry.key, key.as_ref());
             let instance = Instantiated { module, prefix, front, spoken, inputs, cost, call: entry };
@@ -142,7 +142,7 @@ impl<'d> Resolver<'d> {
 
     /// Returns what the names of an instance's resources begin with: what its `name` says, else its own name
     /// and key, after those of the modules that it stands in.
-    fn front_of(
+    fn name_prefix(
         &self,
         entry: &'d Entry,
         body: &'d [Entry],
@@ -150,7 +150,7 @@ impl<'d> Resolver<'d> {
         frame: Frame<'_, 'd>,
     ) -> Option<Name> {
         let said = match body.iter().find(|word| word.key == "name") {
-            Some(word) => Some(self.said_name(&word.value, Frame { early: Some("`name`"), ..frame })?),
+            Some(word) => Some(self.module_name(&word.value, Frame { early: Some("`name`"), ..frame })?),
             None => None,
         };
         let own = [Some(&entry.key), key].into_iter().flatten().map(Name::as_str);
@@ -159,7 +159,7 @@ impl<'d> Resolver<'d> {
         Some(Name::new(parts.collect::<Vec<_>>().join("-")))
     }
 
-    fn said_name(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<Name> {
+    fn module_name(&self, node: &Node, frame: Frame<'_, 'd>) -> Option<Name> {
         match self.resolve_known(node, frame)? {
             Value::Text(name) => Some(name),
             Value::Integer(name) => Some(Name::new(name.to_string())),

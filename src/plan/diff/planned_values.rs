@@ -106,7 +106,7 @@ pub(in crate::plan) fn planned_value(
 }
 
 /// Tells whether the service has come to an end with an object, as far as it shows.
-fn is_settled(kind: &Kind, attributes: &Attributes) -> bool {
+pub(in crate::plan) fn is_settled(kind: &Kind, attributes: &Attributes) -> bool {
     kind.api.ready.is_none_or(|ready| {
         let status = attributes.get(ready.attribute).and_then(Value::as_text).unwrap_or_default();
         ready.wanted.contains(&status) || ready.resting.contains(&status)

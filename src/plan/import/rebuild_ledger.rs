@@ -4,7 +4,7 @@
 //! else what must be unique. References are followed as what they refer to is found. An object is
 //! nobody's until exactly one resource can be meant by it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::config::stack::model::Stack;
 use crate::ledger::state::entry::Entry;
@@ -23,14 +23,14 @@ use crate::plan::decision::{Act, Verdict, Want};
 use crate::plan::diff::attributes::returned_value;
 use crate::plan::diff::confirmation;
 use crate::plan::diff::desired::desired_attributes;
-use crate::plan::diff::planned_values::Outlook;
+use crate::plan::diff::planned_values::{Outlook, is_settled};
 use crate::plan::inputs::{Inputs, Options};
 use crate::plan::join::joined_state::{Subject, Survey, is_leaving, owned_from_object};
 use crate::plan::model::change::Cause;
 use crate::plan::model::compare::{self, are_equivalent, fingerprint_secrets, to_canonical};
 use crate::plan::moves::resolved::Declared;
 use crate::plan::order::steps::build_remember;
-use crate::plan::pipeline::refresh_request as wanted_by_plan;
+use crate::plan::pipeline::refresh_request;
 
 /// What the live world says of a lost ledger.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -94,8 +94,8 @@ pub fn rebuild_request<'a>(
     stack: &Stack,
     ledger: &Ledger,
     options: &Options,
-) -> (Wanted, std::collections::BTreeSet<&'a str>) {
-    let (mut wanted, tables) = wanted_by_plan(registry, stack, ledger, options);
+) -> (Wanted, BTreeSet<&'a str>) {
+    let (mut wanted, tables) = refresh_request(registry, stack, ledger, options);
     for resource in stack.resources.values() {
         let parent = resource.parent.as_ref().and_then(|parent| options.adopt.get(parent));
         wanted.parents.extend(parent.map(|id| (resource.kind.name.into(), id.clone())));
@@ -337,18 +337,11 @@ fn rebuilt_entry(
         protect: remember.protect,
         keep_on_remove: remember.keep_on_remove,
         delete_on_remove: remember.delete_on_remove,
-        unfinished: !is_at_rest(subject.kind, object),
+        unfinished: !is_settled(subject.kind, &object.attributes),
         secret_lost: false,
         final_snapshot: false,
         verified: Some(confirmation::observe_written(&verdict.wants, object)),
     }
-}
-
-fn is_at_rest(kind: &Kind, object: &Object) -> bool {
-    kind.api.ready.is_none_or(|ready| {
-        let status = object.status(ready.attribute).unwrap_or_default();
-        ready.wanted.contains(&status) || ready.resting.contains(&status)
-    })
 }
 
 /// Returns what is known so far, as the options of the next look.

@@ -139,7 +139,7 @@ impl<'a> Survey<'a> {
         let taken = owned_keys(&subjects);
         let unowned = inputs.snapshot.objects.iter().filter(|(key, _)| !taken.contains_key(*key));
         let unowned = unowned.map(|(_, object)| object).collect();
-        follow_parents(&mut subjects, &index, &inputs);
+        mark_children_gone(&mut subjects, &index, &inputs);
         link_subjects(&mut subjects, &index, &taken, &inputs);
         let users = reverse_edges(&subjects, |subject| &subject.needs);
         let holders = reverse_edges(&subjects, |subject| &subject.held);
@@ -395,7 +395,7 @@ fn owned_keys(subjects: &[Subject<'_>]) -> HashMap<ObjectKey, usize> {
 }
 
 /// A child whose parent object is gone is gone with it: no list shows it and no read proves it.
-fn follow_parents<'a>(
+fn mark_children_gone<'a>(
     subjects: &mut [Subject<'a>],
     index: &HashMap<&'a Address, usize>,
     inputs: &Inputs<'a>,

@@ -71,7 +71,7 @@ impl<'d> Resolver<'d> {
 
     /// Refuses to upload what a secret is delivered to: the service would get it, and whoever can read
     /// the sources there.
-    pub(in crate::config) fn keep_secrets_at_home(&self, resources: &[Resource], sinks: &[SinkUse]) {
+    pub(in crate::config) fn check_secret_boundaries(&self, resources: &[Resource], sinks: &[SinkUse]) {
         let sinks: Vec<(&SinkUse, &str)> = sinks
             .iter()
             .filter_map(|one| match &one.sink {

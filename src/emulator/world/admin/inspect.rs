@@ -26,7 +26,7 @@ impl World {
     /// Returns the kinds, and how many records each has.
     pub fn list_kinds(&mut self, now: Time) -> Vec<(&'static str, usize)> {
         self.tick(now);
-        let mut counts = self.counts();
+        let mut counts = self.counts_by_kind();
         counts.push((ACCOUNT, 1));
         counts
     }

@@ -168,7 +168,7 @@ impl World {
     #[must_use]
     pub fn object_count(&self) -> usize {
         let given = 1 + usize::from(self.api_keys.get(self.first_key()).is_some());
-        self.records().saturating_sub(given)
+        self.record_count().saturating_sub(given)
     }
 
     /// Returns what the account has used and has left at a time.
@@ -181,8 +181,8 @@ impl World {
             app_cap,
             notice: app_cap.and_then(|cap| spend_cap::reached_notice(app_spend, cap)),
             balance: self.account.balance,
-            rate_per_hour: self.rate(),
-            accrued: meter.amount_at(now, self.rate()),
+            rate_per_hour: self.hourly_rate(),
+            accrued: meter.amount_at(now, self.hourly_rate()),
         }
     }
 
@@ -222,7 +222,7 @@ impl World {
     }
 
     fn replace(&mut self, mut other: Self) {
-        other.supersede(self);
+        other.mark_superseded(self);
         *self = other;
     }
 
@@ -281,7 +281,7 @@ impl World {
     /// Brings the bill to a time at which no price has changed since the last look.
     fn advance(&mut self, now: Time) {
         self.account.latest = now.max(self.account.latest);
-        self.account.meter.run(now, self.rate());
+        self.account.meter.run(now, self.hourly_rate());
         self.account.app_spend.run(now, self.apps.hourly_rate());
         self.settle_subscriptions(now);
     }

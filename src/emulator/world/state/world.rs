@@ -65,12 +65,12 @@ macro_rules! tables {
             }
 
             /// Returns how many records there are, history left out.
-            pub(in crate::emulator::world) fn records(&self) -> usize {
+            pub(in crate::emulator::world) fn record_count(&self) -> usize {
                 0 $(+ if $body::IS_OBJECT { self.$field.len(None) } else { 0 })*
             }
 
             /// Returns how many records each kind has.
-            pub(in crate::emulator::world) fn counts(&self) -> Vec<(&'static str, usize)> {
+            pub(in crate::emulator::world) fn counts_by_kind(&self) -> Vec<(&'static str, usize)> {
                 vec![$(($body::KIND, self.$field.len(None)),)*]
             }
 
@@ -93,7 +93,7 @@ macro_rules! tables {
             }
 
             /// Returns what an hour costs, of everything that is billed by the hour.
-            pub(in crate::emulator::world) fn rate(&self) -> Decimal {
+            pub(in crate::emulator::world) fn hourly_rate(&self) -> Decimal {
                 Decimal::ZERO $(+ self.$field.hourly_rate())*
             }
 
@@ -109,7 +109,7 @@ macro_rules! tables {
             }
 
             /// Takes over the ids of another world's records.
-            pub(in crate::emulator::world) fn supersede(&mut self, earlier: &Self) {
+            pub(in crate::emulator::world) fn mark_superseded(&mut self, earlier: &Self) {
                 $(self.$field.mark_superseded(&earlier.$field);)*
             }
 

@@ -311,7 +311,7 @@ fn reserve_space(file: &File, from: u64, bytes: u64) -> io::Result<()> {
 
 /// Elsewhere than on Linux a full disk shows when a record is written.
 #[cfg(not(target_os = "linux"))]
-fn reserve(_: &File, _: u64, _: u64) -> io::Result<()> {
+fn reserve_space(_: &File, _: u64, _: u64) -> io::Result<()> {
     Ok(())
 }
 
