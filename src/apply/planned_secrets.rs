@@ -103,6 +103,7 @@ fn is_same_secret(planned: &Secret, secret: &Secret, key: &FingerprintKey) -> bo
 mod tests {
     use super::*;
     use crate::model::address::{Address, Name};
+    use crate::model::evaluate::evaluate_expression;
     use crate::model::expression::{EvaluationError, Lookup, Reference};
     use crate::model::value::Attributes;
     use std::collections::BTreeMap;
@@ -139,7 +140,7 @@ mod tests {
     }
 
     fn evaluated(expression: &Expression) -> Result<Value, EvaluationError> {
-        expression.evaluate(&World)
+        evaluate_expression(&expression, &World)
     }
 
     fn sealed(value: &Value) -> Value {

@@ -1,6 +1,7 @@
 //! `Session`: what all steps of one apply share: the context, the writer of the ledger, the objects
 //! that were read, and the baselines of creations.
 
+use crate::model::evaluate::evaluate_expression;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -272,7 +273,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
         let (ledger, seen) = (self.context.journal.ledger(), self.seen.borrow());
         let registry = self.context.client.registry();
         let world = World { registry, ledger: &ledger, seen: &seen };
-        expression.evaluate(&world).map_err(|error| StepError::Failed(error.to_string()))
+        evaluate_expression(&expression, &world).map_err(|error| StepError::Failed(error.to_string()))
     }
 
     async fn look_at(&self, address: &Address) -> Result<(), StepError> {

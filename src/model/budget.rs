@@ -8,7 +8,6 @@
 use std::cell::Cell;
 
 use super::address::Name;
-use super::expression::{Cel, Expression};
 use super::secret::Secret;
 use super::value::Value;
 
@@ -19,7 +18,7 @@ pub const MOST_TEXT: usize = 64 << 20;
 pub const MOST_NODES: usize = 2_000_000;
 
 /// Levels that a value or an expression may have: everything that walks one is recursive.
-const MOST_LEVELS: usize = 256;
+pub(super) const MOST_LEVELS: usize = 256;
 
 /// What a map takes besides its entries: its storage is allocated for several at once.
 const MAP_NODES: usize = 8;
@@ -108,14 +107,6 @@ impl Budget {
         self.charge_atomically(|| self.charge_nested_value(value, 0))
     }
 
-    /// Charges an expression and all in it, what is shared as often as it is named.
-    ///
-    /// # Errors
-    /// When less is left, or it is too deep; then nothing is charged.
-    pub fn charge_expression(&self, expression: &Expression) -> Result<(), Exceeded> {
-        self.charge_atomically(|| self.charge_nested_expression(expression, 0))
-    }
-
     /// Returns how much is left, for `release`.
     #[must_use]
     pub fn mark(&self) -> Mark {
@@ -149,7 +140,10 @@ impl Budget {
     }
 
     /// Charges everything or nothing.
-    fn charge_atomically(&self, charge: impl FnOnce() -> Result<(), Exceeded>) -> Result<(), Exceeded> {
+    pub(super) fn charge_atomically(
+        &self,
+        charge: impl FnOnce() -> Result<(), Exceeded>,
+    ) -> Result<(), Exceeded> {
         let before = self.mark();
         let charged = charge();
         if charged.is_err() {
@@ -158,7 +152,7 @@ impl Budget {
         charged
     }
 
-    fn charge_nested_value(&self, value: &Value, level: usize) -> Result<(), Exceeded> {
+    pub(super) fn charge_nested_value(&self, value: &Value, level: usize) -> Result<(), Exceeded> {
         if level > MOST_LEVELS {
             return Err(Exceeded);
         }
@@ -188,31 +182,7 @@ impl Budget {
         }
     }
 
-    fn charge_nested_expression(&self, expression: &Expression, level: usize) -> Result<(), Exceeded> {
-        if level > MOST_LEVELS {
-            return Err(Exceeded);
-        }
-        match expression {
-            Expression::Value(value) => self.charge_nested_value(value, level),
-            Expression::Reference(_) => self.charge_nodes(1),
-            Expression::Text(parts) | Expression::List(parts) => {
-                self.charge_nodes(1)?;
-                parts.iter().try_for_each(|part| self.charge_nested_expression(part, level + 1))
-            }
-            Expression::Map(map) => {
-                self.charge_entries(map.iter(), |part| self.charge_nested_expression(part, level + 1))
-            }
-            Expression::Cel(cel) => {
-                let Cel { source, bindings, objects, waiting, module: _ } = &**cel;
-                self.charge_nodes(4 + objects.len())?;
-                self.charge_text(source.len())?;
-                self.charge_entries(bindings.iter(), |value| self.charge_nested_value(value, level + 1))?;
-                self.charge_entries(waiting.iter(), |part| self.charge_nested_expression(part, level + 1))
-            }
-        }
-    }
-
-    fn charge_entries<'e, T: 'e>(
+    pub(super) fn charge_entries<'e, T: 'e>(
         &self,
         entries: impl ExactSizeIterator<Item = (&'e Name, &'e T)>,
         charge: impl Fn(&'e T) -> Result<(), Exceeded>,
@@ -233,12 +203,14 @@ fn charge_cell(left: &Cell<usize>, amount: usize) -> Result<(), Exceeded> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::sync::Arc;
+
+    use super::*;
+    use crate::model::expression::{Cel, Expression};
 
     fn cost(expression: &Expression) -> (usize, usize) {
         let budget = Budget::default();
-        budget.charge_expression(expression).unwrap();
+        expression.charge(&budget).unwrap();
         let left = budget.mark();
         (MOST_TEXT - left.text, MOST_NODES - left.nodes)
     }

@@ -435,6 +435,7 @@ fn reveal_secrets(value: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::cel::evaluate_program;
     use crate::model::cel::{Item, Program, Scope};
 
     const KEY: FingerprintKey = FingerprintKey([7; 32]);
@@ -450,7 +451,7 @@ mod tests {
     fn compute(source: &str, vars: &BTreeMap<SmolStr, Value>) -> Derived {
         let mut scope = Scope::default();
         scope.roots.insert("vars".into(), Item::of_map(vars));
-        match Program::parse(source).unwrap().evaluate(&scope) {
+        match evaluate_program(&Program::parse(source).unwrap(), &scope) {
             Ok(Value::Secret(Secret::Derived(derived))) => *derived,
             other => panic!("{source}: {other:?}"),
         }

@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::address::{Address, Name};
-use super::budget::{Budget, Exceeded};
-use super::cel;
+use super::budget::{Budget, Exceeded, MOST_LEVELS};
 use super::derived::Derivation;
 use super::value::{Attributes, Value};
 
@@ -153,6 +152,40 @@ impl Expression {
         found
     }
 
+    /// Charges the expression and all in it, what is shared as often as it is named.
+    ///
+    /// # Errors
+    /// When less is left, or it is too deep; then nothing is charged.
+    pub fn charge(&self, budget: &Budget) -> Result<(), Exceeded> {
+        budget.charge_atomically(|| self.charge_nested(budget, 0))
+    }
+
+    fn charge_nested(&self, budget: &Budget, level: usize) -> Result<(), Exceeded> {
+        if level > MOST_LEVELS {
+            return Err(Exceeded);
+        }
+        match self {
+            Self::Value(value) => budget.charge_nested_value(value, level),
+            Self::Reference(_) => budget.charge_nodes(1),
+            Self::Text(parts) | Self::List(parts) => {
+                budget.charge_nodes(1)?;
+                parts.iter().try_for_each(|part| part.charge_nested(budget, level + 1))
+            }
+            Self::Map(map) => {
+                budget.charge_entries(map.iter(), |part| part.charge_nested(budget, level + 1))
+            }
+            Self::Cel(cel) => {
+                let Cel { source, bindings, objects, waiting, module: _ } = &**cel;
+                budget.charge_nodes(4 + objects.len())?;
+                budget.charge_text(source.len())?;
+                budget.charge_entries(bindings.iter(), |value| {
+                    budget.charge_nested_value(value, level + 1)
+                })?;
+                budget.charge_entries(waiting.iter(), |part| part.charge_nested(budget, level + 1))
+            }
+        }
+    }
+
     /// Tells whether a secret enters the expression.
     #[must_use]
     pub fn is_secret(&self) -> bool {
@@ -192,80 +225,6 @@ impl Expression {
             }
         })
     }
-
-    /// Computes the value over the live world as `lookup` shows it.
-    ///
-    /// A part that waits makes the text or CEL around it unknown, and only that entry of a list or
-    /// map. A secret part makes the text or CEL around it secret.
-    ///
-    /// # Errors
-    /// When a CEL expression fails or runs too long, or the value is too large.
-    pub fn evaluate(&self, lookup: &dyn Lookup) -> Result<Value, EvaluationError> {
-        match self {
-            // Whoever made it was charged.
-            Self::Value(value) => Ok(value.clone()),
-            other => {
-                let own = Budget::default();
-                other.evaluate_within(lookup, lookup.budget().unwrap_or(&own))
-            }
-        }
-    }
-
-    /// Does the same within a budget, to which the value is charged.
-    ///
-    /// # Errors
-    /// When a CEL expression fails or runs too long, or the value is too large.
-    pub fn evaluate_within(&self, lookup: &dyn Lookup, budget: &Budget) -> Result<Value, EvaluationError> {
-        let before = budget.mark();
-        let value = self.evaluate_charged(lookup, budget);
-        budget.release(before);
-        let value = value?;
-        budget.charge_value(&value)?;
-        Ok(value)
-    }
-
-    /// Computes the value, charging everything on the way before it is built.
-    pub(super) fn evaluate_charged(
-        &self,
-        lookup: &dyn Lookup,
-        budget: &Budget,
-    ) -> Result<Value, EvaluationError> {
-        match self {
-            Self::Value(value) => {
-                budget.charge_value(value)?;
-                Ok(value.clone())
-            }
-            Self::Reference(reference) => {
-                let attribute = reference.attribute.as_deref();
-                let value = lookup.attribute(&reference.address, attribute);
-                budget.charge_value(&value)?;
-                Ok(name_secrets(value, &format!("{}.{}", reference.address, attribute.unwrap_or("id"))))
-            }
-            Self::List(parts) => {
-                budget.charge_nodes(1)?;
-                parts
-                    .iter()
-                    .map(|part| part.evaluate_charged(lookup, budget))
-                    .collect::<Result<_, _>>()
-                    .map(Value::List)
-            }
-            Self::Map(map) => {
-                budget.charge_map(map.len())?;
-                map.iter()
-                    .map(|(key, part)| Ok((key.clone(), part.evaluate_charged(lookup, budget)?)))
-                    .collect::<Result<_, _>>()
-                    .map(Value::Map)
-            }
-            Self::Text(parts) => {
-                let parts = parts
-                    .iter()
-                    .map(|part| part.evaluate_charged(lookup, budget))
-                    .collect::<Result<Vec<_>, _>>()?;
-                cel::concatenate_parts(&parts, budget)
-            }
-            Self::Cel(cel) => cel::evaluate_cel(cel, lookup, budget),
-        }
-    }
 }
 
 /// Returns a value with what identifies the expression of each secret in its place.
@@ -281,23 +240,6 @@ fn digest_value(value: &Value) -> Value {
             Value::Map(map.iter().map(|(key, part)| (key.clone(), digest_value(part))).collect())
         }
         value => value.clone(),
-    }
-}
-
-/// Names the secrets of another resource's attribute after where they stand: while a plan is made they come from its
-/// block, and later from the live object.
-pub(super) fn name_secrets(value: Value, path: &str) -> Value {
-    match value {
-        Value::Secret(secret) => Value::Secret(secret.into_reference(path)),
-        Value::List(items) => Value::List(items.into_iter().map(|item| name_secrets(item, path)).collect()),
-        Value::Map(map) => {
-            let part = |(key, part): (Name, Value)| {
-                let part = name_secrets(part, &format!("{path}.{key}"));
-                (key, part)
-            };
-            Value::Map(map.into_iter().map(part).collect())
-        }
-        value => value,
     }
 }
 

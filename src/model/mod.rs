@@ -8,6 +8,7 @@ pub mod clock;
 pub mod derived;
 pub mod diagnostic;
 pub mod digest;
+pub mod evaluate;
 pub mod expression;
 pub mod graph;
 pub mod hex;

@@ -1,5 +1,6 @@
 //! `Resolver`: what the configuration's expressions can see, and the texts that name it.
 
+use crate::model::evaluate::evaluate_within;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -177,7 +178,7 @@ impl<'d> Resolver<'d> {
 
     /// Returns the value of an expression as far as it is known now; what is wrong with it is told elsewhere.
     pub(in crate::config) fn known_now(&self, expression: &Expression, span: Span) -> Option<Value> {
-        match expression.evaluate_within(&Nothing, self.budget) {
+        match evaluate_within(&expression, &Nothing, self.budget) {
             Ok(value) => Some(value),
             Err(EvaluationError::TooLarge) => {
                 self.report_exceeded(Err(Exceeded), span, Frame::top_level(None))
@@ -217,13 +218,13 @@ impl<'d> Resolver<'d> {
             let span = self.scope.var_places.get(name).copied().unwrap_or(declared);
             let set_by = self.scope.var_origins.get(name);
             let value = value.as_ref()?;
-            self.report_exceeded(self.budget.charge_expression(value), span, Frame::top_level(None))?;
+            self.report_exceeded(value.charge(self.budget), span, Frame::top_level(None))?;
             Some((Name::new(format!("vars.{name}")), setting(value, span, set_by)))
         });
         let locals = self.scope.locals.iter().filter_map(|(name, local)| {
             let LocalValue::Ready(value) = &local.value else { return None };
             let span = merged.locals.get(name)?.value.span;
-            self.report_exceeded(self.budget.charge_expression(value), span, Frame::top_level(None))?;
+            self.report_exceeded(value.charge(self.budget), span, Frame::top_level(None))?;
             Some((Name::new(format!("locals.{name}")), setting(value, span, local.origin.as_ref())))
         });
         vars.chain(locals).collect()
@@ -253,7 +254,7 @@ impl<'d> Resolver<'d> {
         let resolved = self.filled_in(text, span, frame);
         self.budget.release(before);
         let resolved = resolved?;
-        self.report_exceeded(self.budget.charge_expression(&resolved.expression), span, frame)?;
+        self.report_exceeded(resolved.expression.charge(self.budget), span, frame)?;
         Some(resolved)
     }
 
@@ -288,7 +289,7 @@ impl<'d> Resolver<'d> {
         }
         let expression = Expression::Text(resolved);
         // Evaluated also when parts wait: a list inside a text is wrong whatever comes.
-        match expression.evaluate_within(&Nothing, self.budget) {
+        match evaluate_within(&expression, &Nothing, self.budget) {
             Ok(value) if value.is_unknown() => Some(Resolved::new(expression, origin)),
             Ok(value) => Some(Resolved::new(Expression::Value(value), origin)),
             Err(error) => {

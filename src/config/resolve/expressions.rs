@@ -1,5 +1,7 @@
 //! Expressions: a `${…}` computed as far as everything that it names is known.
 
+use crate::model::cel::evaluate_program;
+use crate::model::evaluate::evaluate_within;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -332,7 +334,7 @@ impl<'d> Resolver<'d> {
                     place.push_str(name);
                 }
             }
-            self.report_exceeded(self.budget.charge_expression(part), span, frame)?;
+            self.report_exceeded(part.charge(self.budget), span, frame)?;
             waiting.insert(Name::new(place), part.clone());
         }
         Some(waiting)
@@ -348,7 +350,7 @@ impl<'d> Resolver<'d> {
     ) -> Result<Value, EvaluationError> {
         let values: Vec<(&Name, Value)> = waiting
             .iter()
-            .map(|(path, part)| Ok((path, part.evaluate_within(&Nothing, self.budget)?)))
+            .map(|(path, part)| Ok((path, evaluate_within(&part, &Nothing, self.budget)?)))
             .collect::<Result<_, EvaluationError>>()?;
         let objects: Vec<Object> = named
             .objects
@@ -393,7 +395,7 @@ impl<'d> Resolver<'d> {
         for (path, value) in values.iter().filter(|(path, _)| later(path)) {
             bind_path(&mut scope.roots, path.split('.'), Item::from_borrowed(value));
         }
-        program.evaluate(&scope)
+        evaluate_program(&program, &scope)
     }
 
     /// Returns a written `each.value` that is known and named.

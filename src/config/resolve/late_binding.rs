@@ -1,6 +1,7 @@
 //! What was looked up, put in its place: `$data…` and `$stacks…` become values once the live world and
 //! the other stacks' ledgers were read. Pure.
 
+use crate::model::evaluate::evaluate_expression;
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -247,7 +248,7 @@ fn substitute_references(expression: &mut Expression, value: &dyn Fn(&Reference)
     let any = fill_references(expression, value);
     if any
         && expression.addresses().is_empty()
-        && let Ok(known) = expression.evaluate(&Nothing)
+        && let Ok(known) = evaluate_expression(&expression, &Nothing)
     {
         *expression = Expression::Value(known);
     }

@@ -97,7 +97,7 @@ impl<'d> Resolver<'d> {
         }
         match follow_expression(base, rest) {
             Some(Part::Expression(part)) => {
-                self.report_exceeded(self.budget.charge_expression(part), span, frame)?;
+                self.report_exceeded(part.charge(self.budget), span, frame)?;
                 Some(part.clone().into())
             }
             Some(Part::Value(part)) => {

@@ -1,6 +1,7 @@
 //! What an expression comes to as far as the configuration alone tells: a reference to what another block
 //! says has that value. Pure.
 
+use crate::model::evaluate::evaluate_expression;
 use std::cell::Cell;
 
 use super::model::Stack;
@@ -40,7 +41,7 @@ impl Written<'_> {
                 map.iter().map(|(key, part)| (key.clone(), self.substitute_known(part))).collect(),
             ),
             Expression::Value(_) => expression.clone(),
-            other => match other.evaluate(self) {
+            other => match evaluate_expression(&other, self) {
                 Ok(value) if is_known(&value) => Expression::Value(value),
                 _ => match other {
                     Expression::Text(parts) => {
@@ -62,7 +63,7 @@ impl Written<'_> {
         }
         self.values.set(self.values.get() + 1);
         self.steps.set(steps + 1);
-        let value = setting.expression.evaluate(self);
+        let value = evaluate_expression(&setting.expression, self);
         self.steps.set(steps);
         match (value.ok()?, resource.kind.attribute(name)?.presence) {
             (Value::Null, Presence::Default(literal)) => Some(literal.value()),

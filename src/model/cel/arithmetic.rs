@@ -3,8 +3,8 @@
 use cel::common::ast::operators;
 use rust_decimal::Decimal;
 
+use super::evaluation::{Outcome, evaluation_failure, is_text};
 use super::item::Item;
-use super::walk::{Outcome, evaluation_failure, is_text};
 use crate::model::value::Value;
 
 /// Returns a number as a decimal.

@@ -11,7 +11,8 @@ use cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operat
 use super::functions::{NAMES, unknown_function};
 use super::item::{Item, Object};
 use super::parse::{Path, Segment, child_nodes, path_of};
-use super::{FILES, Scope, walk};
+use super::scope::{FILES, Scope};
+use super::walk::evaluate_tree;
 use crate::model::address::Address;
 use crate::model::budget::Budget;
 use crate::model::derived::Derivation;
@@ -30,17 +31,17 @@ pub(super) enum Missing {
 pub(super) fn derive_tree(tree: &IdedExpr, scope: &Scope<'_>) -> Result<Derivation, Missing> {
     let mut fields = BTreeSet::new();
     let is_static = collect_fields(&tree.expr, &mut fields);
-    let walk = Walk { scope, fields: is_static.then_some(fields) };
-    walk.derive_node(&tree.expr, &mut Vec::new())
+    let deriver = Deriver { scope, fields: is_static.then_some(fields) };
+    deriver.derive_node(&tree.expr, &mut Vec::new())
 }
 
-struct Walk<'s, 'a> {
+struct Deriver<'s, 'a> {
     scope: &'s Scope<'a>,
     /// The attributes that the expression can read of an object that a macro goes through; `None`: any.
     fields: Option<BTreeSet<&'s str>>,
 }
 
-impl<'s> Walk<'s, '_> {
+impl<'s> Deriver<'s, '_> {
     fn derive_node(&self, expr: &'s Expr, bound: &mut Vec<&'s str>) -> Result<Derivation, Missing> {
         if let Some(path) = path_of(expr)
             && !bound.contains(&path.root.as_str())
@@ -177,8 +178,10 @@ impl<'s> Walk<'s, '_> {
         // The path may be computed, but of nothing secret: it is then the same in every run.
         let tree = IdedExpr { id: 0, expr: path.clone() };
         let own = Budget::default();
-        let path = walk::run(&tree, self.scope, self.scope.budget.unwrap_or(&own));
-        let Ok(Value::Text(path)) = path else { return Err(Missing::Unreadable) };
+        let evaluated = evaluate_tree(&tree, self.scope, self.scope.budget.unwrap_or(&own));
+        let (false, Ok(Value::Text(path))) = (evaluated.is_sensitive, evaluated.outcome) else {
+            return Err(Missing::Unreadable);
+        };
         let kept = self.scope.roots.get(FILES).and_then(|files| files.entry(&path));
         let text = match (kept, self.scope.read) {
             (Some(Item::Scalar(Value::Text(text))), _) => text.to_string(),

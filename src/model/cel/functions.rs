@@ -6,10 +6,10 @@ use ipnet::Ipv4Net;
 use rust_decimal::prelude::ToPrimitive;
 use sha2::{Digest, Sha256};
 
-use super::FILES;
+use super::evaluation::{Evaluation, Outcome, evaluation_failure, merge_unknowns};
 use super::item::Item;
 use super::reference::FUNCTIONS;
-use super::walk::{Outcome, Walk, evaluation_failure, merge_unknowns};
+use super::scope::FILES;
 use crate::model::address::Name;
 use crate::model::diagnostic::nearest_name;
 use crate::model::expression::EvaluationError;
@@ -68,74 +68,81 @@ const OF_OTHERS: &[(&str, &str)] = &[
 const MOST_TEXT: usize = 1 << 20;
 
 /// Calls a function; a method's target is the first argument.
-pub(super) fn call_function<'a>(walk: &mut Walk<'_, 'a>, name: &str, args: &[Item<'a>]) -> Outcome<'a> {
+pub(super) fn call_function<'a>(
+    evaluation: &mut Evaluation<'_, 'a>,
+    name: &str,
+    args: &[Item<'a>],
+) -> Outcome<'a> {
     match (name, args) {
-        ("size", [item]) => size_of(walk, item),
-        ("get", [map, key, default]) => get_or_default(walk, map, key, default),
+        ("size", [item]) => size_of(evaluation, item),
+        ("get", [map, key, default]) => get_or_default(evaluation, map, key, default),
         ("keys", [map]) => {
-            let entries = map_entries(walk, map)?;
+            let entries = map_entries(evaluation, map)?;
             Ok(Item::list(entries.into_iter().map(|(key, _)| Item::Scalar(Value::Text(key))).collect()))
         }
         ("values", [map]) => {
-            let entries = map_entries(walk, map)?;
+            let entries = map_entries(evaluation, map)?;
             Ok(Item::list(entries.into_iter().map(|(_, item)| item).collect()))
         }
-        ("string", [item]) => to_string_item(walk, item),
+        ("string", [item]) => to_string_item(evaluation, item),
         ("int", [Item::Scalar(value @ (Value::Integer(_) | Value::Decimal(_)))]) => to_int(value),
-        ("int", [item]) => to_int(&Value::Text(numeric_text(walk, name, item)?)),
-        ("double", [item]) => to_double(walk, item),
-        ("bool", [item]) => match walk.text_of(item)?.as_str() {
+        ("int", [item]) => to_int(&Value::Text(numeric_text(evaluation, name, item)?)),
+        ("double", [item]) => to_double(evaluation, item),
+        ("bool", [item]) => match evaluation.text_of(item)?.as_str() {
             "true" => Ok(Item::Scalar(Value::Bool(true))),
             "false" => Ok(Item::Scalar(Value::Bool(false))),
             _ => Err(evaluation_failure("this is neither `true` nor `false`")),
         },
-        _ => text_function(walk, name, args),
+        _ => text_function(evaluation, name, args),
     }
 }
 
 /// Calls a function over texts.
-fn text_function<'a>(walk: &mut Walk<'_, 'a>, name: &str, args: &[Item<'a>]) -> Outcome<'a> {
+fn text_function<'a>(evaluation: &mut Evaluation<'_, 'a>, name: &str, args: &[Item<'a>]) -> Outcome<'a> {
     match (name, args) {
-        ("contains", [text, part]) => test_texts(walk, text, part, |text, part| text.contains(part)),
-        ("startsWith", [text, part]) => test_texts(walk, text, part, |text, part| text.starts_with(part)),
-        ("endsWith", [text, part]) => test_texts(walk, text, part, |text, part| text.ends_with(part)),
-        ("matches", [text, pattern]) => matches_pattern(walk, text, pattern),
-        ("lowerAscii", [text]) => Ok(Item::text(charged_text(walk, text)?.to_ascii_lowercase())),
-        ("upperAscii", [text]) => Ok(Item::text(charged_text(walk, text)?.to_ascii_uppercase())),
-        ("trim", [text]) => Ok(Item::text(charged_text(walk, text)?.trim())),
+        ("contains", [text, part]) => test_texts(evaluation, text, part, |text, part| text.contains(part)),
+        ("startsWith", [text, part]) => {
+            test_texts(evaluation, text, part, |text, part| text.starts_with(part))
+        }
+        ("endsWith", [text, part]) => test_texts(evaluation, text, part, |text, part| text.ends_with(part)),
+        ("matches", [text, pattern]) => matches_pattern(evaluation, text, pattern),
+        ("lowerAscii", [text]) => Ok(Item::text(charged_text(evaluation, text)?.to_ascii_lowercase())),
+        ("upperAscii", [text]) => Ok(Item::text(charged_text(evaluation, text)?.to_ascii_uppercase())),
+        ("trim", [text]) => Ok(Item::text(charged_text(evaluation, text)?.trim())),
         ("replace", [text, old, new]) => {
-            let (text, old, new) = (walk.text_of(text)?, walk.text_of(old)?, walk.text_of(new)?);
+            let (text, old, new) =
+                (evaluation.text_of(text)?, evaluation.text_of(old)?, evaluation.text_of(new)?);
             let found = text.matches(old.as_str()).count();
             let longest = text.len().saturating_add(found.saturating_mul(new.len()));
-            walk.charge_text(longest)?;
+            evaluation.charge_text(longest)?;
             checked_text(text.replace(old.as_str(), &new))
         }
         ("split", [text, separator]) => {
-            let (text, separator) = (walk.text_of(text)?, walk.text_of(separator)?);
-            walk.charge(text.len())?;
-            walk.charge_items(text.split(separator.as_str()).count())?;
-            walk.charge_text(text.len())?;
+            let (text, separator) = (evaluation.text_of(text)?, evaluation.text_of(separator)?);
+            evaluation.charge(text.len())?;
+            evaluation.charge_items(text.split(separator.as_str()).count())?;
+            evaluation.charge_text(text.len())?;
             Ok(Item::list(text.split(separator.as_str()).map(Item::text).collect()))
         }
-        ("join", [list]) => join_list(walk, list, ""),
+        ("join", [list]) => join_list(evaluation, list, ""),
         ("join", [list, separator]) => {
-            let separator = walk.text_of(separator)?;
-            join_list(walk, list, &separator)
+            let separator = evaluation.text_of(separator)?;
+            join_list(evaluation, list, &separator)
         }
-        ("format", [pattern, values]) => format_pattern(walk, pattern, values),
+        ("format", [pattern, values]) => format_pattern(evaluation, pattern, values),
         ("sha256", [text]) => {
-            let text = walk.text_of(text)?;
-            walk.charge(text.len() / 64)?;
+            let text = evaluation.text_of(text)?;
+            evaluation.charge(text.len() / 64)?;
             let digest = Sha256::digest(text.as_bytes());
             Ok(Item::text(encode_hex(&digest)))
         }
         ("base64", [text]) => {
-            let text = walk.text_of(text)?;
-            walk.charge_text(text.len().div_ceil(3).saturating_mul(4))?;
+            let text = evaluation.text_of(text)?;
+            evaluation.charge_text(text.len().div_ceil(3).saturating_mul(4))?;
             Ok(Item::text(encode_base64(text.as_bytes())))
         }
-        ("cidr_subnet", [network, bits, number]) => subnet_of(walk, network, bits, number),
-        ("file", [path]) => read_file(walk, path),
+        ("cidr_subnet", [network, bits, number]) => subnet_of(evaluation, network, bits, number),
+        ("file", [path]) => read_file(evaluation, path),
         _ => Err(unknown_function(name, args)),
     }
 }
@@ -160,7 +167,7 @@ pub(super) fn unknown_function(name: &str, args: &[Item<'_>]) -> EvaluationError
 }
 
 fn map_entries<'a>(
-    walk: &mut Walk<'_, 'a>,
+    evaluation: &mut Evaluation<'_, 'a>,
     map: &Item<'a>,
 ) -> Result<Vec<(Name, Item<'a>)>, EvaluationError> {
     if let Item::Object(object, _) = map
@@ -171,7 +178,8 @@ fn map_entries<'a>(
             object.address
         )));
     }
-    walk.charged_entries(map)?
+    evaluation
+        .charged_entries(map)?
         .ok_or_else(|| evaluation_failure(format!("a map was expected, not {}", map.type_name())))
 }
 
@@ -182,47 +190,47 @@ fn checked_text<'a>(text: String) -> Outcome<'a> {
     Ok(Item::text(text))
 }
 
-fn size_of<'a>(walk: &mut Walk<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
+fn size_of<'a>(evaluation: &mut Evaluation<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
     let size = if let Some(len) = item.len() {
         len
     } else {
-        let text = walk.text_of(item)?;
-        walk.charge(text.len() / 64)?;
+        let text = evaluation.text_of(item)?;
+        evaluation.charge(text.len() / 64)?;
         text.chars().count()
     };
     Ok(Item::Scalar(Value::Integer(i64::try_from(size).unwrap_or(i64::MAX))))
 }
 
 fn get_or_default<'a>(
-    walk: &mut Walk<'_, 'a>,
+    evaluation: &mut Evaluation<'_, 'a>,
     map: &Item<'a>,
     key: &Item<'a>,
     default: &Item<'a>,
 ) -> Outcome<'a> {
-    let key = walk.text_of(key)?;
+    let key = evaluation.text_of(key)?;
     match (map, map.entry(&key)) {
         (_, Some(Item::Scalar(Value::Null))) | (Item::Scalar(Value::Null), None) => Ok(default.clone()),
         (_, Some(item)) => Ok(item),
         (Item::Object(object, _), None) if !object.complete => {
             Ok(Item::Scalar(Value::Unknown(vec![object.address.clone()])))
         }
-        (_, None) => map_entries(walk, map).map(|_| default.clone()),
+        (_, None) => map_entries(evaluation, map).map(|_| default.clone()),
     }
 }
 
-fn to_string_item<'a>(walk: &mut Walk<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
+fn to_string_item<'a>(evaluation: &mut Evaluation<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
     match item {
         Item::Scalar(value @ (Value::Bool(_) | Value::Integer(_) | Value::Decimal(_))) => {
             Ok(Item::text(value.to_string()))
         }
-        other => walk.text_of(other).map(|text| Item::Scalar(Value::Text(text))),
+        other => evaluation.text_of(other).map(|text| Item::Scalar(Value::Text(text))),
     }
 }
 
 /// Returns the text of an item of which a copy is about to be made.
-fn charged_text<'a>(walk: &mut Walk<'_, 'a>, item: &Item<'a>) -> Result<Name, EvaluationError> {
-    let text = walk.text_of(item)?;
-    walk.charge_text(text.len())?;
+fn charged_text<'a>(evaluation: &mut Evaluation<'_, 'a>, item: &Item<'a>) -> Result<Name, EvaluationError> {
+    let text = evaluation.text_of(item)?;
+    evaluation.charge_text(text.len())?;
     Ok(text)
 }
 
@@ -236,22 +244,22 @@ fn to_int<'a>(value: &Value) -> Outcome<'a> {
     n.map(|n| Item::Scalar(Value::Integer(n))).ok_or_else(|| evaluation_failure("this is no whole number"))
 }
 
-fn to_double<'a>(walk: &mut Walk<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
+fn to_double<'a>(evaluation: &mut Evaluation<'_, 'a>, item: &Item<'a>) -> Outcome<'a> {
     let number = match item {
         Item::Scalar(value @ (Value::Integer(_) | Value::Decimal(_))) => value.as_decimal(),
-        other => Value::Text(numeric_text(walk, "double", other)?).as_decimal(),
+        other => Value::Text(numeric_text(evaluation, "double", other)?).as_decimal(),
     };
     number.map(|n| Item::Scalar(Value::Decimal(n))).ok_or_else(|| evaluation_failure("this is no number"))
 }
 
 /// Returns the text that a number is read from.
 fn numeric_text<'a>(
-    walk: &mut Walk<'_, 'a>,
+    evaluation: &mut Evaluation<'_, 'a>,
     function: &str,
     item: &Item<'a>,
 ) -> Result<Name, EvaluationError> {
     match item {
-        Item::Scalar(Value::Text(_) | Value::Secret(_)) => walk.text_of(item),
+        Item::Scalar(Value::Text(_) | Value::Secret(_)) => evaluation.text_of(item),
         other => Err(evaluation_failure(format!(
             "`{function}` takes a number or a text, not {}",
             other.type_name()
@@ -260,20 +268,24 @@ fn numeric_text<'a>(
 }
 
 fn test_texts<'a>(
-    walk: &mut Walk<'_, 'a>,
+    evaluation: &mut Evaluation<'_, 'a>,
     text: &Item<'a>,
     part: &Item<'a>,
     test: impl Fn(&str, &str) -> bool,
 ) -> Outcome<'a> {
-    let (text, part) = (walk.text_of(text)?, walk.text_of(part)?);
-    walk.charge(text.len() / 64)?;
+    let (text, part) = (evaluation.text_of(text)?, evaluation.text_of(part)?);
+    evaluation.charge(text.len() / 64)?;
     Ok(Item::Scalar(Value::Bool(test(&text, &part))))
 }
 
-fn matches_pattern<'a>(walk: &mut Walk<'_, 'a>, text: &Item<'a>, pattern: &Item<'a>) -> Outcome<'a> {
-    let (text, pattern) = (walk.text_of(text)?, walk.text_of(pattern)?);
+fn matches_pattern<'a>(
+    evaluation: &mut Evaluation<'_, 'a>,
+    text: &Item<'a>,
+    pattern: &Item<'a>,
+) -> Outcome<'a> {
+    let (text, pattern) = (evaluation.text_of(text)?, evaluation.text_of(pattern)?);
     // Compiling costs more than most expressions.
-    walk.charge(1000 + pattern.len() + text.len())?;
+    evaluation.charge(1000 + pattern.len() + text.len())?;
     let regex =
         regex::RegexBuilder::new(&pattern).size_limit(1 << 18).nest_limit(50).build().map_err(|_| {
             evaluation_failure("the pattern of `matches` is no regular expression, or too large")
@@ -281,8 +293,8 @@ fn matches_pattern<'a>(walk: &mut Walk<'_, 'a>, text: &Item<'a>, pattern: &Item<
     Ok(Item::Scalar(Value::Bool(regex.is_match(&text))))
 }
 
-fn join_list<'a>(walk: &mut Walk<'_, 'a>, list: &Item<'a>, separator: &str) -> Outcome<'a> {
-    let items = walk
+fn join_list<'a>(evaluation: &mut Evaluation<'_, 'a>, list: &Item<'a>, separator: &str) -> Outcome<'a> {
+    let items = evaluation
         .charged_elements(list)?
         .ok_or_else(|| evaluation_failure(format!("a list was expected, not {}", list.type_name())))?;
     if let Some(unknown) = merge_unknowns(&items) {
@@ -293,9 +305,9 @@ fn join_list<'a>(walk: &mut Walk<'_, 'a>, list: &Item<'a>, separator: &str) -> O
         if n > 0 {
             text.push_str(separator);
         }
-        let item = to_string_item(walk, item)?;
-        let item = walk.text_of(&item)?;
-        walk.charge_text(item.len() + separator.len())?;
+        let item = to_string_item(evaluation, item)?;
+        let item = evaluation.text_of(&item)?;
+        evaluation.charge_text(item.len() + separator.len())?;
         text.push_str(&item);
         if text.len() > MOST_TEXT {
             break;
@@ -305,16 +317,20 @@ fn join_list<'a>(walk: &mut Walk<'_, 'a>, list: &Item<'a>, separator: &str) -> O
 }
 
 /// `format("%s-%03d", ["a", 7])` is `a-007`; `%s`, `%d`, `%x` and `%%`, with a width.
-fn format_pattern<'a>(walk: &mut Walk<'_, 'a>, pattern: &Item<'a>, values: &Item<'a>) -> Outcome<'a> {
-    let pattern = walk.text_of(pattern)?;
-    let values = walk
+fn format_pattern<'a>(
+    evaluation: &mut Evaluation<'_, 'a>,
+    pattern: &Item<'a>,
+    values: &Item<'a>,
+) -> Outcome<'a> {
+    let pattern = evaluation.text_of(pattern)?;
+    let values = evaluation
         .charged_elements(values)?
         .ok_or_else(|| evaluation_failure("`format` takes a list of values"))?;
     if let Some(unknown) = merge_unknowns(&values) {
         return Ok(unknown);
     }
-    walk.charge(pattern.len())?;
-    walk.charge_text(pattern.len())?;
+    evaluation.charge(pattern.len())?;
+    evaluation.charge_text(pattern.len())?;
     let mut values = values.iter();
     let mut text = String::new();
     let mut rest = pattern.as_str();
@@ -328,7 +344,7 @@ fn format_pattern<'a>(walk: &mut Walk<'_, 'a>, pattern: &Item<'a>, values: &Item
             Some(verb @ ('s' | 'd' | 'x')) => {
                 let value =
                     values.next().ok_or_else(|| evaluation_failure("`format` has too few values"))?;
-                text.push_str(&format_directive(walk, value, verb, width)?);
+                text.push_str(&format_directive(evaluation, value, verb, width)?);
             }
             _ => return Err(evaluation_failure("`format` knows %s, %d, %x and %%, with a width up to 99")),
         }
@@ -342,15 +358,15 @@ fn format_pattern<'a>(walk: &mut Walk<'_, 'a>, pattern: &Item<'a>, values: &Item
 }
 
 fn format_directive<'a>(
-    walk: &mut Walk<'_, 'a>,
+    evaluation: &mut Evaluation<'_, 'a>,
     value: &Item<'a>,
     verb: char,
     width: &str,
 ) -> Result<String, EvaluationError> {
     let text = match (verb, value) {
         ('s', item) => {
-            let item = to_string_item(walk, item)?;
-            charged_text(walk, &item)?.to_string()
+            let item = to_string_item(evaluation, item)?;
+            charged_text(evaluation, &item)?.to_string()
         }
         ('d', Item::Scalar(Value::Integer(n))) => n.to_string(),
         ('x', Item::Scalar(Value::Integer(n))) => format!("{n:x}"),
@@ -371,12 +387,12 @@ fn format_directive<'a>(
 
 /// Returns subnet `number` of `network`, whose prefix is `bits` longer.
 fn subnet_of<'a>(
-    walk: &mut Walk<'_, 'a>,
+    evaluation: &mut Evaluation<'_, 'a>,
     network: &Item<'a>,
     bits: &Item<'a>,
     number: &Item<'a>,
 ) -> Outcome<'a> {
-    let network = walk.text_of(network)?;
+    let network = evaluation.text_of(network)?;
     let network: Ipv4Net = network
         .parse()
         .map_err(|_| evaluation_failure("`cidr_subnet` needs an IPv4 network such as 10.0.0.0/16"))?;
@@ -390,14 +406,14 @@ fn subnet_of<'a>(
         .ok_or_else(|| {
             evaluation_failure(format!(
                 "{} has no {} more bits",
-                walk.display_argument(&network),
-                walk.display_argument(bits)
+                evaluation.display_argument(&network),
+                evaluation.display_argument(bits)
             ))
         })?;
     let room = 1u64 << (prefix - network.prefix_len());
     let number = u64::try_from(*number).ok().filter(|number| *number < room).ok_or_else(|| {
-        let shown = walk.display_argument(&network);
-        if walk.hides_arguments() {
+        let shown = evaluation.display_argument(&network);
+        if evaluation.hides_arguments() {
             evaluation_failure(format!("{shown} has no such subnet"))
         } else {
             evaluation_failure(format!("{shown} has {room} subnets of /{prefix}: 0 to {}", room - 1))
@@ -408,25 +424,25 @@ fn subnet_of<'a>(
     Ok(Item::text(format!("{}/{prefix}", Ipv4Addr::from(first))))
 }
 
-fn read_file<'a>(walk: &mut Walk<'_, 'a>, path: &Item<'a>) -> Outcome<'a> {
-    let path = walk.text_of(path)?;
-    if let Some(text) = walk.scope.roots.get(FILES).and_then(|files| files.entry(&path)) {
+fn read_file<'a>(evaluation: &mut Evaluation<'_, 'a>, path: &Item<'a>) -> Outcome<'a> {
+    let path = evaluation.text_of(path)?;
+    if let Some(text) = evaluation.scope.roots.get(FILES).and_then(|files| files.entry(&path)) {
         return Ok(text);
     }
-    let shown = walk.display_argument(&path);
-    let read = walk
+    let shown = evaluation.display_argument(&path);
+    let read = evaluation
         .scope
         .read
         .ok_or_else(|| evaluation_failure(format!("`{shown}` can be read while loading only")))?;
     // The reader's own words name the path.
     let text = read(&path).map_err(|error| {
-        evaluation_failure(if walk.hides_arguments() {
+        evaluation_failure(if evaluation.hides_arguments() {
             "the file that a secret names cannot be read".to_owned()
         } else {
             error
         })
     })?;
-    walk.charge_text(text.len())?;
+    evaluation.charge_text(text.len())?;
     Ok(Item::text(text))
 }
 

@@ -1,6 +1,7 @@
 //! The law of values computed from secrets, over generated expressions: two runs that differ in the text of their
 //! secrets only give the same, but that one of them may fail.
 
+use super::evaluate_program;
 use std::collections::BTreeMap;
 
 use rand::rngs::StdRng;
@@ -162,7 +163,7 @@ fn secret_vars(s: &str, p: &str) -> Attributes {
     ]);
     let mut scope = Scope::default();
     scope.roots.insert("vars".into(), Item::of_map(&vars));
-    let local = Program::parse("vars.s + '/' + vars.p").unwrap().evaluate(&scope).unwrap();
+    let local = evaluate_program(&Program::parse("vars.s + '/' + vars.p").unwrap(), &scope).unwrap();
     drop(scope);
     vars.insert("local".into(), local);
     vars
@@ -192,7 +193,7 @@ fn observable_result(source: &str, vars: &Attributes) -> Result<serde_json::Valu
     scope.roots.insert("vars".into(), Item::of_map(vars));
     bind_path(&mut scope.roots, ["vm", "web"].into_iter(), Item::of_object(&object));
     let program = Program::parse(source).map_err(|error| EvaluationError::Failed(error.message))?;
-    program.evaluate(&scope).map(|value| without_fingerprints(&value))
+    evaluate_program(&program, &scope).map(|value| without_fingerprints(&value))
 }
 
 #[test]

@@ -186,6 +186,7 @@ pub const FUNCTIONS: &[Function] = &[
 
 #[cfg(test)]
 mod tests {
+    use super::super::evaluate_program;
     use super::super::functions::NAMES;
     use super::super::{Program, Scope};
     use super::*;
@@ -198,7 +199,7 @@ mod tests {
         }
         for function in FUNCTIONS.iter().filter(|function| function.name != "file") {
             let program = Program::parse(function.example).map_err(|error| error.message);
-            let given = program.unwrap().evaluate(&Scope::default());
+            let given = evaluate_program(&program.unwrap(), &Scope::default());
             assert_eq!(given.unwrap().to_string(), function.gives, "{}", function.example);
             assert!(function.example.contains(function.name) && function.usage.contains(function.name));
             assert!(function.summary.ends_with('.'), "{}", function.name);

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Item, Program, Scope, Segment, concatenate_parts};
+use super::{Item, Program, Scope, Segment, evaluate_program};
 use crate::model::address::{Address, Name};
 use crate::model::budget::{Budget, MOST_NODES, MOST_TEXT};
+use crate::model::evaluate::{concatenate_parts, evaluate_cel, evaluate_expression};
 use crate::model::expression::{Cel, EvaluationError, Expression, Lookup, Reference};
 use crate::model::secret::Secret;
 use crate::model::value::{Attributes, Value};
@@ -29,7 +30,7 @@ fn eval(source: &str) -> String {
     scope.roots.insert("vars".into(), Item::of_map(&vars));
     let value = Program::parse(source)
         .map_err(|error| EvaluationError::Failed(format!("syntax: {}", error.message)))
-        .and_then(|program| program.evaluate(&scope));
+        .and_then(|program| evaluate_program(&program, &scope));
     match value {
         Ok(value) => value.to_string(),
         Err(error) => format!("! {error}"),
@@ -169,7 +170,7 @@ fn what_fails_on_a_withheld_secret_is_withheld_itself() {
     let vars = vars();
     let mut scope = Scope::default();
     scope.roots.insert("vars".into(), Item::of_map(&vars));
-    let value = |source: &str| Program::parse(source).unwrap().evaluate(&scope);
+    let value = |source: &str| evaluate_program(&Program::parse(source).unwrap(), &scope);
     for source in [
         "cidr_subnet(vars.w, 8, 1)",
         "vars.w.split('/')[7]",
@@ -226,7 +227,7 @@ fn eval_within(source: &str, text: usize, nodes: usize) -> Result<Value, Evaluat
     let vars = Attributes::from([("l".into(), list), ("t".into(), Value::text("x".repeat(100)))]);
     let mut scope = Scope { budget: Some(&budget), ..Scope::default() };
     scope.roots.insert("vars".into(), Item::of_map(&vars));
-    let value = Program::parse(source).unwrap().evaluate(&scope);
+    let value = evaluate_program(&Program::parse(source).unwrap(), &scope);
     if value.is_err() {
         // What was needed on the way is given back.
         assert_eq!(budget.charge_text(text), Ok(()));
@@ -307,7 +308,7 @@ fn live(
     let expression = Expression::Cel(Arc::new(cel));
     let text = serde_json::to_string(&expression).unwrap();
     assert_eq!(serde_json::from_str::<Expression>(&text).unwrap(), expression);
-    match expression.evaluate(&World) {
+    match evaluate_expression(&expression, &World) {
         Ok(value) => value.to_string(),
         Err(error) => format!("! {error}"),
     }
@@ -403,10 +404,10 @@ fn a_sealed_secret_is_not_computed_with() {
         module: Name::default(),
     };
     assert_eq!(
-        super::evaluate_cel(&cel("vars.s"), &World, &Budget::default()).map(|value| value.to_string()),
+        evaluate_cel(&cel("vars.s"), &World, &Budget::default()).map(|value| value.to_string()),
         Ok("(secret)".into())
     );
-    let computed = super::evaluate_cel(&cel("vars.s + 'x'"), &World, &Budget::default());
+    let computed = evaluate_cel(&cel("vars.s + 'x'"), &World, &Budget::default());
     assert_eq!(computed, Err(EvaluationError::Sensitive));
 }
 

@@ -8,6 +8,7 @@ use crate::config::stack::policy::Policy;
 use crate::model::address::{Address, Name};
 use crate::model::cel::Program;
 use crate::model::diagnostic::Diagnostic;
+use crate::model::evaluate::evaluate_expression;
 use crate::model::expression::Lookup;
 use crate::model::schema::{Attribute, Type};
 use crate::model::value::{Attributes, Value};
@@ -76,7 +77,7 @@ fn of_resource(resource: &Resource) -> Attributes {
 fn written_value(resource: &Resource, attribute: &Attribute) -> Value {
     let later = || unknown_value(Some(&resource.address));
     let Some(setting) = resource.attributes.get(attribute.name) else { return later() };
-    let value = setting.expression.evaluate(&Unread).unwrap_or_else(|_| later());
+    let value = evaluate_expression(&setting.expression, &Unread).unwrap_or_else(|_| later());
     let is_later = match (&attribute.ty, &value) {
         (_, Value::Null) | (Type::Catalog(_), Value::Integer(_)) => true,
         // The catalog alone tells the name of an id.

@@ -1,5 +1,6 @@
 //! Policies, judged: those on a kind for each of its resources, the others over the plan.
 
+use crate::model::cel::evaluate_program;
 use std::collections::BTreeSet;
 
 use crate::config::check::policies::OF_SELF;
@@ -103,7 +104,7 @@ pub(in crate::plan) fn evaluate_policy(
     let bound = policy.deny.bindings.iter().map(|(name, value)| (name.clone(), value));
     let roots = roots.iter().map(|(name, value)| (Name::new_static(name), *value));
     scope.roots.extend(bound.chain(roots).map(|(name, value)| (name, Item::from_borrowed(value))));
-    let value = match program.evaluate(&scope) {
+    let value = match evaluate_program(&program, &scope) {
         Ok(value) => value,
         Err(error) => return Said::Failed(error.to_string()),
     };

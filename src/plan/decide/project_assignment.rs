@@ -1,6 +1,7 @@
 //! `Projects`: in which project each project-scoped resource belongs.
 
 use crate::model::address::Name;
+use crate::model::evaluate::evaluate_expression;
 use crate::model::expression::{Expression, Lookup, Reference};
 use crate::model::schema::Scope;
 use crate::model::snapshot::Snapshot;
@@ -74,7 +75,7 @@ impl Projects {
             Some(Expression::Reference(Reference { address, attribute: None })) => {
                 ProjectOf::Resource(address.clone())
             }
-            Some(expression) => match expression.evaluate(outlook) {
+            Some(expression) => match evaluate_expression(&expression, outlook) {
                 Ok(Value::Text(named)) => ProjectOf::Id(find_project(&self.known, &named).unwrap_or(named)),
                 _ => self.default.clone(),
             },

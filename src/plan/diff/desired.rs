@@ -1,6 +1,7 @@
 //! `desired_attributes`: a block's attributes as values, as far as the live world tells: references followed,
 //! catalog names as ids, `null` as the API's default.
 
+use crate::model::evaluate::evaluate_expression;
 use std::collections::BTreeMap;
 
 use super::planned_values::Outlook;
@@ -44,7 +45,7 @@ fn desired_attribute<'a>(
     blocks: &mut Blocks<'_, 'a>,
 ) -> Want<'a> {
     let refers = !matches!(setting.expression, Expression::Value(_));
-    let value = setting.expression.evaluate(outlook).unwrap_or_else(|error| {
+    let value = evaluate_expression(&setting.expression, outlook).unwrap_or_else(|error| {
         let text = format!("{}.{} has no value: {error}.", subject.address, attribute.name);
         let help = match error {
             EvaluationError::TooLarge => "Shorten the values that it is made of (stead explain S0218).",

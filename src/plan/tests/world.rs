@@ -2,6 +2,7 @@
 
 #![allow(clippy::needless_pass_by_value, reason = "`json!(…)` stands in place, as a block does")]
 
+use crate::model::evaluate::evaluate_expression;
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
@@ -477,11 +478,11 @@ impl World {
     }
 
     fn resolve(&self, address: &Address, name: &str, expression: &Expression) -> Value {
-        let mut value = expression.evaluate(&Bound(self)).unwrap();
+        let mut value = evaluate_expression(&expression, &Bound(self)).unwrap();
         assert!(!value.is_unknown(), "{address}.{name} waits for {:?}", value.waits_for());
         if value.is_secret() {
             let written = &self.stack.resources[address].attributes[name].expression;
-            value = with_written(value, written.evaluate(&Bound(self)).unwrap());
+            value = with_written(value, evaluate_expression(&written, &Bound(self)).unwrap());
             assert!(format!("{expression:?}").contains("(secret)"));
         }
         value

@@ -4,7 +4,7 @@ use stead::config::load::load;
 use stead::config::request::Request;
 use stead::kinds::REGISTRY;
 use stead::model::address::{Address, Name};
-use stead::model::cel::{Item, Object, Program, Scope, bind_path};
+use stead::model::cel::{Item, Object, Program, Scope, bind_path, evaluate_program};
 use stead::model::expression::EvaluationError;
 use stead::model::secret::Secret;
 use stead::model::source::{Source, Sources};
@@ -67,7 +67,7 @@ fn evaluate(program: &Program) -> Result<Value, EvaluationError> {
     scope.roots.insert("vars".into(), Item::from_borrowed(&vars));
     scope.roots.insert("env".into(), Item::from_borrowed(&env));
     bind_path(&mut scope.roots, ["vm", "web"].into_iter(), Item::of_object(&vm));
-    program.evaluate(&scope)
+    evaluate_program(&program, &scope)
 }
 
 /// The same text as a value of a configuration.

@@ -1,5 +1,6 @@
 //! The variables: what is declared, what is given, and by whom.
 
+use crate::model::cel::evaluate_program;
 use std::collections::BTreeMap;
 
 use super::variable_problems::{no_condition, no_type, none_of};
@@ -472,7 +473,7 @@ impl<'d> Resolver<'d> {
         scope.roots.insert("self".into(), Item::from_borrowed(&value));
         scope.roots.insert("env".into(), Item::of_text(&self.env));
         scope.roots.insert("stack".into(), Item::of_text(&self.stack));
-        let verdict = match program.evaluate(&scope) {
+        let verdict = match evaluate_program(&program, &scope) {
             Ok(Value::Bool(verdict)) => Some(verdict),
             // A check over a secret gives a secret; only its truth is used here.
             Ok(Value::Secret(Secret::Derived(derived))) => {

@@ -1,66 +1,91 @@
-//! CEL, bounded: the evaluation of `${…}`, with the language's added functions.
+//! The value of an attribute's expression over live objects. In: an `Expression`, and a `Lookup` that shows what is
+//! known of them. Out: a `Value`, which is unknown while something that it reads does not exist yet.
 //!
-//! Grammar, macros and their expansion are the `cel` crate's. The walk over its tree is our own, for
-//! four reasons: it stops after a fixed number of steps, a value that is not known yet is a value, a
-//! secret marks whatever it touches, and decimals are exact. It borrows what it reads, so that an
-//! expression costs what it names and not what is bound.
-
-mod arithmetic;
-mod charge;
-mod derivation;
-mod functions;
-mod item;
-mod parse;
-mod reference;
-mod walk;
-
-use std::collections::BTreeMap;
+//! Invariant: everything on the way is charged to a budget before it is built.
 
 use super::address::{Address, Name};
 use super::budget::Budget;
+use super::cel::{Item, Object, Program, Scope, bind_path, evaluate_program};
 use super::derived::{Derivation, Derived};
-use super::expression::{self, Cel, EvaluationError, Expression, Lookup};
+use super::expression::{Cel, EvaluationError, Expression, Lookup};
 use super::secret::Secret;
 use super::value::Value;
 
-pub use item::{Item, Object};
-pub use parse::{Path, Program, Segment, SyntaxError};
-pub use reference::{FUNCTIONS, Function};
-
-/// How many steps an evaluation may take: some tens of milliseconds.
-pub const MOST_STEPS: usize = 1_000_000;
-
-/// Reads a file that `file("…")` names; the error is a sentence.
-pub type ReadText<'a> = &'a dyn Fn(&str) -> Result<String, String>;
-
-/// What an expression can name.
-#[derive(Default)]
-pub struct Scope<'a> {
-    /// Values by root: `vars`, `env`, a kind …
-    pub roots: BTreeMap<Name, Item<'a>>,
-    /// Reads files; `None` where no file may be read.
-    pub read: Option<ReadText<'a>>,
-    /// What its values are charged to; `None` gives the evaluation a budget of its own.
-    pub budget: Option<&'a Budget>,
+/// Computes the value over the live world as `lookup` shows it.
+///
+/// A part that waits makes the text or CEL around it unknown, and only that entry of a list or
+/// map. A secret part makes the text or CEL around it secret.
+///
+/// # Errors
+/// When a CEL expression fails or runs too long, or the value is too large.
+pub fn evaluate_expression(expression: &Expression, lookup: &dyn Lookup) -> Result<Value, EvaluationError> {
+    match expression {
+        // Whoever made it was charged.
+        Expression::Value(value) => Ok(value.clone()),
+        other => {
+            let own = Budget::default();
+            evaluate_within(other, lookup, lookup.budget().unwrap_or(&own))
+        }
+    }
 }
 
-/// The binding under which the texts that `file("…")` read are kept, by path.
-pub const FILES: &str = "file";
+/// Does the same within a budget, to which the value is charged.
+///
+/// # Errors
+/// When a CEL expression fails or runs too long, or the value is too large.
+pub fn evaluate_within(
+    expression: &Expression,
+    lookup: &dyn Lookup,
+    budget: &Budget,
+) -> Result<Value, EvaluationError> {
+    let before = budget.mark();
+    let value = evaluate_charged(expression, lookup, budget);
+    budget.release(before);
+    let value = value?;
+    budget.charge_value(&value)?;
+    Ok(value)
+}
 
-impl Program {
-    /// Computes the value.
-    ///
-    /// # Errors
-    /// When the expression fails on these values, runs too long or gives too large a value.
-    pub fn evaluate(&self, scope: &Scope<'_>) -> Result<Value, EvaluationError> {
-        let own = Budget::default();
-        let budget = scope.budget.unwrap_or(&own);
-        let before = budget.mark();
-        let value = walk::run(self.tree(), scope, budget);
-        budget.release(before);
-        let value = value?;
-        budget.charge_value(&value)?;
-        Ok(value)
+/// Computes the value, charging everything on the way before it is built.
+fn evaluate_charged(
+    expression: &Expression,
+    lookup: &dyn Lookup,
+    budget: &Budget,
+) -> Result<Value, EvaluationError> {
+    match expression {
+        Expression::Value(value) => {
+            budget.charge_value(value)?;
+            Ok(value.clone())
+        }
+        Expression::Reference(reference) => {
+            let attribute = reference.attribute.as_deref();
+            let value = lookup.attribute(&reference.address, attribute);
+            budget.charge_value(&value)?;
+            Ok(name_secrets(value, &format!("{}.{}", reference.address, attribute.unwrap_or("id"))))
+        }
+        Expression::List(parts) => {
+            budget.charge_nodes(1)?;
+            parts
+                .iter()
+                .map(|part| evaluate_charged(part, lookup, budget))
+                .collect::<Result<_, _>>()
+                .map(Value::List)
+        }
+        Expression::Map(map) => {
+            budget.charge_map(map.len())?;
+            map.iter()
+                .map(|(key, part)| Ok((key.clone(), evaluate_charged(part, lookup, budget)?)))
+                .collect::<Result<_, _>>()
+                .map(Value::Map)
+        }
+        Expression::Text(parts) => {
+            let parts = parts
+                .iter()
+                .map(|part| evaluate_charged(part, lookup, budget))
+                .collect::<Result<Vec<_>, _>>()?;
+            concatenate_parts(&parts, budget)
+        }
+        Expression::Cel(cel) => evaluate_cel(cel, lookup, budget),
     }
 }
 
@@ -128,7 +153,7 @@ pub(super) fn evaluate_cel(
     let waiting: Vec<(&Name, Value)> = cel
         .waiting
         .iter()
-        .map(|(path, part)| Ok((path, part.evaluate_charged(lookup, budget)?)))
+        .map(|(path, part)| Ok((path, evaluate_charged(part, lookup, budget)?)))
         .collect::<Result<_, EvaluationError>>()?;
     let objects: Vec<Object> = cel
         .objects
@@ -138,7 +163,7 @@ pub(super) fn evaluate_cel(
             budget.charge_map(attributes.len())?;
             attributes.values().try_for_each(|value| budget.charge_value(value))?;
             for (name, value) in attributes.iter_mut().filter(|(_, value)| value.is_secret()) {
-                *value = expression::name_secrets(std::mem::take(value), &format!("{address}.{name}"));
+                *value = name_secrets(std::mem::take(value), &format!("{address}.{name}"));
             }
             Ok(Object { address: address.clone(), attributes, complete })
         })
@@ -164,25 +189,22 @@ pub(super) fn evaluate_cel(
         };
         bind_path(&mut scope.roots, path.split('.'), item);
     }
-    program.evaluate(&scope)
+    evaluate_program(&program, &scope)
 }
 
-/// Puts an item at a path below the roots, making maps on the way.
-pub fn bind_path<'a, 'p>(
-    roots: &mut BTreeMap<Name, Item<'a>>,
-    mut path: impl Iterator<Item = &'p str>,
-    item: Item<'a>,
-) {
-    let Some(first) = path.next() else { return };
-    let mut place = roots.entry(Name::new(first)).or_insert_with(Item::empty_map);
-    for segment in path {
-        let Some(map) = place.map_mut() else { return };
-        place = map.entry(Name::new(segment)).or_insert_with(Item::empty_map);
+/// Names the secrets of another resource's attribute after where they stand: while a plan is made they come from its
+/// block, and later from the live object.
+fn name_secrets(value: Value, path: &str) -> Value {
+    match value {
+        Value::Secret(secret) => Value::Secret(secret.into_reference(path)),
+        Value::List(items) => Value::List(items.into_iter().map(|item| name_secrets(item, path)).collect()),
+        Value::Map(map) => {
+            let part = |(key, part): (Name, Value)| {
+                let part = name_secrets(part, &format!("{path}.{key}"));
+                (key, part)
+            };
+            Value::Map(map.into_iter().map(part).collect())
+        }
+        value => value,
     }
-    *place = item;
 }
-
-#[cfg(test)]
-mod law;
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,56 @@
+//! Access to the parts of a map, a list or a live object by name or key.
+
+use super::evaluation::{Evaluation, Outcome, evaluation_failure};
+use super::item::Item;
+use crate::model::diagnostic::nearest_name;
+use crate::model::value::Value;
+
+/// Most keys of a map that one message names.
+const MOST_KEYS: usize = 10;
+
+/// Computes `operand[key]`.
+pub(super) fn evaluate_index<'a>(
+    evaluation: &mut Evaluation<'_, 'a>,
+    operand: &Item<'a>,
+    key: &Item<'a>,
+) -> Outcome<'a> {
+    if let (Some(len), Item::Scalar(Value::Integer(n))) = (operand.len(), key) {
+        if let Some(item) = usize::try_from(*n).ok().and_then(|n| operand.element(n)) {
+            return Ok(item);
+        }
+        if operand.entries().is_none() {
+            return Err(evaluation_failure(format!(
+                "there is no element {}: the list has {len}",
+                evaluation.display_argument(n)
+            )));
+        }
+    }
+    let key = evaluation.key_text(key)?;
+    select_member(operand, &key, evaluation.hides_arguments())
+}
+
+/// Returns the entry that a path names, or a key that may be secret.
+pub(super) fn select_member<'a>(operand: &Item<'a>, field: &str, secret: bool) -> Outcome<'a> {
+    if let Some(item) = operand.entry(field) {
+        return Ok(item);
+    }
+    if let Item::Object(object, _) = operand {
+        return Ok(Item::Scalar(if object.complete {
+            Value::Null
+        } else {
+            Value::Unknown(vec![object.address.clone()])
+        }));
+    }
+    let shown = if secret { "(secret)" } else { field };
+    let Some(entries) = operand.entries() else {
+        return Err(evaluation_failure(format!("{} has no `{shown}`", operand.type_name())));
+    };
+    let keys: Vec<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
+    let hint = match (nearest_name(field, keys.iter().copied()), keys.as_slice()) {
+        (Some(near), _) if !secret => format!("; did you mean `{near}`?"),
+        (_, []) => ", which is empty".to_owned(),
+        (_, few) if few.len() <= MOST_KEYS => format!("; it has {}", few.join(", ")),
+        (_, many) => format!("; it has {}, …", many[..MOST_KEYS].join(", ")),
+    };
+    Err(evaluation_failure(format!("there is no `{shown}` in this map{hint}")))
+}

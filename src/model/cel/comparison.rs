@@ -1,0 +1,108 @@
+//! Equality, order and membership of items.
+
+use std::cmp::Ordering;
+
+use super::arithmetic::as_decimal;
+use super::evaluation::{Evaluation, Outcome, evaluation_failure, is_text, merge_unknowns};
+use super::item::{Item, boolean_or_unknown};
+use crate::model::address::Address;
+use crate::model::expression::EvaluationError;
+use crate::model::value::Value;
+
+/// Tells whether two items are equal; `Err` holds what the answer waits for.
+#[allow(clippy::type_complexity)]
+pub(super) fn are_equal<'a>(
+    evaluation: &mut Evaluation<'_, 'a>,
+    left: &Item<'a>,
+    right: &Item<'a>,
+) -> Result<Result<bool, Vec<Address>>, EvaluationError> {
+    evaluation.charge(1)?;
+    let (left, right) = (&evaluation.open_secret(left.clone())?, &evaluation.open_secret(right.clone())?);
+    if let Some(Item::Scalar(Value::Unknown(waits))) = merge_unknowns(&[left.clone(), right.clone()]) {
+        return Ok(Err(waits));
+    }
+    if is_text(left) && is_text(right) {
+        return Ok(Ok(evaluation.text_of(left)? == evaluation.text_of(right)?));
+    }
+    if let (Some(a), Some(b)) = (left.elements(), right.elements()) {
+        let pairs = a.into_iter().zip(b);
+        return if left.len() == right.len() { all_equal(evaluation, pairs) } else { Ok(Ok(false)) };
+    }
+    if let (Item::Object(a, _), Item::Object(b, _)) = (left, right) {
+        return Ok(Ok(a.address == b.address));
+    }
+    if let (Some(a), Some(b)) = (left.entries(), right.entries()) {
+        let same = a.len() == b.len() && a.iter().zip(&b).all(|((a, _), (b, _))| a == b);
+        let pairs = a.into_iter().map(|(_, item)| item).zip(b.into_iter().map(|(_, item)| item));
+        return if same { all_equal(evaluation, pairs) } else { Ok(Ok(false)) };
+    }
+    Ok(Ok(match (left, right) {
+        (Item::Scalar(a), Item::Scalar(b)) => match (as_decimal(a), as_decimal(b)) {
+            (Some(a), Some(b)) => a == b,
+            _ => a == b,
+        },
+        _ => false,
+    }))
+}
+
+#[allow(clippy::type_complexity)]
+fn all_equal<'a>(
+    evaluation: &mut Evaluation<'_, 'a>,
+    pairs: impl Iterator<Item = (Item<'a>, Item<'a>)>,
+) -> Result<Result<bool, Vec<Address>>, EvaluationError> {
+    let mut unknown = None;
+    for (left, right) in pairs {
+        match are_equal(evaluation, &left, &right)? {
+            Ok(true) => {}
+            Ok(false) => return Ok(Ok(false)),
+            Err(waits) => unknown = Some(waits),
+        }
+    }
+    Ok(unknown.map_or(Ok(true), Err))
+}
+
+/// Returns the order of two numbers or texts.
+pub(super) fn compare_items<'a>(
+    evaluation: &mut Evaluation<'_, 'a>,
+    left: &Item<'a>,
+    right: &Item<'a>,
+) -> Result<Ordering, EvaluationError> {
+    if is_text(left) && is_text(right) {
+        return Ok(evaluation.text_of(left)?.cmp(&evaluation.text_of(right)?));
+    }
+    if let (Item::Scalar(a), Item::Scalar(b)) = (left, right)
+        && let (Some(a), Some(b)) = (as_decimal(a), as_decimal(b))
+    {
+        return Ok(a.cmp(&b));
+    }
+    Err(evaluation_failure(format!("{} and {} have no order", left.type_name(), right.type_name())))
+}
+
+/// Computes `wanted in all`.
+pub(super) fn is_in<'a>(
+    evaluation: &mut Evaluation<'_, 'a>,
+    wanted: &Item<'a>,
+    all: &Item<'a>,
+) -> Outcome<'a> {
+    if let Some(items) = all.elements() {
+        let mut unknown = None;
+        for item in items {
+            match are_equal(evaluation, wanted, &item)? {
+                Ok(true) => return Ok(boolean_or_unknown(Ok(true))),
+                Ok(false) => {}
+                Err(waits) => unknown = Some(waits),
+            }
+        }
+        return Ok(boolean_or_unknown(unknown.map_or(Ok(false), Err)));
+    }
+    if let Item::Object(object, _) = all
+        && !object.complete
+    {
+        return Ok(Item::Scalar(Value::Unknown(vec![object.address.clone()])));
+    }
+    let key = evaluation.key_text(wanted)?;
+    match all.entries() {
+        Some(_) => Ok(boolean_or_unknown(Ok(all.entry(&key).is_some()))),
+        None => Err(evaluation_failure(format!("`in` needs a list or a map, not {}", all.type_name()))),
+    }
+}

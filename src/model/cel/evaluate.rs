@@ -1,0 +1,66 @@
+//! The value of a parsed expression. In: a `Program` and what it can name. Out: its value, or why there is none.
+//!
+//! Invariant: a value that a secret entered is one secret, with the derivation that identifies it; why it fails is
+//! not shown.
+
+use cel::common::ast::IdedExpr;
+
+use super::derivation::{Missing, derive_tree, missing_function};
+use super::parse::Program;
+use super::scope::Scope;
+use super::walk::evaluate_tree;
+use crate::model::budget::Budget;
+use crate::model::derived::Derived;
+use crate::model::expression::EvaluationError;
+use crate::model::secret::Secret;
+use crate::model::value::Value;
+
+/// Computes the value of a program.
+///
+/// # Errors
+/// When the expression fails on these values, runs too long or gives too large a value.
+pub fn evaluate_program(program: &Program, scope: &Scope<'_>) -> Result<Value, EvaluationError> {
+    let own = Budget::default();
+    let budget = scope.budget.unwrap_or(&own);
+    let before = budget.mark();
+    let value = evaluate_to_secret(program.tree(), scope, budget);
+    budget.release(before);
+    let value = value?;
+    budget.charge_value(&value)?;
+    Ok(value)
+}
+
+/// Computes the value of a tree.
+///
+/// Where a secret is looked into, the whole value is one secret: what it holds, how many, and whether it is there at
+/// all could tell something of it. A secret that is only passed on stays a part of the list or map that is written.
+fn evaluate_to_secret(
+    tree: &IdedExpr,
+    scope: &Scope<'_>,
+    budget: &Budget,
+) -> Result<Value, EvaluationError> {
+    let evaluated = evaluate_tree(tree, scope, budget);
+    if !evaluated.is_sensitive {
+        return evaluated.outcome;
+    }
+    if let Some(failure) = missing_function(&tree.expr) {
+        return Err(failure);
+    }
+    let derivation = match derive_tree(tree, scope) {
+        Ok(derivation) => derivation,
+        Err(Missing::Waits(mut addresses)) => {
+            addresses.sort();
+            addresses.dedup();
+            return Ok(Value::Unknown(addresses));
+        }
+        Err(Missing::Unreadable) => return Err(EvaluationError::Sensitive),
+    };
+    let derived = match evaluated.outcome {
+        Ok(value) if value.is_unknown() => return Ok(Value::Unknown(value.waits_for())),
+        Ok(value) => Derived::new(derivation, value),
+        // It fails on what stands in for a secret; on the secret it may not.
+        Err(_) if evaluated.fails_on_withheld => Derived::unavailable(derivation),
+        Err(_) => return Err(EvaluationError::Sensitive),
+    };
+    Ok(Value::Secret(Secret::Derived(Box::new(derived))))
+}

@@ -1,0 +1,174 @@
+//! One evaluation: what the expression can name, what it is charged, and whether a secret entered it.
+//!
+//! Invariant: whatever is built is charged before, and whatever is read of a secret marks the evaluation.
+
+use super::item::Item;
+use super::scope::Scope;
+use crate::model::address::{Address, Name};
+use crate::model::budget::Budget;
+use crate::model::diagnostic::nearest_name;
+use crate::model::expression::EvaluationError;
+use crate::model::secret::Secret;
+use crate::model::value::Value;
+
+/// How many steps an evaluation may take: some tens of milliseconds.
+pub const MOST_STEPS: usize = 1_000_000;
+
+/// What a step of the walk gives.
+pub(super) type Outcome<'a> = Result<Item<'a>, EvaluationError>;
+
+/// Returns a failure in words.
+pub(super) fn evaluation_failure(text: impl Into<String>) -> EvaluationError {
+    EvaluationError::Failed(text.into())
+}
+
+/// What secrets had to do with something.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Taint {
+    /// A secret was looked into.
+    pub(super) secret: bool,
+    /// One was looked into that is kept from this run.
+    pub(super) withheld: bool,
+}
+
+/// One evaluation.
+pub(super) struct Evaluation<'s, 'a> {
+    pub(super) scope: &'s Scope<'a>,
+    /// What is built is charged to it first.
+    pub(super) budget: &'s Budget,
+    /// Variables of the comprehensions around, innermost last.
+    pub(super) locals: Vec<(&'s str, Item<'a>)>,
+    steps: usize,
+    pub(super) taint: Taint,
+    /// A call failed after a secret was looked into that is kept from this run.
+    pub(super) fails_on_withheld: bool,
+}
+
+impl<'s, 'a> Evaluation<'s, 'a> {
+    /// Starts an evaluation that has taken no step yet.
+    pub(super) fn new(scope: &'s Scope<'a>, budget: &'s Budget) -> Self {
+        Self {
+            scope,
+            budget,
+            locals: Vec::new(),
+            steps: 0,
+            taint: Taint::default(),
+            fails_on_withheld: false,
+        }
+    }
+
+    /// Counts work; copying and comparing count by size.
+    pub(super) fn charge(&mut self, steps: usize) -> Result<(), EvaluationError> {
+        self.steps = self.steps.saturating_add(steps);
+        if self.steps > MOST_STEPS { Err(EvaluationError::TooLong(MOST_STEPS)) } else { Ok(()) }
+    }
+
+    /// Charges a text of so many bytes, which is about to be built.
+    pub(super) fn charge_text(&mut self, bytes: usize) -> Result<(), EvaluationError> {
+        self.charge(bytes / 8)?;
+        Ok(self.budget.charge_text(bytes)?)
+    }
+
+    /// Charges so many items, which are about to be kept.
+    pub(super) fn charge_items(&mut self, items: usize) -> Result<(), EvaluationError> {
+        self.charge(items)?;
+        Ok(self.budget.charge_nodes(items)?)
+    }
+
+    /// Returns the elements of a list, which are charged.
+    pub(super) fn charged_elements(
+        &mut self,
+        list: &Item<'a>,
+    ) -> Result<Option<Vec<Item<'a>>>, EvaluationError> {
+        if matches!(list, Item::ListRef(_) | Item::List(_)) {
+            self.charge_items(list.len().unwrap_or(0))?;
+            list.charge_copies(self.budget)?;
+        }
+        Ok(list.elements())
+    }
+
+    /// Returns the entries of a map, which are charged.
+    pub(super) fn charged_entries(
+        &mut self,
+        map: &Item<'a>,
+    ) -> Result<Option<Vec<(Name, Item<'a>)>>, EvaluationError> {
+        if !matches!(map, Item::ListRef(_) | Item::List(_)) {
+            self.charge_items(map.len().unwrap_or(0))?;
+            map.charge_copies(self.budget)?;
+        }
+        Ok(map.entries())
+    }
+
+    /// Looks into an item: from here on everything depends on a secret that it is.
+    pub(super) fn open_secret(&mut self, item: Item<'a>) -> Outcome<'a> {
+        let Item::Scalar(Value::Secret(secret)) = &item else { return Ok(item) };
+        self.taint.secret = true;
+        self.taint.withheld |= secret.is_withheld();
+        let opened = match secret {
+            Secret::Derived(derived) => match derived.to_computable() {
+                Some(value) => {
+                    self.budget.charge_value(&value)?;
+                    Some(Item::from_value(value))
+                }
+                None => None,
+            },
+            secret => secret.computable_text().map(Item::text),
+        };
+        opened.ok_or_else(|| evaluation_failure("the secret's text is not at hand"))
+    }
+
+    /// Tells whether a message must not name what it is about.
+    pub(super) const fn hides_arguments(&self) -> bool {
+        self.taint.secret
+    }
+
+    /// Returns how a message names one of the arguments of the call that is under way.
+    pub(super) fn display_argument(&self, argument: &impl ToString) -> String {
+        if self.hides_arguments() { "(secret)".to_owned() } else { argument.to_string() }
+    }
+
+    /// Returns what a name is bound to: a variable of a macro, or a root.
+    pub(super) fn resolve_name(&mut self, name: &str) -> Outcome<'a> {
+        if let Some((_, item)) = self.locals.iter().rev().find(|(local, _)| *local == name) {
+            return Ok(item.clone());
+        }
+        self.scope.roots.get(name).cloned().ok_or_else(|| {
+            let known = self.scope.roots.keys().map(Name::as_str);
+            let hint = nearest_name(name, known).map(|near| format!("; did you mean `{near}`?"));
+            evaluation_failure(format!("there is no `{name}`{}", hint.unwrap_or_default()))
+        })
+    }
+
+    /// Returns the text of a text or a secret; a secret makes the result one.
+    pub(super) fn text_of(&mut self, item: &Item<'a>) -> Result<Name, EvaluationError> {
+        match self.open_secret(item.clone())? {
+            Item::Scalar(Value::Text(text)) => Ok(text),
+            other => Err(evaluation_failure(format!("a text was expected, not {}", other.type_name()))),
+        }
+    }
+
+    /// Returns the text by which a map is read.
+    pub(super) fn key_text(&mut self, item: &Item<'a>) -> Result<Name, EvaluationError> {
+        match item {
+            Item::Scalar(Value::Integer(n)) => Ok(Name::new(n.to_string())),
+            Item::Scalar(Value::Bool(b)) => Ok(Name::new(b.to_string())),
+            other => self.text_of(other),
+        }
+    }
+}
+
+/// Returns one unknown for those among the items, if there are any.
+pub(super) fn merge_unknowns<'a>(items: &[Item<'a>]) -> Option<Item<'a>> {
+    let mut waits: Vec<Address> =
+        items.iter().filter_map(Item::unknown_addresses).flatten().cloned().collect();
+    if waits.is_empty() && !items.iter().any(|item| item.unknown_addresses().is_some()) {
+        return None;
+    }
+    waits.sort();
+    waits.dedup();
+    Some(Item::Scalar(Value::Unknown(waits)))
+}
+
+pub(super) fn is_text(item: &Item<'_>) -> bool {
+    matches!(item, Item::Scalar(Value::Text(_) | Value::Secret(_)))
+}
