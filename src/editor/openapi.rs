@@ -6,6 +6,7 @@
 mod answer;
 mod body;
 mod operation;
+pub mod schema_names;
 mod shapes;
 mod types;
 
@@ -14,14 +15,11 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use self::operation::Operation;
-use crate::model::schema::{CatalogShape, CatalogTable, Kind, Registry};
+use super::openapi::schema_names::{HEALTH, creation_schema_name, shown_once_schema_name};
+use crate::model::schema::{CatalogShape, CatalogTable, Registry};
 
 /// Begins the paths that need no key.
 const OPEN: &str = "/api/v1/public/";
-
-/// Tell how the service is; they need no key either, and no kind is their home.
-const HEALTH: &[(&str, &str)] =
-    &[("/health", "Tells whether the service lives."), ("/ready", "Tells whether it takes requests.")];
 
 const OTHER_PLANS: &str = "Plans of databases: another spelling of `/api/v1/databases/plans`.";
 
@@ -134,14 +132,4 @@ fn build_components(registry: &Registry) -> Value {
         "parameters": operation::shared_parameters(),
         "responses": answer::shared_responses(),
     })
-}
-
-/// Returns the name of the schema of a creation's body.
-fn creation_schema_name(kind: &Kind) -> String {
-    format!("{}Create", types::pascal_case(kind.name))
-}
-
-/// Returns the name of the schema of what a creation shows once.
-fn shown_once_schema_name(kind: &Kind) -> String {
-    format!("{}Created", types::pascal_case(kind.name))
 }

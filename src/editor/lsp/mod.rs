@@ -1,32 +1,18 @@
-//! The language server, pure: messages in, messages out. Standard streams are `cli`'s.
+//! The language server, pure: messages in, messages out. Standard streams belong to `cli`.
 //!
-//! `server` takes messages apart, `workspace` holds the open texts, `check` makes diagnostics, `outlook` those of all environments. `cursor` says
-//! where in a text a keystroke falls, even when the text cannot be parsed; `place` says what the schema has
-//! there; `names` knows what is declared and who refers to it. The rest is one file an answer.
+//! `server` reads the messages and answers each with one file of `features`; `workspace` holds the open texts, their
+//! symbols and their diagnostics; `cursor` finds where in a text a position falls, even when the text cannot be parsed.
 
-mod actions;
-mod change;
-mod check;
-mod complete;
 mod cursor;
-mod cursor_kdl;
-mod cursor_yaml;
-mod describe;
-mod hover;
+mod features;
 mod lines;
-mod names;
-mod navigate;
-mod outlook;
-mod overlay;
-mod place;
 mod protocol;
-mod references;
-mod rename;
 mod server;
+mod text_change;
 mod workspace;
 
 pub use server::Server;
-pub use workspace::{Disk, Judge};
+pub use workspace::files::{Disk, Judge};
 
 #[cfg(test)]
 mod tests;

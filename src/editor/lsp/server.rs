@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::check::{self, Checked};
+use super::features::{code_actions, complete, hover, navigate, rename};
 use super::lines::Lines;
-use super::outlook::Outlook;
 use super::protocol::{About, Incoming, Markup, Problem};
-use super::workspace::{Disk, Judge, Text, Workspace};
-use super::{actions, change, complete, hover, navigate, rename};
+use super::text_change;
+use super::workspace::diagnostics::{self, Checked};
+use super::workspace::files::{Disk, Judge, Text, Workspace};
+use super::workspace::multi_env_diagnostics::Outlook;
 use crate::config::edit::File;
 use crate::config::format;
 use crate::config::input::discovery::{is_stack_file, is_test_file};
@@ -125,9 +126,9 @@ impl Server {
             let trees = self.trees.entry(directory.clone()).or_default();
             let asked = (&self.request, self.outlooks.entry(directory.clone()).or_default());
             let new = if is_new {
-                Some(check::check_directory(&self.workspace, &directory, asked, disk, trees))
+                Some(diagnostics::check_directory(&self.workspace, &directory, asked, disk, trees))
             } else {
-                check::check_next(&self.workspace, &directory, asked, disk, trees)
+                diagnostics::check_next(&self.workspace, &directory, asked, disk, trees)
             };
             let Some(new) = new else { continue };
             touched.extend(new.found.keys().cloned());
@@ -307,14 +308,14 @@ impl Server {
                 // What cannot be parsed stays: its diagnostics say why.
                 let new =
                     format::format_file(&File { source: &source, registry: &workspace.registry }).ok();
-                to_json(&new.map(|new| change::compute_edits(&text.text, &new)))
+                to_json(&new.map(|new| text_change::compute_edits(&text.text, &new)))
             }
             _ => {
                 let whole = lines.range(0, text.text.len());
                 let range = about.range.unwrap_or(whole);
                 let checked = self.checked.get(&directory);
                 Ok(checked.map_or(Value::Null, |checked| {
-                    Value::Array(actions::code_actions(workspace, text, range, checked))
+                    Value::Array(code_actions::code_actions(workspace, text, range, checked))
                 }))
             }
         }

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::change::apply_edits;
 use super::lines::Lines;
 use super::protocol::{Position, Range, TextEdit};
+use super::text_change::apply_edits;
 use super::{Disk, Server};
 use crate::config::input::files::Files;
 use crate::config::request::Request;

@@ -115,7 +115,7 @@ pub(super) fn creation_answer(kind: &Kind) -> Value {
     let create = &kind.api.create;
     match (kind.shown_once, create.envelope.key()) {
         (Some(_), Some(key)) => {
-            keyed_envelope(key, &reference_to(&super::shown_once_schema_name(kind)), true)
+            keyed_envelope(key, &reference_to(&super::schema_names::shown_once_schema_name(kind)), true)
         }
         _ => object_answer(kind, create, true),
     }

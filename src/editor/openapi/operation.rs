@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::answer;
 use super::body::{self, Body};
-use super::{HEALTH, creation_schema_name, shapes, types};
+use super::schema_names::{HEALTH, creation_schema_name};
+use super::{answer, shapes, types};
 use crate::model::schema::{
     Action, CatalogShape, Endpoint, Kind, Literal, Method, Need, Parameter, Place, Provenance, Registry,
     Scope,

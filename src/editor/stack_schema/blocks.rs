@@ -2,17 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::resource::{lookup_block, named_blocks};
-use super::{
+use super::fields::{NAME, lookup_block, named_blocks};
+use super::vocabulary::{
     Known, closed_map, definition_ref, named_schemas, names_of, required_words, with_description,
     word_choices, word_summary,
 };
 use crate::config::keywords::{self, ENVIRONMENT, IMPORT, MOVED, POLICY, REMOVED, TOP, USE, VARIABLE};
 
-/// One part of an address.
-pub(super) const NAME: &str = "^[a-z0-9_-]+$";
-/// What a lookup is.
-pub(super) const NAMES: &str = "What the one object is found by: plain values, locals and variables.";
 /// An address.
 const ADDRESS: &str = r"^[a-z0-9_-]+(\.[a-z0-9_-]+)+$";
 /// An address, or the name of a module.

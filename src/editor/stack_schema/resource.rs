@@ -2,23 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::blocks::{NAME, NAMES};
-use super::{
-    Known, closed_map, definition_ref, named_schemas, required_words, values, with_description,
-    word_choices, word_summary,
+use super::fields::named_blocks;
+use super::values;
+use super::vocabulary::{
+    Known, closed_map, definition_ref, named_schemas, required_words, with_description, word_choices,
+    word_summary,
 };
 use crate::config::keywords::{BODY, IGNORED, LIFECYCLE};
-use crate::model::schema::{AlsoIn, Attribute, Kind, Presence, Scope, Type};
-
-/// Returns the schema of a map of names, each with a block of this schema.
-pub(super) fn named_blocks(block: &Value, text: &str) -> Value {
-    json!({
-        "description": text,
-        "type": ["object", "null"],
-        "propertyNames": {"pattern": NAME},
-        "additionalProperties": block,
-    })
-}
+use crate::model::schema::{AlsoIn, Attribute, Kind, Presence, Scope};
 
 /// Returns the schema of one block of a kind.
 pub(super) fn resource_body(known: Known<'_>, kind: &Kind) -> Value {
@@ -147,29 +138,4 @@ fn lifecycle_block(kind: &Kind) -> Value {
     }
     schema["type"] = json!(["object", "null"]);
     with_description(schema, word_summary(BODY, "lifecycle"))
-}
-
-/// Returns the schema of what an object is looked up by.
-pub(super) fn lookup_block(known: Known<'_>, kind: &Kind) -> Value {
-    let anything = json!({"type": ["string", "number", "boolean"]});
-    let seen = |attribute: &&Attribute| attribute.listed && attribute.is_readable() && !attribute.secret;
-    let mut fields: Map<String, Value> = kind
-        .attributes
-        .iter()
-        .filter(seen)
-        .map(|attribute| {
-            let schema = match attribute.ty {
-                // A live object holds ids: what is written is compared with them as it is.
-                Type::Catalog(_) | Type::Reference(_) => anything.clone(),
-                ty => values::value_schema(known, &ty),
-            };
-            (attribute.name.to_owned(), with_description(schema, attribute.summary))
-        })
-        .collect();
-    for name in ["id", "project"] {
-        fields.insert(name.to_owned(), anything.clone());
-    }
-    let mut schema = closed_map(fields, &[]);
-    schema["minProperties"] = json!(1);
-    with_description(schema, NAMES)
 }

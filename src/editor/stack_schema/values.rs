@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Known, closed_map, definition_ref, with_description};
+use super::vocabulary::{Known, closed_map, definition_ref, with_description};
 use crate::config::keywords;
 use crate::editor::facts;
 use crate::model::schema::{Attribute, Format, Literal, Presence, Type};

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::config::input::files::Files;
 use crate::config::request::Request;
-use crate::editor::lsp::change::apply_edits;
 use crate::editor::lsp::protocol::{Range, TextEdit};
+use crate::editor::lsp::text_change::apply_edits;
 use crate::editor::lsp::{Disk, Server};
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;

@@ -1,6 +1,6 @@
 //! Where a YAML text ends: a reader of indentation, braces and quotes that never fails.
 
-use super::cursor::{At, Cursor, word_start};
+use super::types::{At, Cursor, word_start};
 
 /// What is open at a place.
 struct Reader<'t> {
@@ -19,7 +19,7 @@ struct Flow<'t> {
 }
 
 /// Returns where a text ends.
-pub(super) fn yaml_cursor(text: &str) -> Cursor {
+pub(in crate::editor::lsp) fn yaml_cursor(text: &str) -> Cursor {
     let mut reader = Reader { text, blocks: Vec::new(), flows: Vec::new() };
     let mut at = At::Key;
     let mut block_text: Option<usize> = None;

@@ -11,7 +11,7 @@ use crate::model::source::{SourceId, Sources, Span};
 
 /// What was found in each environment.
 #[derive(Debug, Default)]
-pub(super) struct Outlook {
+pub(in crate::editor::lsp) struct Outlook {
     /// The chosen environment.
     chosen: Name,
     own: Vec<Diagnostic>,
@@ -29,7 +29,11 @@ pub(super) struct Outlook {
 impl Outlook {
     /// Begins anew with the chosen environment. What others had, and only they, stays until they are looked at:
     /// it is moved to where it stands now.
-    pub(super) fn restart_with(&mut self, checked: Checked, denied: Vec<Diagnostic>) -> Sources {
+    pub(in crate::editor::lsp) fn restart_with(
+        &mut self,
+        checked: Checked,
+        denied: Vec<Diagnostic>,
+    ) -> Sources {
         let texts: Vec<Arc<str>> = checked.sources.iter().map(|(_, source)| source.text.clone()).collect();
         let moves: Vec<Option<Move>> =
             self.texts.iter().zip(&texts).map(|(old, new)| Move::from_texts(old, new)).collect();
@@ -60,24 +64,24 @@ impl Outlook {
     }
 
     /// Returns the environment that is to be looked at next.
-    pub(super) fn next(&mut self) -> Option<Name> {
+    pub(in crate::editor::lsp) fn next(&mut self) -> Option<Name> {
         self.left.pop()
     }
 
     /// Tells whether an environment is still to be looked at.
-    pub(super) fn is_behind(&self) -> bool {
+    pub(in crate::editor::lsp) fn is_behind(&self) -> bool {
         !self.left.is_empty()
     }
 
     /// Takes in what an environment has.
-    pub(super) fn add_environment(&mut self, name: &Name, found: Vec<Diagnostic>) {
+    pub(in crate::editor::lsp) fn add_environment(&mut self, name: &Name, found: Vec<Diagnostic>) {
         if let Some((_, known)) = self.others.iter_mut().find(|(other, _)| other == name) {
             *known = found;
         }
     }
 
     /// Returns each problem once.
-    pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
+    pub(in crate::editor::lsp) fn diagnostics(&self) -> Vec<Diagnostic> {
         let of = |name: &Name| {
             let other = self.others.iter().find(|(other, _)| other == name);
             other.map_or_else(|| self.own.clone(), |(_, found)| found.clone())

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// Returns every path that a text refers to by `$`, each with where it stands.
-pub(super) fn scan_references(text: &str) -> Vec<(&str, Range<usize>)> {
+pub(in crate::editor::lsp) fn scan_references(text: &str) -> Vec<(&str, Range<usize>)> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(dollar) = text[at..].find('$').map(|n| at + n) {
@@ -74,7 +74,7 @@ fn is_path(c: char) -> bool {
 }
 
 /// Returns the reference that ends with a text, as far as it is written: `$vpc.ma`, `${f(vpc.ma`.
-pub(super) fn unfinished_reference(text: &str) -> Option<&str> {
+pub(in crate::editor::lsp) fn unfinished_reference(text: &str) -> Option<&str> {
     let line = text.rsplit('\n').next().unwrap_or_default();
     let open = line.rfind("${").filter(|open| !line[open + 2..].contains('}'));
     if let Some(open) = open {

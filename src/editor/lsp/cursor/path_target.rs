@@ -5,7 +5,7 @@ use crate::model::schema::{Attribute, Kind, Registry, Type};
 
 /// What stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Place {
+pub(in crate::editor::lsp) enum Place {
     /// A file's top.
     Top,
     /// A map of blocks: the names are the user's.
@@ -40,7 +40,7 @@ pub(super) enum Place {
 }
 
 /// Returns what the schema has at a path.
-pub(super) fn resolve_path<S: AsRef<str>>(registry: &Registry, path: &[S]) -> Place {
+pub(in crate::editor::lsp) fn resolve_path<S: AsRef<str>>(registry: &Registry, path: &[S]) -> Place {
     let Some((first, rest)) = path.split_first() else { return Place::Top };
     let first = first.as_ref();
     if let Some(kind) = registry.top_level().find(|kind| kind.name == first) {
@@ -53,7 +53,7 @@ pub(super) fn resolve_path<S: AsRef<str>>(registry: &Registry, path: &[S]) -> Pl
 }
 
 /// Returns what a file of tests has at a path.
-pub(super) fn in_tests<S: AsRef<str>>(path: &[S]) -> Place {
+pub(in crate::editor::lsp) fn in_tests<S: AsRef<str>>(path: &[S]) -> Place {
     resolve_entries(keywords::TEST_FILE, path)
 }
 
@@ -138,7 +138,7 @@ fn resolve_typed<S: AsRef<str>>(
 
 impl Place {
     /// Tells whether keys are written here, rather than a value.
-    pub(super) fn takes_keys(&self) -> bool {
+    pub(in crate::editor::lsp) fn takes_keys(&self) -> bool {
         match self {
             Self::Top
             | Self::Names(_)
@@ -154,7 +154,7 @@ impl Place {
 }
 
 /// Returns what a list or a set holds; any other type as it is.
-pub(super) fn innermost_type(ty: &'static Type) -> &'static Type {
+pub(in crate::editor::lsp) fn innermost_type(ty: &'static Type) -> &'static Type {
     match ty {
         Type::List(of) | Type::Set { of, .. } => innermost_type(of),
         ty => ty,

@@ -1,6 +1,6 @@
 //! Where a KDL text ends: a reader of nodes, braces and quotes that never fails.
 
-use super::cursor::{At, Cursor, word_start};
+use super::types::{At, Cursor, word_start};
 
 /// What is open at a place.
 struct Reader<'t> {
@@ -19,7 +19,7 @@ struct Reader<'t> {
 }
 
 /// Returns where a text ends.
-pub(super) fn kdl_cursor(text: &str, is_kind: &dyn Fn(&str) -> bool) -> Cursor {
+pub(in crate::editor::lsp) fn kdl_cursor(text: &str, is_kind: &dyn Fn(&str) -> bool) -> Cursor {
     let mut reader = Reader {
         text,
         at: 0,

@@ -5,17 +5,18 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::cursor::{Cursor, find_cursor};
-use super::lines::Lines;
-use super::names::{Call, Declared, Names, read_names};
-use super::overlay::{Overlay, normalize_path};
-use super::place::{self, Place};
-use super::protocol::{ContentChange, Location, Range};
+use super::open_documents::{Overlay, normalize_path};
+use super::symbols::{Call, Declared, Names, read_names};
 use crate::config::input::discovery::{is_stack_file, is_test_file};
 use crate::config::input::files::Files;
 use crate::config::stack::model::Stack;
 use crate::config::syntax::document::Syntax;
 use crate::config::syntax::limits::syntax_of;
+use crate::editor::lsp::cursor::find::find_cursor;
+use crate::editor::lsp::cursor::path_target::{self, Place};
+use crate::editor::lsp::cursor::types::Cursor;
+use crate::editor::lsp::lines::Lines;
+use crate::editor::lsp::protocol::{ContentChange, Location, Range};
 use crate::model::catalog::Catalog;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::schema::Registry;
@@ -47,26 +48,26 @@ pub trait Disk {
 
 /// A text with the place that it has.
 #[derive(Debug, Clone)]
-pub(super) struct Text {
+pub(in crate::editor::lsp) struct Text {
     /// Its file.
-    pub(super) path: PathBuf,
+    pub(in crate::editor::lsp) path: PathBuf,
     /// The text.
-    pub(super) text: Arc<str>,
+    pub(in crate::editor::lsp) text: Arc<str>,
 }
 
 impl Text {
     /// Returns the file's name.
-    pub(super) fn name(&self) -> &str {
+    pub(in crate::editor::lsp) fn name(&self) -> &str {
         self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
     }
 
     /// Tells whether it holds tests of its directory's stack, and nothing of the stack itself.
-    pub(super) fn has_tests(&self) -> bool {
+    pub(in crate::editor::lsp) fn has_tests(&self) -> bool {
         is_test_file(self.name())
     }
 
     /// Returns what is written at an offset: up to there, or the `whole` word.
-    pub(super) fn cursor(&self, registry: &Registry, offset: usize, whole: bool) -> Cursor {
+    pub(in crate::editor::lsp) fn cursor(&self, registry: &Registry, offset: usize, whole: bool) -> Cursor {
         let has_tests = self.has_tests();
         let is_block = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
         let has_name = |word: &str| if has_tests { word == "test" } else { is_block(word) };
@@ -74,17 +75,25 @@ impl Text {
     }
 
     /// Returns what can stand at a path of keys.
-    pub(super) fn target_at<S: AsRef<str>>(&self, registry: &Registry, path: &[S]) -> Place {
-        if self.has_tests() { place::in_tests(path) } else { place::resolve_path(registry, path) }
+    pub(in crate::editor::lsp) fn target_at<S: AsRef<str>>(
+        &self,
+        registry: &Registry,
+        path: &[S],
+    ) -> Place {
+        if self.has_tests() {
+            path_target::in_tests(path)
+        } else {
+            path_target::resolve_path(registry, path)
+        }
     }
 
     /// Returns it as `config` takes it.
-    pub(super) fn source(&self) -> Source {
+    pub(in crate::editor::lsp) fn source(&self) -> Source {
         Source::new(self.name(), self.text.clone())
     }
 
     /// Returns its syntax.
-    pub(super) fn syntax(&self) -> Syntax {
+    pub(in crate::editor::lsp) fn syntax(&self) -> Syntax {
         syntax_of(self.name()).unwrap_or(Syntax::Yaml)
     }
 }
@@ -101,11 +110,11 @@ struct Known {
 
 /// The open texts, and what is known of the files around them.
 #[derive(Debug)]
-pub(super) struct Workspace {
+pub(in crate::editor::lsp) struct Workspace {
     /// The kinds.
-    pub(super) registry: Registry,
+    pub(in crate::editor::lsp) registry: Registry,
     /// Asks a stack's policies.
-    pub(super) judge: Option<Judge>,
+    pub(in crate::editor::lsp) judge: Option<Judge>,
     open: BTreeMap<PathBuf, (String, Arc<str>)>,
     known: BTreeMap<PathBuf, Known>,
     /// What each directory's stack or module is made of: its own files, then those that they include.
@@ -114,31 +123,35 @@ pub(super) struct Workspace {
 
 /// A declaration, and the file that it stands in.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found<'w> {
+pub(in crate::editor::lsp) struct Found<'w> {
     /// Its path: `vm.web`.
-    pub(super) path: &'w str,
+    pub(in crate::editor::lsp) path: &'w str,
     /// The declaration.
-    pub(super) declared: &'w Declared,
+    pub(in crate::editor::lsp) declared: &'w Declared,
     /// Its file.
-    pub(super) file: &'w Path,
+    pub(in crate::editor::lsp) file: &'w Path,
 }
 
 impl Workspace {
     /// Returns a workspace without files.
-    pub(super) fn new(registry: Registry) -> Self {
+    pub(in crate::editor::lsp) fn new(registry: Registry) -> Self {
         let (open, known) = (BTreeMap::new(), BTreeMap::new());
         Self { registry, judge: None, open, known, units: BTreeMap::new() }
     }
 
     /// Opens a text, or takes a new one for it.
-    pub(super) fn open(&mut self, uri: &str, text: &str) -> Option<PathBuf> {
+    pub(in crate::editor::lsp) fn open(&mut self, uri: &str, text: &str) -> Option<PathBuf> {
         let path = path_of(uri)?;
         self.open.insert(path.clone(), (uri.to_owned(), text.into()));
         Some(path)
     }
 
     /// Takes changes in, one after the other.
-    pub(super) fn change(&mut self, uri: &str, changes: &[ContentChange]) -> Option<PathBuf> {
+    pub(in crate::editor::lsp) fn change(
+        &mut self,
+        uri: &str,
+        changes: &[ContentChange],
+    ) -> Option<PathBuf> {
         let path = path_of(uri)?;
         let (_, held) = self.open.get_mut(&path)?;
         let mut text = held.to_string();
@@ -157,30 +170,30 @@ impl Workspace {
     }
 
     /// Closes a text: what is on the disk counts again.
-    pub(super) fn close(&mut self, uri: &str) -> Option<PathBuf> {
+    pub(in crate::editor::lsp) fn close(&mut self, uri: &str) -> Option<PathBuf> {
         let path = path_of(uri)?;
         self.open.remove(&path).map(|_| path)
     }
 
     /// Returns an open text.
-    pub(super) fn text(&self, uri: &str) -> Option<Text> {
+    pub(in crate::editor::lsp) fn text(&self, uri: &str) -> Option<Text> {
         let path = path_of(uri)?;
         let (_, text) = self.open.get(&path)?;
         Some(Text { text: text.clone(), path })
     }
 
     /// Returns the directories of all open texts.
-    pub(super) fn directories(&self) -> impl Iterator<Item = &Path> {
+    pub(in crate::editor::lsp) fn directories(&self) -> impl Iterator<Item = &Path> {
         self.open.keys().filter_map(|path| path.parent())
     }
 
     /// Returns the address of a file, as the editor has it.
-    pub(super) fn uri(&self, path: &Path) -> String {
+    pub(in crate::editor::lsp) fn uri(&self, path: &Path) -> String {
         self.open.get(path).map_or_else(|| uri_of(path), |(uri, _)| uri.clone())
     }
 
     /// Returns all stack files of a directory, the open ones as they are in the editor.
-    pub(super) fn stack_texts(&self, directory: &Path, disk: &dyn Disk) -> Vec<Text> {
+    pub(in crate::editor::lsp) fn stack_texts(&self, directory: &Path, disk: &dyn Disk) -> Vec<Text> {
         let is_open = |name: &str| self.open.contains_key(&directory.join(name));
         let read = disk.stack_files(directory, &is_open).into_iter();
         let mut all: Vec<Text> = read
@@ -198,21 +211,21 @@ impl Workspace {
     }
 
     /// Returns the open files of tests of a directory.
-    pub(super) fn tests(&self, directory: &Path) -> impl Iterator<Item = Text> {
+    pub(in crate::editor::lsp) fn tests(&self, directory: &Path) -> impl Iterator<Item = Text> {
         let open = self.open.iter().filter(move |(path, _)| path.parent() == Some(directory));
         let texts = open.map(|(path, (_, text))| Text { path: path.clone(), text: text.clone() });
         texts.filter(Text::has_tests)
     }
 
     /// Returns what a directory's stack may read, the open texts as they are in the editor.
-    pub(super) fn overlay(&self, directory: &Path, disk: &dyn Disk) -> Overlay {
+    pub(in crate::editor::lsp) fn overlay(&self, directory: &Path, disk: &dyn Disk) -> Overlay {
         let open = self.open.iter().map(|(path, (_, text))| (path.clone(), text.clone()));
         Overlay::new(disk.files(directory), Rc::new(open.collect()), directory)
     }
 
     /// Reads the names of a directory's files and of those that they include; a file that cannot be parsed
     /// keeps the names that it had.
-    pub(super) fn index_names(&mut self, directory: &Path, disk: &dyn Disk) {
+    pub(in crate::editor::lsp) fn index_names(&mut self, directory: &Path, disk: &dyn Disk) {
         let mut unit = self.stack_texts(directory, disk);
         let files = self.overlay(directory, disk);
         let mut seen: BTreeSet<PathBuf> = unit.iter().map(|text| text.path.clone()).collect();
@@ -236,7 +249,7 @@ impl Workspace {
     }
 
     /// Reads all stacks and modules that may include files of a directory.
-    pub(super) fn learn_neighbours(&mut self, directory: &Path, disk: &dyn Disk) {
+    pub(in crate::editor::lsp) fn learn_neighbours(&mut self, directory: &Path, disk: &dyn Disk) {
         for neighbour in disk.neighbor_directories(directory) {
             self.index_names(&neighbour, disk);
         }
@@ -258,7 +271,7 @@ impl Workspace {
 
     /// Returns the files that share names with those of a directory: its own unit, and every other one that
     /// includes a file of it.
-    pub(super) fn related_texts(&self, directory: &Path) -> BTreeMap<&Path, &Text> {
+    pub(in crate::editor::lsp) fn related_texts(&self, directory: &Path) -> BTreeMap<&Path, &Text> {
         let here = |unit: &[Text]| unit.iter().any(|text| text.path.parent() == Some(directory));
         let units = self.units.iter().filter(|(of, unit)| *of == directory || here(unit));
         units.flat_map(|(_, unit)| unit).map(|text| (text.path.as_path(), text)).collect()
@@ -266,7 +279,7 @@ impl Workspace {
 
     /// Returns every use of a module that a file belongs to, with the directory of the stack or module that uses
     /// it.
-    pub(super) fn module_calls(&self, file: &Path) -> Vec<(&Path, &Call)> {
+    pub(in crate::editor::lsp) fn module_calls(&self, file: &Path) -> Vec<(&Path, &Call)> {
         let is_in = |unit: &[Text]| unit.iter().any(|text| text.path == file);
         let modules: BTreeSet<&Path> =
             self.units.iter().filter(|(_, unit)| is_in(unit)).map(|(of, _)| of.as_path()).collect();
@@ -285,13 +298,17 @@ impl Workspace {
     }
 
     /// Returns the names of the files that share them with those of a directory.
-    pub(super) fn names(&self, directory: &Path) -> impl Iterator<Item = (&Path, &Names)> {
+    pub(in crate::editor::lsp) fn names(&self, directory: &Path) -> impl Iterator<Item = (&Path, &Names)> {
         let around = self.related_texts(directory).into_keys();
         around.filter_map(|path| Some((path, &self.known.get(path)?.names)))
     }
 
     /// Returns the innermost declaration that a path leads to, or into.
-    pub(super) fn find_declaration(&self, directory: &Path, path: &str) -> Option<Found<'_>> {
+    pub(in crate::editor::lsp) fn find_declaration(
+        &self,
+        directory: &Path,
+        path: &str,
+    ) -> Option<Found<'_>> {
         let names: Vec<(&Path, &Names)> = self.names(directory).collect();
         let mut path = path;
         loop {
@@ -305,13 +322,17 @@ impl Workspace {
     }
 
     /// Returns a place in a file whose names are known.
-    pub(super) fn location(&self, file: &Path, at: &std::ops::Range<usize>) -> Option<Location> {
+    pub(in crate::editor::lsp) fn location(
+        &self,
+        file: &Path,
+        at: &std::ops::Range<usize>,
+    ) -> Option<Location> {
         let known = self.known.get(file)?;
         Some(Location { uri: self.uri(file), range: Lines::new(&known.read).range(at.start, at.end) })
     }
 
     /// Returns several places in a file whose names are known.
-    pub(super) fn ranges<'w>(
+    pub(in crate::editor::lsp) fn ranges<'w>(
         &self,
         file: &Path,
         places: impl Iterator<Item = &'w std::ops::Range<usize>>,
@@ -323,7 +344,7 @@ impl Workspace {
 }
 
 /// Returns the file that an address names.
-pub(super) fn path_of(uri: &str) -> Option<PathBuf> {
+pub(in crate::editor::lsp) fn path_of(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
     let path = &rest[rest.find('/')?..];
     let mut bytes = Vec::with_capacity(path.len());

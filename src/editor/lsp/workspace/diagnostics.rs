@@ -4,15 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::slice;
 
-use super::lines::Lines;
-use super::outlook::Outlook;
-use super::overlay::normalize_path;
-use super::protocol::{Location, Problem, Range, Related, TextEdit};
-use super::workspace::{Disk, Text, Workspace};
-use crate::config::load;
+use super::files::{Disk, Text, Workspace};
+use super::multi_env_diagnostics::Outlook;
+use super::open_documents::normalize_path;
 use crate::config::request::Request;
 use crate::config::syntax::parse_cache::Trees;
-use crate::config::test_file;
+use crate::config::{load, test_file};
+use crate::editor::lsp::lines::Lines;
+use crate::editor::lsp::protocol::{Location, Problem, Range, Related, TextEdit};
 use crate::model::diagnostic::{Diagnostic, Label, Severity};
 use crate::model::source::{SourceId, Sources, Span};
 
@@ -28,40 +27,40 @@ const INFORMATION: u8 = 3;
 
 /// A problem in a file, with what mends it.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(in crate::editor::lsp) struct Found {
     /// The problem, as the editor gets it.
-    pub(super) problem: Problem,
+    pub(in crate::editor::lsp) problem: Problem,
     /// What to write instead.
-    pub(super) fix: Option<Fix>,
+    pub(in crate::editor::lsp) fix: Option<Fix>,
 }
 
 /// A safe edit.
 #[derive(Debug)]
-pub(super) struct Fix {
+pub(in crate::editor::lsp) struct Fix {
     /// What it does.
-    pub(super) title: String,
+    pub(in crate::editor::lsp) title: String,
     /// Its file.
-    pub(super) file: PathBuf,
+    pub(in crate::editor::lsp) file: PathBuf,
     /// The edit.
-    pub(super) edit: TextEdit,
+    pub(in crate::editor::lsp) edit: TextEdit,
     /// It is surely what was meant.
-    pub(super) sure: bool,
+    pub(in crate::editor::lsp) sure: bool,
 }
 
 /// What is wrong with a directory's stack or module.
 #[derive(Debug, Default)]
-pub(super) struct Checked {
+pub(in crate::editor::lsp) struct Checked {
     /// The problems by file; the directory's own files are all there.
-    pub(super) found: BTreeMap<PathBuf, Vec<Found>>,
+    pub(in crate::editor::lsp) found: BTreeMap<PathBuf, Vec<Found>>,
     /// The files that were read for it.
-    pub(super) read: BTreeSet<PathBuf>,
+    pub(in crate::editor::lsp) read: BTreeSet<PathBuf>,
 }
 
 /// Up to so many bytes all environments are looked at together.
 const SMALL: usize = 200_000;
 
 /// Checks a directory: all environments of a small stack, else the chosen one.
-pub(super) fn check_directory(
+pub(in crate::editor::lsp) fn check_directory(
     workspace: &Workspace,
     directory: &Path,
     asked: (&Request, &mut Outlook),
@@ -84,7 +83,7 @@ pub(super) fn check_directory(
 }
 
 /// Checks one more environment of a directory.
-pub(super) fn check_next(
+pub(in crate::editor::lsp) fn check_next(
     workspace: &Workspace,
     directory: &Path,
     asked: (&Request, &mut Outlook),

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 
-use super::cursor::{self, At, Cursor};
 use super::describe;
-use super::lines::Lines;
-use super::place::{Place, innermost_type};
-use super::protocol::{Completion, Markup, TextEdit};
-use super::references::unfinished_reference;
-use super::workspace::{Text, Workspace};
 use crate::config::keywords::{self, Takes, Word};
 use crate::config::syntax::document::Syntax;
 use crate::editor::facts;
+use crate::editor::lsp::cursor::path_target::{Place, innermost_type};
+use crate::editor::lsp::cursor::types::{At, Cursor};
+use crate::editor::lsp::lines::Lines;
+use crate::editor::lsp::protocol::{Completion, Markup, TextEdit};
+use crate::editor::lsp::workspace::files::{Text, Workspace};
+use crate::editor::lsp::workspace::references::unfinished_reference;
 use crate::model::address::is_in;
 use crate::model::catalog::Catalog;
 use crate::model::schema::{Attribute, Kind, Presence, Type};
@@ -32,11 +32,11 @@ mod icon {
 }
 
 /// What is listed at a place.
-pub(super) struct Listing {
+pub(in crate::editor::lsp) struct Listing {
     /// The entries.
-    pub(super) items: Vec<Completion>,
+    pub(in crate::editor::lsp) items: Vec<Completion>,
     /// There are more.
-    pub(super) more: bool,
+    pub(in crate::editor::lsp) more: bool,
 }
 
 /// One entry before it is laid out.
@@ -52,7 +52,7 @@ struct Choice {
 }
 
 /// Completes at a place of a text.
-pub(super) fn complete_at(
+pub(in crate::editor::lsp) fn complete_at(
     workspace: &Workspace,
     text: &Text,
     offset: usize,
@@ -341,7 +341,8 @@ impl Asked<'_> {
             (Syntax::Kdl, At::Argument) => "=",
             (Syntax::Kdl, _) => " ",
         };
-        let rest = self.text.text[self.offset..].chars().find(|c| !cursor::is_word(*c));
+        let rest =
+            self.text.text[self.offset..].chars().find(|c| !crate::editor::lsp::cursor::types::is_word(*c));
         let there = rest.is_some_and(|c| matches!(c, ':' | '=') || (c == ' ' && behind == " "));
         let insert = if there { key.to_owned() } else { format!("{key}{behind}") };
         Choice {
@@ -361,7 +362,7 @@ impl Asked<'_> {
             Syntax::Yaml => !["yes", "no", "on", "off", "null", "true", "false"].contains(&value),
             Syntax::Kdl => {
                 value.starts_with(|c: char| c.is_ascii_alphabetic() || c == '$')
-                    && value.chars().all(cursor::is_word)
+                    && value.chars().all(crate::editor::lsp::cursor::types::is_word)
             }
         };
         let insert = if open || plain { value.to_owned() } else { format!("\"{value}\"") };

@@ -3,15 +3,15 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use super::cursor::At;
-use super::place::Place;
-use super::workspace::{Text, Workspace};
 use super::{describe, navigate};
 use crate::config::keywords::{self, Words};
+use crate::editor::lsp::cursor::path_target::Place;
+use crate::editor::lsp::cursor::types::At;
+use crate::editor::lsp::workspace::files::{Text, Workspace};
 use crate::model::catalog::Catalog;
 
 /// Returns what a place is, as Markdown.
-pub(super) fn hover_text(
+pub(in crate::editor::lsp) fn hover_text(
     workspace: &Workspace,
     text: &Text,
     offset: usize,

@@ -17,47 +17,47 @@ const PLAIN: &[&str] = &["depends_on", "import", "moved", "removed"];
 
 /// A declared name.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Declared {
+pub(in crate::editor::lsp) struct Declared {
     /// The kind of a resource or lookup; `None` for a name of the language's blocks.
-    pub(super) kind: Option<&'static Kind>,
+    pub(in crate::editor::lsp) kind: Option<&'static Kind>,
     /// Where its name stands.
-    pub(super) at: Range<usize>,
+    pub(in crate::editor::lsp) at: Range<usize>,
     /// It is a resource or a module and has `for_each`: its instances' keys, as far as they are written there.
-    pub(super) keys: Option<Vec<String>>,
+    pub(in crate::editor::lsp) keys: Option<Vec<String>>,
     /// It says its `name` itself.
-    pub(super) named: bool,
+    pub(in crate::editor::lsp) named: bool,
     /// A short value, as it is written.
-    pub(super) text: String,
+    pub(in crate::editor::lsp) text: String,
 }
 
 /// What one file declares and refers to.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Names {
+pub(in crate::editor::lsp) struct Names {
     /// Declarations by path: `vm.web`, `vars.size`, `cluster.jobs.node_pools.batch`.
-    pub(super) declared: BTreeMap<String, Declared>,
+    pub(in crate::editor::lsp) declared: BTreeMap<String, Declared>,
     /// References: the path, and where it stands, without its `$`.
-    pub(super) references: Vec<(String, Range<usize>)>,
+    pub(in crate::editor::lsp) references: Vec<(String, Range<usize>)>,
     /// Paths at which environments set variables: `environments.prod.vars.size`.
-    pub(super) set: Vec<String>,
+    pub(in crate::editor::lsp) set: Vec<String>,
     /// Paths of the files that it includes, as they are written.
-    pub(super) included: Vec<String>,
+    pub(in crate::editor::lsp) included: Vec<String>,
     /// The modules that it uses.
-    pub(super) calls: Vec<Call>,
+    pub(in crate::editor::lsp) calls: Vec<Call>,
 }
 
 /// A block of `use`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Call {
+pub(in crate::editor::lsp) struct Call {
     /// Its name.
-    pub(super) name: String,
+    pub(in crate::editor::lsp) name: String,
     /// Path of the module's directory, as it is written.
-    pub(super) source: String,
+    pub(in crate::editor::lsp) source: String,
     /// The variables that it gives.
-    pub(super) gives: Vec<String>,
+    pub(in crate::editor::lsp) gives: Vec<String>,
 }
 
 /// Reads a file's names; `None` when it cannot be parsed.
-pub(super) fn read_names(registry: &Registry, source: &Source) -> Option<Names> {
+pub(in crate::editor::lsp) fn read_names(registry: &Registry, source: &Source) -> Option<Names> {
     let is_kind = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
     let document = limits::parse(SourceId(0), source, &is_kind)?.ok()?;
     let mut reader = Reader { registry, text: &source.text, names: Names::default() };

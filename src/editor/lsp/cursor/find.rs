@@ -1,37 +1,12 @@
 //! `Cursor`: where in a text a place lies, by the text before it alone: what is being typed can rarely be
 //! parsed.
 
-use std::ops::Range;
-
-use super::{cursor_kdl, cursor_yaml};
+use super::types::{At, Cursor, is_word};
+use super::{kdl, yaml};
 use crate::config::syntax::document::Syntax;
 
-/// What stands at a place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum At {
-    /// A key.
-    Key,
-    /// The value of the path's last key.
-    Value,
-    /// An argument of a KDL node, the path's last key: a value, or a property.
-    Argument,
-    /// Nothing that can be completed.
-    Text,
-}
-
-/// A place in a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cursor {
-    /// The keys above it, from the top: `vm`, `web`.
-    pub(super) path: Vec<String>,
-    /// What stands there.
-    pub(super) at: At,
-    /// The word there.
-    pub(super) word: Range<usize>,
-}
-
 /// Returns what a place lies in. With `whole`, the word reaches to its end, else to the place.
-pub(super) fn find_cursor(
+pub(in crate::editor::lsp) fn find_cursor(
     syntax: Syntax,
     text: &str,
     offset: usize,
@@ -42,8 +17,8 @@ pub(super) fn find_cursor(
     let behind = if whole { rest.find(|c| !is_word(c)).unwrap_or(rest.len()) } else { 0 };
     let end = offset + behind;
     let mut cursor = match syntax {
-        Syntax::Yaml => cursor_yaml::yaml_cursor(&text[..end]),
-        Syntax::Kdl => cursor_kdl::kdl_cursor(&text[..end], is_kind),
+        Syntax::Yaml => yaml::yaml_cursor(&text[..end]),
+        Syntax::Kdl => kdl::kdl_cursor(&text[..end], is_kind),
     };
     // `- from: …`: only what follows tells the first key of an item from a value.
     let is_key = whole && syntax == Syntax::Yaml && text[end..].starts_with(": ");
@@ -51,16 +26,6 @@ pub(super) fn find_cursor(
         cursor.at = At::Key;
     }
     cursor
-}
-
-/// Tells whether a character belongs to a key, a word or a path.
-pub(super) fn is_word(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '$')
-}
-
-/// Returns where the word begins that ends with a text.
-pub(super) fn word_start(text: &str) -> usize {
-    text.trim_end_matches(is_word).len()
 }
 
 #[cfg(test)]

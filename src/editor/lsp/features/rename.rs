@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path as FilePath;
 
-use super::names::{Call, Declared};
-use super::overlay::normalize_path;
-use super::protocol::TextEdit;
-use super::workspace::{Found, Text, Workspace};
-use super::{change, navigate};
+use super::navigate;
 use crate::config::edit::{self, Edit, File, Literal, Path};
 use crate::config::stack::module_path::is_taken;
+use crate::editor::lsp::protocol::TextEdit;
+use crate::editor::lsp::text_change;
+use crate::editor::lsp::workspace::files::{Found, Text, Workspace};
+use crate::editor::lsp::workspace::open_documents::normalize_path;
+use crate::editor::lsp::workspace::symbols::{Call, Declared};
 use crate::model::address::is_legal_segment;
 use crate::model::schema::{Attribute, Kind};
 use crate::model::source::Source;
@@ -22,7 +23,7 @@ const NAME: &str = "name";
 ///
 /// # Errors
 /// Why it cannot be.
-pub(super) fn prepare_rename(
+pub(in crate::editor::lsp) fn prepare_rename(
     workspace: &Workspace,
     text: &Text,
     offset: usize,
@@ -42,7 +43,7 @@ pub(super) fn prepare_rename(
 ///
 /// # Errors
 /// Why it cannot be renamed.
-pub(super) fn rename_symbol(
+pub(in crate::editor::lsp) fn rename_symbol(
     workspace: &Workspace,
     text: &Text,
     offset: usize,
@@ -111,7 +112,7 @@ fn apply_to_file(workspace: &Workspace, file: &Text, edits: &[Edit]) -> Result<V
         let detail = problem.detail.unwrap_or_default();
         format!("{}: {}. {detail}", file.name(), problem.summary)
     })?;
-    Ok(change::compute_edits(&file.text, &edited))
+    Ok(text_change::compute_edits(&file.text, &edited))
 }
 
 /// Adds what whoever uses the module of a variable gives it, and what their environments replace of that.

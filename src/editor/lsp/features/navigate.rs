@@ -3,26 +3,30 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::cursor::{At, is_word};
-use super::place::Place;
-use super::protocol::Location;
-use super::references::unfinished_reference;
-use super::workspace::{Found, Text, Workspace};
+use crate::editor::lsp::cursor::path_target::Place;
+use crate::editor::lsp::cursor::types::{At, is_word};
+use crate::editor::lsp::protocol::Location;
+use crate::editor::lsp::workspace::files::{Found, Text, Workspace};
+use crate::editor::lsp::workspace::references::unfinished_reference;
 use crate::model::address::is_in;
 
 /// What a place names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Target {
+pub(in crate::editor::lsp) struct Target {
     /// The whole path: `vpc.main.id`.
-    pub(super) path: String,
+    pub(in crate::editor::lsp) path: String,
     /// Where it stands; of a declaration, its name.
-    pub(super) at: Range<usize>,
+    pub(in crate::editor::lsp) at: Range<usize>,
     /// It is the declaration's own name.
-    pub(super) declares: bool,
+    pub(in crate::editor::lsp) declares: bool,
 }
 
 /// Returns what a place names: a reference, an address, or a declaration.
-pub(super) fn find_target(workspace: &Workspace, text: &Text, offset: usize) -> Option<Target> {
+pub(in crate::editor::lsp) fn find_target(
+    workspace: &Workspace,
+    text: &Text,
+    offset: usize,
+) -> Option<Target> {
     let registry = workspace.registry;
     let rest = &text.text[offset..];
     let end = offset + rest.find(|c| !is_word(c) || c == '$').unwrap_or(rest.len());
@@ -50,13 +54,17 @@ pub(super) fn find_target(workspace: &Workspace, text: &Text, offset: usize) -> 
 }
 
 /// Returns where a path is declared.
-pub(super) fn find_definition(workspace: &Workspace, text: &Text, offset: usize) -> Option<Location> {
+pub(in crate::editor::lsp) fn find_definition(
+    workspace: &Workspace,
+    text: &Text,
+    offset: usize,
+) -> Option<Location> {
     let found = find_declaration(workspace, text, offset)?;
     workspace.location(found.file, &found.declared.at)
 }
 
 /// Returns the declaration that a place means.
-pub(super) fn find_declaration<'w>(
+pub(in crate::editor::lsp) fn find_declaration<'w>(
     workspace: &'w Workspace,
     text: &Text,
     offset: usize,
@@ -66,7 +74,7 @@ pub(super) fn find_declaration<'w>(
 }
 
 /// Returns where a declaration is referred to.
-pub(super) fn find_references(
+pub(in crate::editor::lsp) fn find_references(
     workspace: &Workspace,
     text: &Text,
     offset: usize,

@@ -10,10 +10,10 @@ use crate::config::input::files::{Files, Listed};
 use crate::model::address::Name;
 
 /// The texts that are open, by their files.
-pub(super) type Open = Rc<BTreeMap<PathBuf, Arc<str>>>;
+pub(in crate::editor::lsp) type Open = Rc<BTreeMap<PathBuf, Arc<str>>>;
 
 /// Files of the disk under those of the editor.
-pub(super) struct Overlay {
+pub(in crate::editor::lsp) struct Overlay {
     disk: Rc<dyn Files>,
     open: Open,
     /// The directory whose files these are.
@@ -24,14 +24,14 @@ pub(super) struct Overlay {
 
 impl Overlay {
     /// Lays the open texts over a directory's files.
-    pub(super) fn new(disk: Box<dyn Files>, open: Open, directory: &Path) -> Self {
+    pub(in crate::editor::lsp) fn new(disk: Box<dyn Files>, open: Open, directory: &Path) -> Self {
         let disk: Rc<dyn Files> = Rc::from(disk);
         let root = directory.ancestors().nth(disk.path_from_root().len()).unwrap_or(directory).to_owned();
         Self { disk, open, directory: directory.to_owned(), root }
     }
 
     /// Returns the text of a file of configuration; `None` where none may be, or can be, read.
-    pub(super) fn text(&self, path: &Path) -> Option<Arc<str>> {
+    pub(in crate::editor::lsp) fn text(&self, path: &Path) -> Option<Arc<str>> {
         let below = path.strip_prefix(&self.root).ok()?;
         if let Some(text) = self.open.get(path) {
             return Some(text.clone());
@@ -93,7 +93,7 @@ impl Files for Overlay {
 }
 
 /// Returns a path without `.` and `..`.
-pub(super) fn normalize_path(path: &Path) -> PathBuf {
+pub(in crate::editor::lsp) fn normalize_path(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
         match part {

@@ -9,7 +9,7 @@ use crate::model::schema::{Attribute, Kind, OnChange, Presence, Price, Registry,
 use crate::model::value::Value;
 
 /// Returns an attribute for people, as Markdown.
-pub(super) fn describe_attribute(kind: &Kind, attribute: &Attribute) -> String {
+pub(in crate::editor::lsp) fn describe_attribute(kind: &Kind, attribute: &Attribute) -> String {
     let mut text = format!(
         "**{}.{}** · {} · {}\n\n{}",
         kind.name,
@@ -34,7 +34,7 @@ pub(super) fn describe_attribute(kind: &Kind, attribute: &Attribute) -> String {
 }
 
 /// Returns a kind for people, as Markdown.
-pub(super) fn describe_kind(registry: &Registry, kind: &Kind) -> String {
+pub(in crate::editor::lsp) fn describe_kind(registry: &Registry, kind: &Kind) -> String {
     let mut text = format!("**{}**\n\n{}", kind.name, kind.summary);
     let required: Vec<&str> = kind
         .attributes
@@ -58,7 +58,7 @@ pub(super) fn describe_kind(registry: &Registry, kind: &Kind) -> String {
 }
 
 /// Returns a word of the language for people, as Markdown.
-pub(super) fn word_markdown(word: &Word) -> String {
+pub(in crate::editor::lsp) fn word_markdown(word: &Word) -> String {
     let mut text = format!("**{}**\n\n{}", word.name, facts::describe_word(word));
     if !word.example.is_empty() {
         let _ = write!(text, "\n\n```yaml\n{}\n```", word.example);
@@ -67,7 +67,7 @@ pub(super) fn word_markdown(word: &Word) -> String {
 }
 
 /// Returns what a catalog name costs a month, where the lock has its record.
-pub(super) fn price_text(
+pub(in crate::editor::lsp) fn price_text(
     kind: &Kind,
     attribute: &Attribute,
     name: &str,

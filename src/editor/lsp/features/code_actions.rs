@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::check::{Checked, Found};
-use super::protocol::Range;
-use super::workspace::{Text, Workspace};
+use crate::editor::lsp::protocol::Range;
+use crate::editor::lsp::workspace::diagnostics::{Checked, Found};
+use crate::editor::lsp::workspace::files::{Text, Workspace};
 
 /// Returns the edits that mend what a range touches.
-pub(super) fn code_actions(
+pub(in crate::editor::lsp) fn code_actions(
     workspace: &Workspace,
     text: &Text,
     range: Range,

@@ -1,0 +1,72 @@
+//! Pieces of JSON Schema that every part of the stack schema is built of: references, closed maps and keywords.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::config::keywords::{self, Takes, Words};
+use crate::model::schema::Registry;
+
+/// The names of each catalog table that are known without asking the service. They are suggestions: a
+/// service may have more.
+pub type Slugs = BTreeMap<&'static str, Vec<String>>;
+
+/// What is known besides the language itself.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'k> {
+    pub(super) registry: &'k Registry,
+    pub(super) slugs: &'k Slugs,
+}
+
+/// Returns what one of the language's words says.
+pub(super) fn word_summary(words: Words, name: &str) -> &'static str {
+    keywords::find_word(words, name).map_or("", |word| word.summary)
+}
+
+/// Returns the few values that one of the language's words takes.
+pub(super) fn word_choices(words: Words, name: &str) -> Vec<&'static str> {
+    match keywords::find_word(words, name).map(|word| word.takes) {
+        Some(Takes::OneOf(values)) => names_of(values),
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the names of words.
+pub(super) fn names_of(words: Words) -> Vec<&'static str> {
+    keywords::word_names(words).collect()
+}
+
+/// Returns the words that must be written.
+pub(super) fn required_words(words: Words) -> Vec<&'static str> {
+    words.iter().filter(|word| word.needed).map(|word| word.name).collect()
+}
+
+/// Returns a reference to a definition.
+pub(super) fn definition_ref(name: &str) -> Value {
+    json!({"$ref": format!("#/definitions/{name}")})
+}
+
+/// Returns the schema of a map with these keys and no others.
+pub(super) fn closed_map(properties: Map<String, Value>, required: &[&str]) -> Value {
+    let mut schema = json!({"type": "object", "additionalProperties": false});
+    schema["properties"] = Value::Object(properties);
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
+}
+
+/// Returns properties of names and their schemas.
+pub(super) fn named_schemas<const N: usize>(named: [(&str, Value); N]) -> Map<String, Value> {
+    named.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
+}
+
+/// Puts words for people into a schema. What stands beside a `$ref` is not read, so that goes inside.
+pub(super) fn with_description(schema: Value, text: &str) -> Value {
+    if schema.get("$ref").is_some() {
+        return json!({"description": text, "allOf": [schema]});
+    }
+    let mut schema = schema;
+    schema["description"] = json!(text);
+    schema
+}
