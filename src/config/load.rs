@@ -22,10 +22,9 @@ use super::resolve::values::variables::Givers;
 use super::stack::declarations::Declarations;
 use super::stack::digest;
 use super::stack::model::{
-    Awaited, DataLookup, Environment, LeftOut, OtherStack, Output, Recipients, Resource, Setting, SinkUse,
-    Stack,
+    Awaited, DataLookup, Environment, LeftOut, OtherStack, Output, Policy, Recipients, Resource, Setting,
+    SinkUse, Stack,
 };
-use super::stack::policy::Policy;
 use super::syntax::budget;
 use super::syntax::document::{Document, Entry};
 use super::syntax::parse_cache::Trees;

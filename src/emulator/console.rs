@@ -1,6 +1,6 @@
 //! The console page at `/`: what is served of it, and what a browser may do with it.
 
-use super::shell::CONTROL;
+use super::message::CONTROL;
 use super::world::Response;
 use crate::model::page::LOOKS;
 

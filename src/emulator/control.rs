@@ -5,10 +5,10 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::console;
-use super::faults;
-use super::shell::{CONTROL, Incoming, Moment, Shell};
+use super::message::{CONTROL, Incoming, Moment};
+use super::service_state::Shell;
 use super::world::{MutateError, Response, Search, World};
+use super::{console, faults};
 
 /// The form of an export.
 const FORMAT: u32 = 1;

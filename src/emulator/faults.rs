@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
-use super::chance;
+use super::seeded_rng;
 use crate::model::schema::Method;
 
 /// How a request goes wrong.
@@ -224,7 +224,7 @@ impl Plan {
                 }
                 Amount::Share(share) => {
                     self.drawn += 1;
-                    if chance::nth_fraction(self.seed, self.drawn) < *share {
+                    if seeded_rng::nth_fraction(self.seed, self.drawn) < *share {
                         return Some(rule.fault);
                     }
                 }

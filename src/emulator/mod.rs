@@ -11,10 +11,12 @@ pub mod faults;
 pub mod limiter;
 pub mod log;
 pub mod server;
+mod service_state;
 pub mod store;
 pub mod world;
 
-mod chance;
+mod http_service;
+mod message;
 pub mod seed;
+mod seeded_rng;
 mod serve;
-mod shell;

@@ -2,6 +2,7 @@
 
 mod shop;
 
+use crate::emulator::seeded_rng;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -9,7 +10,6 @@ use serde_json::{Value, json};
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::chance;
 use super::world::{
     DATABASE_PLANS, KUBERNETES_VERSIONS, NODE_PLANS, Request, TEMPLATES, Time, VM_PLANS, World,
     handle_request,
@@ -185,7 +185,7 @@ impl Filler<'_> {
         vpc: Option<Uuid>,
         key: Option<Uuid>,
     ) -> Result<Option<Uuid>, String> {
-        let at = usize::try_from(chance::nth_number(1, index as u64) & 0xffff).unwrap_or_default();
+        let at = usize::try_from(seeded_rng::nth_number(1, index as u64) & 0xffff).unwrap_or_default();
         let (Some(template), Some(plan)) =
             (TEMPLATES.get(at % TEMPLATES.len()), VM_PLANS.get(at % VM_PLANS.len()))
         else {

@@ -29,7 +29,9 @@ use tokio::task::JoinSet;
 
 use super::console;
 use super::faults::Fault;
-use super::shell::{Incoming, Moment, Outgoing, Shell};
+use super::http_service::handle_incoming;
+use super::message::{Incoming, Moment, Outgoing};
+use super::service_state::Shell;
 use super::store::wait_until_durable;
 use super::world::{Archive, Arriving, LARGEST_ARCHIVE, Response, UPLOADS};
 
@@ -116,7 +118,7 @@ async fn serve_request(
     };
     let (outgoing, progress) = {
         let mut shell = shared.shell.borrow_mut();
-        let outgoing = shell.handle_incoming(incoming, moment);
+        let outgoing = handle_incoming(&mut shell, incoming, moment);
         (outgoing, shell.journal.watch_progress())
     };
     let Outgoing { mut response, date, fault, sequence } = outgoing;

@@ -20,7 +20,7 @@ use super::limiter::Limiter;
 use super::log::Log;
 use super::seed::{Seed, seed_objects, seed_shop};
 use super::serve;
-use super::shell::Shell;
+use super::service_state::Shell;
 use super::store::{self, Journal, Store, StoreError, Stored};
 use super::world::{Setup, Tier, World};
 

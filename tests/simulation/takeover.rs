@@ -17,6 +17,7 @@ use stead::config::syntax::document::Syntax;
 use stead::emulator::seed::seed_objects;
 use stead::kinds::REGISTRY;
 use stead::ledger::journal::record::Record;
+use stead::ledger::journal::replay::apply_record;
 use stead::ledger::state::ledger::Ledger;
 use stead::model::address::Name;
 use stead::model::catalog::Catalog;
@@ -169,7 +170,7 @@ fn holds(accepted: &Accepted, inputs: &Inputs<'_>) -> Result<(), String> {
     let mut ledger = inputs.ledger.clone();
     for (address, entry) in &accepted.entries {
         let record = Record::Adopted { address: address.clone(), entry: entry.clone() };
-        ledger.apply_record(&record).map_err(|illegal| illegal.to_string())?;
+        apply_record(&mut ledger, &record).map_err(|illegal| illegal.to_string())?;
     }
     let plan = make_plan(&Inputs { stack: &stack, ledger: &ledger, ..*inputs });
     let quiet = plan.changes.is_empty() && plan.steps.is_empty() && plan.blocks.is_empty();

@@ -9,6 +9,7 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use stead::ledger::integrity::export;
 use stead::ledger::journal::record::Record;
+use stead::ledger::journal::replay::apply_record;
 use stead::ledger::state::entry::{Entry, Identity, Owned};
 use stead::ledger::state::ledger::Ledger;
 use stead::model::address::Address;
@@ -249,7 +250,7 @@ fn copy(stack: &str) -> Vec<u8> {
         final_snapshot: false,
         verified: None,
     });
-    ledger.apply_record(&Record::Adopted { address: Address::new("vpc", "v"), entry }).unwrap();
+    apply_record(&mut ledger, &Record::Adopted { address: Address::new("vpc", "v"), entry }).unwrap();
     export::write_document(&ledger, None).unwrap()
 }
 

@@ -9,7 +9,7 @@ use crate::config::keywords;
 use crate::config::merge::blocks::{Entries, not_a_block};
 use crate::config::resolve::evaluator::Resolver;
 use crate::config::resolve::scope::Frame;
-use crate::config::stack::policy::Policy;
+use crate::config::stack::model::Policy;
 use crate::config::syntax::document::{Entry, Node, NodeValue, named_entries};
 use crate::model::address::Name;
 use crate::model::cel::{Path, Segment};

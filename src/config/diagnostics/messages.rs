@@ -6,7 +6,7 @@ use crate::config::resolve::blocks::attributes::unknown_key;
 use crate::config::resolve::evaluator::sensitive_problem;
 use crate::config::syntax::document::Entry;
 use crate::config::syntax::quoting;
-use crate::config::types::scalar::Mismatch;
+use crate::config::types::mismatch::Mismatch;
 use crate::model::budget::{MOST_NODES, MOST_TEXT};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::EvaluationError;

@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::model::{
-    Awaited, Confirm, Environment, Lifecycle, OnRemove, Output, Resource, SecretOrigin, SecretSink,
+    Awaited, Confirm, Environment, Lifecycle, OnRemove, Output, Policy, Resource, SecretOrigin, SecretSink,
 };
-use super::policy::Policy;
 use crate::model::address::{Address, Name};
 use crate::model::digest::JsonDigest;
 use crate::model::expression::Expression;

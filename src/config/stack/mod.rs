@@ -6,4 +6,3 @@ pub mod known_values;
 pub mod lock_file;
 pub mod model;
 pub mod module_path;
-pub mod policy;

@@ -7,9 +7,10 @@ use std::time::Duration;
 use indexmap::IndexMap;
 
 use super::declarations::Declarations;
-use super::policy::Policy;
+use crate::config::diagnostics::codes;
 use crate::model::address::{Address, Name};
-use crate::model::expression::Expression;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::expression::{Cel, Expression};
 use crate::model::schema::{Kind, ReplaceOrder};
 use crate::model::secret::Secret;
 use crate::model::source::{Sources, Span};
@@ -324,4 +325,38 @@ pub struct Output {
     pub expression: Expression,
     /// Where it was written.
     pub span: Span,
+}
+
+/// A rule that a plan must pass.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policy {
+    /// Its name.
+    pub name: Name,
+    /// The kinds whose resources it is about, each for itself; none: it is about the plan as a whole.
+    pub on: Vec<&'static Kind>,
+    /// What must not be true. Its bindings are all that it names but `self` and `plan`.
+    pub deny: Cel,
+    /// What to tell when it is.
+    pub message: String,
+    /// The policy's key.
+    pub span: Span,
+}
+
+impl Policy {
+    /// Returns the problem of what the policy says no to: a resource, or the plan as a whole.
+    #[must_use]
+    pub fn denial_problem(&self, resource: Option<&Resource>) -> Diagnostic {
+        let problem = Diagnostic::error(codes::DENIED, "a policy says no");
+        let problem = match resource {
+            Some(resource) => problem.with_label(resource.span, format!("{} is denied", resource.address)),
+            None => problem,
+        };
+        problem
+            .with_label(self.span, "by this policy")
+            .detail(format!("{}: {}", self.name, self.message))
+            .help(format!(
+                "change what it is about, or: stead apply --override {} --reason \"...\" (recorded)",
+                self.name
+            ))
+    }
 }

@@ -1,6 +1,7 @@
 //! Values that an expression gave, as the declared type wants them.
 
-use super::scalar::{self, Mismatch, type_name};
+use super::mismatch::Mismatch;
+use super::scalar::{self, type_name};
 use crate::model::schema::Type;
 use crate::model::secret::Secret;
 use crate::model::value::Value;

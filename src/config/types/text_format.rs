@@ -3,7 +3,7 @@
 use ipnet::{IpNet, Ipv4Net};
 
 use super::cron;
-use super::scalar::Mismatch;
+use super::mismatch::Mismatch;
 use crate::config::diagnostics::codes;
 use crate::config::input::files;
 use crate::config::syntax::quoting::shorten_for_message;

@@ -37,11 +37,12 @@ pub fn parse(bytes: &[u8], place: &str, key: Option<&SealKey>) -> Result<Ledger,
 mod tests {
     use super::*;
     use crate::ledger::fixture::{adopted, identity};
+    use crate::ledger::journal::replay::apply_record;
 
     #[test]
     fn a_document_says_what_the_ledger_says_and_shows_every_change() {
         let mut ledger = Ledger::new(identity());
-        ledger.apply_record(&adopted(1, "x")).unwrap();
+        apply_record(&mut ledger, &adopted(1, "x")).unwrap();
         let mut bytes = write_document(&ledger, None).unwrap();
         assert_eq!(parse(&bytes, "it", None).unwrap(), ledger);
         for at in 0..bytes.len() {

@@ -12,8 +12,10 @@ use super::fragments::{self, Piece, PieceSeals};
 use super::verify::{Material, Point};
 use crate::ledger::journal::chain::{self, Head};
 use crate::ledger::journal::error::{SealError, StoreError};
+use crate::ledger::journal::excerpt::excerpt_ledger;
 use crate::ledger::journal::mac::{SealKey, check_ledger, check_writable};
 use crate::ledger::journal::record::Record;
+use crate::ledger::journal::replay::apply_record;
 use crate::ledger::journal::replay::{load_ledger, same_owner};
 use crate::ledger::state::entry::Sealing;
 use crate::ledger::state::ledger::Ledger;
@@ -216,12 +218,13 @@ impl Salvaging {
             self.point = Some((ledger, chain::first_head()));
             return Ok(());
         };
-        let mut trial = ledger.excerpt(records);
+        let mut trial = excerpt_ledger(ledger, records);
         for record in records {
-            trial.apply_record(record).map_err(|illegal| format!("without what is lost, {illegal}"))?;
+            apply_record(&mut trial, record)
+                .map_err(|illegal| format!("without what is lost, {illegal}"))?;
         }
         for record in records {
-            ledger.apply_record(record).map_err(|illegal| illegal.to_string())?;
+            apply_record(ledger, record).map_err(|illegal| illegal.to_string())?;
         }
         Ok(())
     }

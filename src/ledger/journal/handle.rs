@@ -1,22 +1,21 @@
 //! `Journal`: a store and the ledger that its records make, kept in step.
 
 use std::cell::{Cell, Ref, RefCell};
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::Mutex;
-use uuid::Uuid;
 
 use super::error::StoreError;
+use super::excerpt::excerpt_ledger;
 use super::mac::SealKey;
-use super::record::{Answer, Record};
+use super::record::Record;
 use super::replay::load_ledger;
 use super::store::Store;
 use super::trail::Trail;
+use crate::ledger::journal::replay::apply_record;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::run_history::{Happening, Incident};
-use crate::model::address::{Address, Name};
 
 /// Records after which a journal is condensed, and no sooner than there are entries: so the whole work
 /// stays linear.
@@ -70,9 +69,9 @@ impl<S: Store> Journal<S> {
         if self.poisoned.get() {
             return Err(StoreError::Poisoned);
         }
-        let mut trial = self.ledger.borrow().excerpt(records);
+        let mut trial = excerpt_ledger(&self.ledger.borrow(), records);
         for record in records {
-            trial.apply_record(record)?;
+            apply_record(&mut trial, record)?;
         }
         self.write_or_poison(self.store.append(records)).await?;
         {
@@ -80,7 +79,7 @@ impl<S: Store> Journal<S> {
             let unsure = Poison(Some(&self.poisoned));
             let mut ledger = self.ledger.borrow_mut();
             for record in records {
-                ledger.apply_record(record)?;
+                apply_record(&mut ledger, record)?;
             }
             unsure.disarm_guard();
         }
@@ -194,125 +193,6 @@ impl Drop for Poison<'_> {
         if let Some(poisoned) = self.0 {
             poisoned.set(true);
         }
-    }
-}
-
-impl Ledger {
-    /// Returns a small ledger with everything that the legality of these records depends on.
-    pub(in crate::ledger) fn excerpt(&self, records: &[Record]) -> Ledger {
-        let mut addresses: BTreeSet<&Address> = BTreeSet::new();
-        let mut ops: BTreeSet<Uuid> = BTreeSet::new();
-        let mut plans: BTreeSet<Uuid> = BTreeSet::new();
-        let mut secrets: BTreeSet<&Name> = BTreeSet::new();
-        for record in records {
-            match record {
-                Record::Begin { plan, .. } | Record::Ended { plan, .. } => plans.extend([*plan]),
-                Record::Intent(intent) => {
-                    ops.insert(intent.op);
-                    addresses.insert(&intent.address);
-                }
-                Record::Bound { op, .. } | Record::Closed { op, .. } | Record::Answered { op, .. } => {
-                    ops.insert(*op);
-                }
-                Record::Asked(question) => ops.extend([question.intent.op]),
-                Record::Gone { op, address, .. } => {
-                    ops.extend(*op);
-                    addresses.insert(address);
-                }
-                Record::Applied { address, .. }
-                | Record::Merged { address, .. }
-                | Record::Adopted { address, .. }
-                | Record::Forgotten { address } => {
-                    addresses.insert(address);
-                }
-                Record::Moved { moves } => {
-                    addresses.extend(moves.iter().flat_map(|(from, to)| [from, to]));
-                }
-                Record::SecretKept { address, .. } | Record::SecretRotation { address, .. } => {
-                    secrets.insert(address);
-                }
-                Record::Condensed(_)
-                | Record::Born { .. }
-                | Record::Account { .. }
-                | Record::Took { .. }
-                | Record::Sealed { .. }
-                | Record::Pushed { .. }
-                | Record::Generated { .. }
-                | Record::Delivered { .. }
-                | Record::SecretRecipients { .. }
-                | Record::Noted(_)
-                | Record::Origins { .. }
-                | Record::MovedAway { .. }
-                | Record::Released { .. } => {}
-            }
-        }
-        // What is said of a request is judged by all that is open at its address.
-        addresses.extend(ops.iter().filter_map(|op| self.address_of(*op)));
-        let mut excerpt = self.copy_selected(&addresses, &ops, &plans);
-        excerpt.secrets = self.secrets.excerpt(&secrets);
-        let named = records.iter().filter_map(newly_owned);
-        excerpt.tombstones =
-            named.filter_map(|id| Some((id.clone(), self.tombstones.get(id)?.clone()))).collect();
-        excerpt
-    }
-
-    fn address_of(&self, op: Uuid) -> Option<&Address> {
-        let asked = || self.questions.get(&op).map(|question| &question.intent);
-        let known = self.intents.get(&op).or_else(asked).or_else(|| self.watched.get(&op));
-        known.map(|intent| &intent.address)
-    }
-
-    fn copy_selected(
-        &self,
-        addresses: &BTreeSet<&Address>,
-        ops: &BTreeSet<Uuid>,
-        plans: &BTreeSet<Uuid>,
-    ) -> Ledger {
-        let mut excerpt = Ledger {
-            serial: self.serial,
-            epoch: self.epoch,
-            holder: self.holder.clone(),
-            moved_to: self.moved_to.clone(),
-            sealed: self.sealed.clone(),
-            ..Ledger::new(self.identity.clone())
-        };
-        let wanted = |op: &Uuid, address: &Address| ops.contains(op) || addresses.contains(address);
-        for (op, intent) in self.intents.iter().filter(|(op, intent)| wanted(op, &intent.address)) {
-            excerpt.intents.insert(*op, intent.clone());
-        }
-        for (op, asked) in self.questions.iter().filter(|(op, asked)| wanted(op, &asked.intent.address)) {
-            excerpt.questions.insert(*op, asked.clone());
-        }
-        for op in ops {
-            excerpt.watched.extend(self.watched.get(op).map(|intent| (*op, intent.clone())));
-        }
-        excerpt.applied_plans = plans.intersection(&self.applied_plans).copied().collect();
-        let of_intents = excerpt.intents.values().map(|intent| &intent.address);
-        let of_questions = excerpt.questions.values().map(|asked| &asked.intent.address);
-        let of_watched = excerpt.watched.values().map(|intent| &intent.address);
-        let entries: Vec<_> = addresses
-            .iter()
-            .copied()
-            .chain(of_intents)
-            .chain(of_questions)
-            .chain(of_watched)
-            .filter_map(|address| self.entries.get_key_value(address))
-            .map(|(address, entry)| (address.clone(), entry.clone()))
-            .collect();
-        excerpt.entries.extend(entries);
-        excerpt
-    }
-}
-
-/// Returns the id of an object that a record makes an address's.
-fn newly_owned(record: &Record) -> Option<&Name> {
-    match record {
-        Record::Bound { object, .. }
-        | Record::Answered { answer: Answer::Made { object } | Answer::Surplus { object }, .. } => {
-            Some(&object.id)
-        }
-        Record::Adopted { entry, .. } => entry.current.as_ref().map(|object| &object.id),
-        _ => None,
     }
 }
 

@@ -8,240 +8,236 @@ use super::super::journal::record::{Answer, ClosedOutcome, Record};
 use super::super::state::entry::{Intent, IntentAction, Owned};
 use super::super::state::kept_secrets::KeptSecrets;
 use super::super::state::ledger::Ledger;
-use super::replay::entry_owns_id;
+use crate::ledger::state::entry::entry_owns_id;
 use crate::model::address::Address;
 
-impl Ledger {
-    /// Says whether a record is legal, and why not.
-    pub(super) fn check(&self, record: &Record) -> Result<(), &'static str> {
-        if self.moved_to.is_some() && !matches!(record, Record::Released { .. }) {
-            return Err("the ledger is kept elsewhere");
-        }
-        match record {
-            Record::Condensed(_) | Record::Born { .. } => {
-                Err("only the first record says whose ledger it is")
-            }
-            Record::Begin { plan, .. } => {
-                require_legal(!self.applied_plans.contains(plan), "the plan was applied before")
-            }
-            Record::Intent(intent) => self.check_intent(intent),
-            Record::Bound { op, object } => self.check_bound(*op, object),
-            Record::Closed { op, outcome } => self.check_closed(*op, *outcome),
-            Record::Gone { op, address, id } => self.check_gone(*op, address, id),
-            Record::Applied { address, entry } => {
-                let known = self.entries.get(address).ok_or("there is no such entry")?;
-                require_legal(known.kind == entry.kind, "the entry is of another kind")
-            }
-            Record::Merged { address, .. } => {
-                require_legal(self.entries.contains_key(address), "there is no such entry")
-            }
-            Record::Adopted { address, entry } => {
-                let object = entry.current.as_ref().ok_or("there is no object to adopt")?;
-                self.check_alive(&entry.kind, object)?;
-                require_legal(self.current_object(address).is_none(), "the address has an object already")?;
-                self.check_quiet(address)
-            }
-            Record::Forgotten { address } => {
-                require_legal(self.entries.contains_key(address), "there is no such entry")?;
-                self.check_quiet(address)
-            }
-            Record::Moved { moves } => self.check_moves(moves),
-            Record::Asked(question) => {
-                let op = &question.intent.op;
-                let open = self.intents.get(op).or_else(|| self.watched.get(op));
-                let open = open.ok_or("there is no such open or watched intent")?;
-                require_legal(*open == question.intent, "the question is about another request")
-            }
-            Record::Answered { op, answer } => self.check_answered(*op, answer),
-            Record::Account { .. }
-            | Record::Took { .. }
-            | Record::Released { .. }
-            | Record::Sealed { .. }
-            | Record::Pushed { .. }
-            | Record::Noted(_)
-            | Record::Generated { .. }
-            | Record::Delivered { .. }
-            | Record::SecretRecipients { .. }
-            | Record::SecretKept { .. }
-            | Record::SecretRotation { .. }
-            | Record::Origins { .. }
-            | Record::MovedAway { .. }
-            | Record::Ended { .. } => self.check_of_itself(record),
-        }
+/// Says whether a record is legal, and why not.
+pub(super) fn check_record(ledger: &Ledger, record: &Record) -> Result<(), &'static str> {
+    if ledger.moved_to.is_some() && !matches!(record, Record::Released { .. }) {
+        return Err("the ledger is kept elsewhere");
     }
+    match record {
+        Record::Condensed(_) | Record::Born { .. } => Err("only the first record says whose ledger it is"),
+        Record::Begin { plan, .. } => {
+            require_legal(!ledger.applied_plans.contains(plan), "the plan was applied before")
+        }
+        Record::Intent(intent) => check_intent(ledger, intent),
+        Record::Bound { op, object } => check_bound(ledger, *op, object),
+        Record::Closed { op, outcome } => check_closed(ledger, *op, *outcome),
+        Record::Gone { op, address, id } => check_gone(ledger, *op, address, id),
+        Record::Applied { address, entry } => {
+            let known = ledger.entries.get(address).ok_or("there is no such entry")?;
+            require_legal(known.kind == entry.kind, "the entry is of another kind")
+        }
+        Record::Merged { address, .. } => {
+            require_legal(ledger.entries.contains_key(address), "there is no such entry")
+        }
+        Record::Adopted { address, entry } => {
+            let object = entry.current.as_ref().ok_or("there is no object to adopt")?;
+            check_alive(ledger, &entry.kind, object)?;
+            require_legal(ledger.current_object(address).is_none(), "the address has an object already")?;
+            check_quiet(ledger, address)
+        }
+        Record::Forgotten { address } => {
+            require_legal(ledger.entries.contains_key(address), "there is no such entry")?;
+            check_quiet(ledger, address)
+        }
+        Record::Moved { moves } => check_moves(ledger, moves),
+        Record::Asked(question) => {
+            let op = &question.intent.op;
+            let open = ledger.intents.get(op).or_else(|| ledger.watched.get(op));
+            let open = open.ok_or("there is no such open or watched intent")?;
+            require_legal(*open == question.intent, "the question is about another request")
+        }
+        Record::Answered { op, answer } => check_answered(ledger, *op, answer),
+        Record::Account { .. }
+        | Record::Took { .. }
+        | Record::Released { .. }
+        | Record::Sealed { .. }
+        | Record::Pushed { .. }
+        | Record::Noted(_)
+        | Record::Generated { .. }
+        | Record::Delivered { .. }
+        | Record::SecretRecipients { .. }
+        | Record::SecretKept { .. }
+        | Record::SecretRotation { .. }
+        | Record::Origins { .. }
+        | Record::MovedAway { .. }
+        | Record::Ended { .. } => check_of_itself(ledger, record),
+    }
+}
 
-    /// What a record says of the ledger itself: its lease, its place, its copies.
-    fn check_of_itself(&self, record: &Record) -> Result<(), &'static str> {
-        match record {
-            Record::Account { account } => match &self.identity.account {
-                Some(known) if known != account => Err("the ledger belongs to another account"),
-                _ => Ok(()),
-            },
-            Record::Took { epoch, .. } => require_legal(*epoch > self.epoch, "the lease is an older one"),
-            Record::Released { epoch } => {
-                let held = self.holder.is_some() && *epoch == self.epoch;
-                require_legal(held, "the lease that is given back is not the one that is held")
-            }
-            Record::Sealed { .. } => require_legal(self.sealed.is_none(), "the lines bear MACs already"),
-            Record::Pushed { ledger, .. } => {
-                let (copy, mine) = (&ledger.identity, &self.identity);
-                let same = copy.lineage == mine.lineage
-                    && (&copy.stack, &copy.environment) == (&mine.stack, &mine.environment);
-                require_legal(same, "the copy is another ledger's")?;
-                require_legal(ledger.moved_to.is_none(), "the copy is of a ledger that is kept elsewhere")
-            }
-            Record::SecretRecipients { recipients } => KeptSecrets::check_recipients(recipients),
-            Record::SecretKept { address, value, pending } => {
-                self.secrets.check_value(address, value, *pending)
-            }
-            Record::SecretRotation { address, step } => self.secrets.check_rotation(address, *step),
+/// What a record says of the ledger itself: its lease, its place, its copies.
+fn check_of_itself(ledger: &Ledger, record: &Record) -> Result<(), &'static str> {
+    match record {
+        Record::Account { account } => match &ledger.identity.account {
+            Some(known) if known != account => Err("the ledger belongs to another account"),
             _ => Ok(()),
+        },
+        Record::Took { epoch, .. } => require_legal(*epoch > ledger.epoch, "the lease is an older one"),
+        Record::Released { epoch } => {
+            let held = ledger.holder.is_some() && *epoch == ledger.epoch;
+            require_legal(held, "the lease that is given back is not the one that is held")
         }
-    }
-
-    fn check_intent(&self, intent: &Intent) -> Result<(), &'static str> {
-        let op = &intent.op;
-        let is_new = !self.intents.contains_key(op) && !self.watched.contains_key(op);
-        require_legal(is_new && !self.questions.contains_key(op), "the operation's id was used before")?;
-        self.check_quiet(&intent.address)?;
-        let entry = self.entries.get(&intent.address);
-        require_legal(entry.is_none_or(|entry| entry.kind == intent.kind), "the entry is of another kind")?;
-        match &intent.action {
-            IntentAction::Create { .. } => self.check_birth(intent),
-            // An older object may have to let go of another one before it can be deleted.
-            IntentAction::Update { id, .. } | IntentAction::Delete { object: Owned { id, .. } } => {
-                require_legal(
-                    entry.is_some_and(|entry| entry_owns_id(entry, id)),
-                    "the object is not the address's",
-                )
-            }
+        Record::Sealed { .. } => require_legal(ledger.sealed.is_none(), "the lines bear MACs already"),
+        Record::Pushed { ledger: copied, .. } => {
+            let (copy, mine) = (&copied.identity, &ledger.identity);
+            let same = copy.lineage == mine.lineage
+                && (&copy.stack, &copy.environment) == (&mine.stack, &mine.environment);
+            require_legal(same, "the copy is another ledger's")?;
+            require_legal(copied.moved_to.is_none(), "the copy is of a ledger that is kept elsewhere")
         }
-    }
-
-    fn check_bound(&self, op: Uuid, object: &Owned) -> Result<(), &'static str> {
-        let intent = self.intents.get(&op).ok_or("there is no such open intent")?;
-        self.check_birth(intent)?;
-        self.check_alive(&intent.kind, object)?;
-        self.check_new(&intent.address, object)?;
-        let IntentAction::Create { baseline, .. } = &intent.action else { return Ok(()) };
-        require_legal(!baseline.contains(&object.id), "the object was there before the request")
-    }
-
-    /// A creation must not drop an object that the address has.
-    fn check_birth(&self, intent: &Intent) -> Result<(), &'static str> {
-        let IntentAction::Create { deposes, .. } = &intent.action else {
-            return Err("only a creation makes an object");
-        };
-        match (self.current_object(&intent.address), deposes) {
-            (Some(_), false) => Err("the address has an object already"),
-            (None, true) => Err("the address has no object to depose"),
-            _ => Ok(()),
+        Record::SecretRecipients { recipients } => KeptSecrets::check_recipients(recipients),
+        Record::SecretKept { address, value, pending } => {
+            ledger.secrets.check_value(address, value, *pending)
         }
+        Record::SecretRotation { address, step } => ledger.secrets.check_rotation(address, *step),
+        _ => Ok(()),
     }
+}
 
-    fn check_closed(&self, op: Uuid, outcome: ClosedOutcome) -> Result<(), &'static str> {
-        let watched = self.watched.get(&op).filter(|_| outcome != ClosedOutcome::Done);
-        let intent = self.intents.get(&op).or(watched).ok_or("there is no such open intent")?;
-        match (&intent.action, outcome) {
-            (IntentAction::Create { .. }, ClosedOutcome::Done) => {
-                Err("a creation that is done names its object")
-            }
-            (IntentAction::Delete { .. }, ClosedOutcome::Done) => {
-                Err("a deletion that is done says what is gone")
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn check_moves(&self, moves: &BTreeMap<Address, Address>) -> Result<(), &'static str> {
-        self.first_illegal_move(moves).map_or(Ok(()), |(_, reason)| Err(reason))
-    }
-
-    /// Returns the old address of the first of some moves that is none, and why it is none.
-    #[must_use]
-    pub fn first_illegal_move<'m>(
-        &self,
-        moves: &'m BTreeMap<Address, Address>,
-    ) -> Option<(&'m Address, &'static str)> {
-        let open = self.intents.values().chain(self.questions.values().map(|asked| &asked.intent));
-        let open: BTreeSet<&Address> = open.map(|intent| &intent.address).collect();
-        let mut new = BTreeSet::new();
-        moves.iter().find_map(|(from, to)| {
-            let reason = if !self.entries.contains_key(from) {
-                "there is no entry to move"
-            } else if self.entries.contains_key(to) {
-                "there is an entry at the new address"
-            } else if !new.insert(to) {
-                "two entries get one address"
-            } else if open.contains(from) || open.contains(to) {
-                "a request for the address is open, or a question about it"
-            } else {
-                return None;
-            };
-            Some((from, reason))
-        })
-    }
-
-    fn check_gone(&self, op: Option<Uuid>, address: &Address, id: &str) -> Result<(), &'static str> {
-        let entry = self.entries.get(address).ok_or("there is no such entry")?;
-        require_legal(entry_owns_id(entry, id), "the object is not the address's")?;
-        let Some(op) = op else { return Ok(()) };
-        let intent = self.intents.get(&op).ok_or("there is no such open intent")?;
-        match &intent.action {
-            IntentAction::Delete { object } if object.id == id && intent.address == *address => Ok(()),
-            _ => Err("the intent was to do something else"),
-        }
-    }
-
-    fn check_answered(&self, op: Uuid, answer: &Answer) -> Result<(), &'static str> {
-        let asked = self.questions.get(&op).map(|question| &question.intent);
-        let known = self.intents.get(&op).or(asked).or_else(|| self.watched.get(&op));
-        let intent = known.ok_or("there is no such intent or question")?;
-        if matches!(answer, Answer::Made { .. } | Answer::Surplus { .. }) {
-            // What that one makes would find the address's place taken.
-            let other = |open: &Intent| open.op != op && open.address == intent.address;
+fn check_intent(ledger: &Ledger, intent: &Intent) -> Result<(), &'static str> {
+    let op = &intent.op;
+    let is_new = !ledger.intents.contains_key(op) && !ledger.watched.contains_key(op);
+    require_legal(is_new && !ledger.questions.contains_key(op), "the operation's id was used before")?;
+    check_quiet(ledger, &intent.address)?;
+    let entry = ledger.entries.get(&intent.address);
+    require_legal(entry.is_none_or(|entry| entry.kind == intent.kind), "the entry is of another kind")?;
+    match &intent.action {
+        IntentAction::Create { .. } => check_birth(ledger, intent),
+        // An older object may have to let go of another one before it can be deleted.
+        IntentAction::Update { id, .. } | IntentAction::Delete { object: Owned { id, .. } } => {
             require_legal(
-                !self.intents.values().any(other),
-                "another request for the address is open: apply first",
-            )?;
-        }
-        match answer {
-            Answer::Made { object } => {
-                self.check_alive(&intent.kind, object)?;
-                self.check_new(&intent.address, object)?;
-                self.check_birth(intent)
-            }
-            Answer::Surplus { object } => {
-                self.check_alive(&intent.kind, object)?;
-                let creates = matches!(intent.action, IntentAction::Create { .. });
-                require_legal(creates, "only a creation makes an object")?;
-                let Some(entry) = self.entries.get(&intent.address) else { return Ok(()) };
-                require_legal(entry.kind == intent.kind, "the entry is of another kind")?;
-                require_legal(!entry_owns_id(entry, &object.id), "the object is the address's")
-            }
-            Answer::Nothing | Answer::Dropped => Ok(()),
+                entry.is_some_and(|entry| entry_owns_id(entry, id)),
+                "the object is not the address's",
+            )
         }
     }
+}
 
-    /// Ids are never given again. A child's may be its name, which is.
-    fn check_alive(&self, kind: &str, object: &Owned) -> Result<(), &'static str> {
-        let ghost = object.parent.is_none() && self.is_buried(kind, &object.id);
-        require_legal(!ghost, "the object was deleted and proven gone")
-    }
+fn check_bound(ledger: &Ledger, op: Uuid, object: &Owned) -> Result<(), &'static str> {
+    let intent = ledger.intents.get(&op).ok_or("there is no such open intent")?;
+    check_birth(ledger, intent)?;
+    check_alive(ledger, &intent.kind, object)?;
+    check_new(ledger, &intent.address, object)?;
+    let IntentAction::Create { baseline, .. } = &intent.action else { return Ok(()) };
+    require_legal(!baseline.contains(&object.id), "the object was there before the request")
+}
 
-    /// An address has an object once: what steps down is not what takes its place.
-    fn check_new(&self, address: &Address, object: &Owned) -> Result<(), &'static str> {
-        let is_new = self.entries.get(address).is_none_or(|entry| !entry_owns_id(entry, &object.id));
-        require_legal(is_new, "the object is the address's already")
+/// A creation must not drop an object that the address has.
+fn check_birth(ledger: &Ledger, intent: &Intent) -> Result<(), &'static str> {
+    let IntentAction::Create { deposes, .. } = &intent.action else {
+        return Err("only a creation makes an object");
+    };
+    match (ledger.current_object(&intent.address), deposes) {
+        (Some(_), false) => Err("the address has an object already"),
+        (None, true) => Err("the address has no object to depose"),
+        _ => Ok(()),
     }
+}
 
-    /// One request at a time for each address, and none while a human is asked.
-    fn check_quiet(&self, address: &Address) -> Result<(), &'static str> {
-        let open = self.intents.values().any(|intent| intent.address == *address);
-        require_legal(!open, "another request for the address is open")?;
-        let asked = self.questions.values().any(|question| question.intent.address == *address);
-        require_legal(!asked, "a question about the address is open")
+fn check_closed(ledger: &Ledger, op: Uuid, outcome: ClosedOutcome) -> Result<(), &'static str> {
+    let watched = ledger.watched.get(&op).filter(|_| outcome != ClosedOutcome::Done);
+    let intent = ledger.intents.get(&op).or(watched).ok_or("there is no such open intent")?;
+    match (&intent.action, outcome) {
+        (IntentAction::Create { .. }, ClosedOutcome::Done) => {
+            Err("a creation that is done names its object")
+        }
+        (IntentAction::Delete { .. }, ClosedOutcome::Done) => {
+            Err("a deletion that is done says what is gone")
+        }
+        _ => Ok(()),
     }
+}
+
+fn check_moves(ledger: &Ledger, moves: &BTreeMap<Address, Address>) -> Result<(), &'static str> {
+    first_illegal_move(ledger, moves).map_or(Ok(()), |(_, reason)| Err(reason))
+}
+
+/// Returns the old address of the first of some moves that is none, and why it is none.
+#[must_use]
+pub fn first_illegal_move<'m>(
+    ledger: &Ledger,
+    moves: &'m BTreeMap<Address, Address>,
+) -> Option<(&'m Address, &'static str)> {
+    let open = ledger.intents.values().chain(ledger.questions.values().map(|asked| &asked.intent));
+    let open: BTreeSet<&Address> = open.map(|intent| &intent.address).collect();
+    let mut new = BTreeSet::new();
+    moves.iter().find_map(|(from, to)| {
+        let reason = if !ledger.entries.contains_key(from) {
+            "there is no entry to move"
+        } else if ledger.entries.contains_key(to) {
+            "there is an entry at the new address"
+        } else if !new.insert(to) {
+            "two entries get one address"
+        } else if open.contains(from) || open.contains(to) {
+            "a request for the address is open, or a question about it"
+        } else {
+            return None;
+        };
+        Some((from, reason))
+    })
+}
+
+fn check_gone(ledger: &Ledger, op: Option<Uuid>, address: &Address, id: &str) -> Result<(), &'static str> {
+    let entry = ledger.entries.get(address).ok_or("there is no such entry")?;
+    require_legal(entry_owns_id(entry, id), "the object is not the address's")?;
+    let Some(op) = op else { return Ok(()) };
+    let intent = ledger.intents.get(&op).ok_or("there is no such open intent")?;
+    match &intent.action {
+        IntentAction::Delete { object } if object.id == id && intent.address == *address => Ok(()),
+        _ => Err("the intent was to do something else"),
+    }
+}
+
+fn check_answered(ledger: &Ledger, op: Uuid, answer: &Answer) -> Result<(), &'static str> {
+    let asked = ledger.questions.get(&op).map(|question| &question.intent);
+    let known = ledger.intents.get(&op).or(asked).or_else(|| ledger.watched.get(&op));
+    let intent = known.ok_or("there is no such intent or question")?;
+    if matches!(answer, Answer::Made { .. } | Answer::Surplus { .. }) {
+        // What that one makes would find the address's place taken.
+        let other = |open: &Intent| open.op != op && open.address == intent.address;
+        require_legal(
+            !ledger.intents.values().any(other),
+            "another request for the address is open: apply first",
+        )?;
+    }
+    match answer {
+        Answer::Made { object } => {
+            check_alive(ledger, &intent.kind, object)?;
+            check_new(ledger, &intent.address, object)?;
+            check_birth(ledger, intent)
+        }
+        Answer::Surplus { object } => {
+            check_alive(ledger, &intent.kind, object)?;
+            let creates = matches!(intent.action, IntentAction::Create { .. });
+            require_legal(creates, "only a creation makes an object")?;
+            let Some(entry) = ledger.entries.get(&intent.address) else { return Ok(()) };
+            require_legal(entry.kind == intent.kind, "the entry is of another kind")?;
+            require_legal(!entry_owns_id(entry, &object.id), "the object is the address's")
+        }
+        Answer::Nothing | Answer::Dropped => Ok(()),
+    }
+}
+
+/// Ids are never given again. A child's may be its name, which is.
+fn check_alive(ledger: &Ledger, kind: &str, object: &Owned) -> Result<(), &'static str> {
+    let ghost = object.parent.is_none() && ledger.is_buried(kind, &object.id);
+    require_legal(!ghost, "the object was deleted and proven gone")
+}
+
+/// An address has an object once: what steps down is not what takes its place.
+fn check_new(ledger: &Ledger, address: &Address, object: &Owned) -> Result<(), &'static str> {
+    let is_new = ledger.entries.get(address).is_none_or(|entry| !entry_owns_id(entry, &object.id));
+    require_legal(is_new, "the object is the address's already")
+}
+
+/// One request at a time for each address, and none while a human is asked.
+fn check_quiet(ledger: &Ledger, address: &Address) -> Result<(), &'static str> {
+    let open = ledger.intents.values().any(|intent| intent.address == *address);
+    require_legal(!open, "another request for the address is open")?;
+    let asked = ledger.questions.values().any(|question| question.intent.address == *address);
+    require_legal(!asked, "a question about the address is open")
 }
 
 fn require_legal(legal: bool, reason: &'static str) -> Result<(), &'static str> {

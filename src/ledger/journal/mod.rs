@@ -5,9 +5,10 @@
 pub(super) mod chain;
 pub(super) mod checkpoint;
 pub mod error;
+pub(super) mod excerpt;
 pub mod handle;
 pub mod intent_candidates;
-mod legal;
+pub mod legal;
 pub(super) mod line;
 pub mod mac;
 pub mod record;

@@ -1,6 +1,7 @@
 //! Salvage: facts that an earlier run could not record, put in once the ledger can be written. Pure.
 
 use super::record::{Answer, ClosedOutcome, Record};
+use crate::ledger::journal::replay::apply_record;
 use crate::ledger::state::ledger::Ledger;
 
 /// Returns what of the kept facts the ledger does not hold yet, as records that are legal now.
@@ -44,9 +45,9 @@ pub fn records_to_replay(ledger: &Ledger, kept: &[Record]) -> Vec<Record> {
             _ => continue,
         };
         follows_change = matches!(record, Record::Closed { outcome: ClosedOutcome::Done, .. });
-        if trial.apply_record(&record).is_ok() {
+        if apply_record(&mut trial, &record).is_ok() {
             found.push(record);
-            found.extend(shown.filter(|shown| trial.apply_record(shown).is_ok()).cloned());
+            found.extend(shown.filter(|shown| apply_record(&mut trial, shown).is_ok()).cloned());
         } else {
             follows_change = false;
         }

@@ -352,3 +352,7 @@ impl Entry {
         }
     }
 }
+
+pub(in crate::ledger) fn entry_owns_id(entry: &Entry, id: &str) -> bool {
+    entry.current.iter().chain(&entry.deposed).any(|object| object.id == id)
+}

@@ -170,6 +170,11 @@ impl Ledger {
         self.tombstones.get(id).is_some_and(|stone| stone.kind == kind)
     }
 
+    /// Returns the object that an address has now; a deposed one is not it.
+    pub(in crate::ledger) fn current_object(&self, address: &Address) -> Option<&Owned> {
+        self.entries.get(address)?.current.as_ref()
+    }
+
     /// Remembers an object that stays live, so that it can be taken back; of very many, the last ones.
     pub(in crate::ledger) fn remember_kept(&mut self, address: &Address, kind: &Name, object: &Owned) {
         let at = self.history.back().map(|run| run.at);

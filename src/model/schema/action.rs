@@ -3,6 +3,7 @@
 //! What it asks for, what it does besides, what it answers and what is waited for are words of the
 //! table: the command line, its help, the requests and the output derive from them.
 
+use super::service_run::Run;
 use super::{Effect, Endpoint, Envelope, Literal, Method, Provenance, Type};
 
 /// An operation that is not a change of state: reboot, restore, rotate.
@@ -159,29 +160,6 @@ pub enum Until {
     },
     /// When the record that it answers with has ended.
     Finished(&'static Run),
-}
-
-/// A record that runs and ends: a job's run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Run {
-    /// The kind's action that lists such records.
-    pub listed_by: &'static str,
-    /// The field of its id.
-    pub id: &'static str,
-    /// The field of its status.
-    pub status: &'static str,
-    /// Statuses of a good end.
-    pub done: &'static [&'static str],
-    /// Statuses of a bad end.
-    pub failed: &'static [&'static str],
-    /// Statuses of those whose place another one took: that one counts.
-    pub replaced: &'static [&'static str],
-    /// The field of its exit code, which the command takes over.
-    pub exit_code: Option<&'static str>,
-    /// The field that says why.
-    pub error: Option<&'static str>,
-    /// The action that lists what happened meanwhile, newest first, and the field of its words.
-    pub told_by: Option<(&'static str, &'static str)>,
 }
 
 impl Action {

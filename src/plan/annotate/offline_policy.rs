@@ -3,8 +3,7 @@
 
 use super::policy::{Said, evaluate_policy};
 use crate::config::check::policies::{OF_PLAN, OF_SELF};
-use crate::config::stack::model::{Resource, Stack};
-use crate::config::stack::policy::Policy;
+use crate::config::stack::model::{Policy, Resource, Stack};
 use crate::model::address::{Address, Name};
 use crate::model::cel::Program;
 use crate::model::diagnostic::Diagnostic;

@@ -4,7 +4,7 @@ use crate::model::cel::evaluate_program;
 use std::collections::BTreeSet;
 
 use crate::config::check::policies::OF_SELF;
-use crate::config::stack::policy::Policy;
+use crate::config::stack::model::Policy;
 use crate::model::address::{Address, Name};
 use crate::model::cel::{Item, Path, Program, Scope, Segment};
 use crate::model::schema::Type;

@@ -14,6 +14,7 @@ use crate::config::request::{ReadFile, Request};
 use crate::config::stack::model::Stack;
 use crate::config::syntax::document::Syntax;
 use crate::ledger::journal::record::Record;
+use crate::ledger::journal::replay::apply_record;
 use crate::ledger::state::entry::Entry as LedgerEntry;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
@@ -385,8 +386,7 @@ impl Round<'_, '_> {
         let mut ledger = self.order.inputs.ledger.clone();
         for (address, entry) in entries {
             let record = Record::Adopted { address: address.clone(), entry: entry.clone() };
-            ledger
-                .apply_record(&record)
+            apply_record(&mut ledger, &record)
                 .map_err(|illegal| Refused::Blocked(format!("{address}: {}", illegal.reason)))?;
         }
         Ok(ledger)

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::config::stack::declarations::{Removed, RemovedAction};
 use crate::config::stack::model::Stack;
+use crate::ledger::journal::legal::first_illegal_move;
 use crate::ledger::journal::record::Record;
+use crate::ledger::journal::replay::apply_record;
 use crate::ledger::state::entry::Entry;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name, path_prefixes};
@@ -74,8 +76,8 @@ impl<'a> Declared<'a> {
             return Cow::Borrowed(ledger);
         }
         let mut moved = ledger.clone();
-        if let Err(illegal) = moved.apply_record(&Record::Moved { moves: self.moves.clone() }) {
-            let barred = ledger.first_illegal_move(&self.moves).map(|(address, _)| address.clone());
+        if let Err(illegal) = apply_record(&mut moved, &Record::Moved { moves: self.moves.clone() }) {
+            let barred = first_illegal_move(ledger, &self.moves).map(|(address, _)| address.clone());
             if let Some(address) = barred {
                 let help = "Answer it first, or apply without the move: `stead resolve` lists it.";
                 let text = format!("{address} cannot be moved: {}.", illegal.reason);

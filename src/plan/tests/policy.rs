@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::shop;
 use super::world::World;
-use crate::config::stack::policy::Policy;
+use crate::config::stack::model::Policy;
 use crate::model::expression::Cel;
 use crate::model::source::{SourceId, Span};
 use crate::plan::model::change::{Plan, Ruling};

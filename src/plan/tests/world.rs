@@ -2,6 +2,7 @@
 
 #![allow(clippy::needless_pass_by_value, reason = "`json!(…)` stands in place, as a block does")]
 
+use crate::ledger::journal::replay::apply_record;
 use crate::model::evaluate::evaluate_expression;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -320,12 +321,14 @@ impl World {
                 Bookkeeping::Remember(address, entry) => {
                     self.ledger.entries.insert(address, *entry);
                 }
-                Bookkeeping::Move(moves) => self.ledger.apply_record(&Record::Moved { moves }).unwrap(),
+                Bookkeeping::Move(moves) => {
+                    apply_record(&mut self.ledger, &Record::Moved { moves }).unwrap()
+                }
                 Bookkeeping::PinRecipients(recipients) => {
-                    self.ledger.apply_record(&Record::SecretRecipients { recipients }).unwrap();
+                    apply_record(&mut self.ledger, &Record::SecretRecipients { recipients }).unwrap();
                 }
                 Bookkeeping::Forget(address) => {
-                    self.ledger.apply_record(&Record::Forgotten { address }).unwrap();
+                    apply_record(&mut self.ledger, &Record::Forgotten { address }).unwrap();
                 }
             }
         }

@@ -9,6 +9,7 @@ use stead::cloud::http::message::Request;
 use stead::config::stack::model::Stack;
 use stead::kinds::REGISTRY;
 use stead::ledger::journal::record::{Answer, Record};
+use stead::ledger::journal::replay::apply_record;
 use stead::ledger::state::entry::{Intent, IntentAction};
 use stead::ledger::state::ledger::Ledger;
 use stead::model::address::{Address, Name};
@@ -123,7 +124,7 @@ impl Oracle {
                 self.broken
                     .push(format!("I6: process {process} writes under the lease of {:?}", self.writer));
             }
-            if let Err(illegal) = self.ledger.apply_record(record) {
+            if let Err(illegal) = apply_record(&mut self.ledger, record) {
                 self.broken.push(format!("replay: {illegal}: {record:?}"));
             }
         }

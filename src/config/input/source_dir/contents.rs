@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::digest::Digester;
+use super::digester::Digester;
 use super::error::{SourceError, display_source_path};
 use super::tree::{Body, Entry, Tree};
 use crate::config::input::files::Files;

@@ -3,6 +3,7 @@
 mod archive;
 mod contents;
 mod digest;
+mod digester;
 mod error;
 mod tree;
 

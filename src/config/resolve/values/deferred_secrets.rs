@@ -8,7 +8,7 @@ use crate::config::diagnostics::collector::Problems;
 use crate::config::resolve::evaluator::Resolver;
 use crate::config::stack::model::{Awaited, Resource, SecretOrigin, SecretSink};
 use crate::config::syntax::document::Entry;
-use crate::config::types::scalar::Mismatch;
+use crate::config::types::mismatch::Mismatch;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::Expression;

@@ -11,7 +11,7 @@ use crate::config::resolve::scope::{Frame, Resolved};
 use crate::config::resolve::values::variable_type::VariableType;
 use crate::config::resolve::values::variables::Declaration;
 use crate::config::syntax::document::{Entry, Node, NodeValue, named_entries};
-use crate::config::types::scalar::Mismatch;
+use crate::config::types::mismatch::Mismatch;
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::Expression;

@@ -2,7 +2,8 @@
 
 use crate::config::syntax::document::{Form, Node, NodeValue, Scalar};
 use crate::config::syntax::quoting;
-use crate::config::types::scalar::{self, Mismatch};
+use crate::config::types::mismatch::Mismatch;
+use crate::config::types::scalar::{self};
 use crate::config::types::text_format;
 use crate::model::address::Name;
 use crate::model::schema::Type;

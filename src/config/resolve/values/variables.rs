@@ -16,7 +16,7 @@ use crate::config::resolve::scope::Frame;
 use crate::config::stack::model::SecretSink;
 use crate::config::syntax::document::{Document, Entry, Node, NodeValue, Scalar, named_entries};
 use crate::config::syntax::quoting;
-use crate::config::types::scalar::Mismatch;
+use crate::config::types::mismatch::Mismatch;
 use crate::model::address::{Address, Name};
 use crate::model::budget::Exceeded;
 use crate::model::cel::{Item, Scope};

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::project_member::ProjectMember;
 use super::role::{self, Uses};
-use crate::emulator::chance;
+use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::Refusal;
@@ -131,7 +131,7 @@ impl World {
 
     /// Returns the id of the account's first key: that of no other object, whatever else there is.
     pub(in crate::emulator::world) fn first_key(&self) -> Uuid {
-        chance::nth_uuid(!self.account.seed, 0)
+        seeded_rng::nth_uuid(!self.account.seed, 0)
     }
 
     /// Shows the account's first key as every other key is shown, in place of an earlier one: its owner made it with
@@ -167,7 +167,7 @@ impl World {
     /// Returns a secret that follows from nothing that is ever shown.
     fn fresh_secret(&mut self) -> String {
         const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-        format!("sk_{}", chance::derive_text(self.fresh_id(), 2, ALPHABET, 40))
+        format!("sk_{}", seeded_rng::derive_text(self.fresh_id(), 2, ALPHABET, 40))
     }
 }
 

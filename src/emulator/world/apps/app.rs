@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::deployment::Deployment;
 use super::options::find_size;
 use super::upload::Blob;
-use crate::emulator::chance;
+use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::databases::database::DOMAIN;
 use crate::emulator::world::engine::cron::Cron;
@@ -139,7 +139,7 @@ impl App {
 impl Record<App> {
     /// Returns the short id, which is part of host names.
     pub(in crate::emulator::world) fn short_id(&self) -> String {
-        chance::derive_text(self.id, 2, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
+        seeded_rng::derive_text(self.id, 2, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
     }
 
     /// Returns the host name that custom domains point to.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::emulator::chance;
+use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::child_index::{Child, Children};
 use crate::emulator::world::engine::json_writer::Fields;
@@ -109,7 +109,7 @@ fn list_app_events(call: &mut Call<'_>) -> Reply {
         let (_, low) = record.id.as_u64_pair();
         record.timeline.history(call.now).zip(0..).map(move |((at, status), index)| Shown {
             at,
-            id: chance::nth_uuid(low, index),
+            id: seeded_rng::nth_uuid(low, index),
             kind: format!("deployment.{status}"),
             message: "",
             deployment: Some(record.id),

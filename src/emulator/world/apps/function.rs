@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::input::read_env_variables;
 use super::upload::{Blob, Upload};
-use crate::emulator::chance;
+use crate::emulator::seeded_rng;
 use crate::emulator::world::databases::database::DOMAIN;
 use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::Refusal;
@@ -87,7 +87,7 @@ impl Body for Function {
 
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
         let function = &record.body;
-        let short = chance::derive_text(record.id, 3, b"abcdefghijklmnopqrstuvwxyz0123456789", 8);
+        let short = seeded_rng::derive_text(record.id, 3, b"abcdefghijklmnopqrstuvwxyz0123456789", 8);
         fields.write_field("id", &record.id);
         fields.write_field("project_id", &record.project);
         fields.write_field("name", &function.name);

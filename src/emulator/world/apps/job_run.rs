@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::app::{App, AppType};
 use super::deployment::Deployment;
-use crate::emulator::chance;
+use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::account::spend_cap;
 use crate::emulator::world::engine::child_index::{Child, Children};
@@ -156,7 +156,7 @@ impl World {
             return;
         }
         // The id follows from app and time, so that runs that were left out change no other id.
-        let id = chance::nth_uuid(app.as_u64_pair().1, at.as_millisecond().unsigned_abs());
+        let id = seeded_rng::nth_uuid(app.as_u64_pair().1, at.as_millisecond().unsigned_abs());
         self.begin_run(app, at, id, "schedule");
     }
 

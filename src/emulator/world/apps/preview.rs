@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::app::App;
-use crate::emulator::chance;
+use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::databases::database::DOMAIN;
 use crate::emulator::world::engine::child_index::{Child, Children};
@@ -59,7 +59,7 @@ impl Body for Preview {
 
     fn show(record: &Record<Self>, view: View<'_>, fields: &mut Fields<'_>) {
         let preview = &record.body;
-        let short = chance::derive_text(record.id, 2, b"abcdefghijklmnopqrstuvwxyz0123456789", 8);
+        let short = seeded_rng::derive_text(record.id, 2, b"abcdefghijklmnopqrstuvwxyz0123456789", 8);
         fields.write_field("id", &record.id);
         fields.write_field("service_id", &preview.service_id);
         fields.write_field("project_id", &record.project);

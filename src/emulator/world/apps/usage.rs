@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::app::App;
 use super::deployment::Deployment;
-use crate::emulator::chance;
+use crate::emulator::seeded_rng;
 use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::monthly_meter::MonthMeter;
@@ -26,7 +26,7 @@ fn list_instances(call: &mut Call<'_>) -> Reply {
     let deployment = Deployment::find_live(call.world, record.id, call.now);
     let numbers: Vec<i64> = (1..=count).collect();
     call.list_of(&numbers, |fields, number| {
-        fields.write_field("id", &chance::nth_uuid(record.id.as_u64_pair().1, number.unsigned_abs()));
+        fields.write_field("id", &seeded_rng::nth_uuid(record.id.as_u64_pair().1, number.unsigned_abs()));
         fields.write_field("name", &format!("{}-{number}", record.short_id()));
         fields.write_field("status", "running");
         fields.write_field("deployment_id", &deployment);

@@ -11,7 +11,7 @@ use super::node_pool::NodePool;
 use super::upgrade::{Mode, Upgrade};
 use super::versions;
 use super::volume_claim::{Bound, Size};
-use crate::emulator::chance;
+use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::compute::volume::Volume;
 use crate::emulator::world::databases::database::DOMAIN;
@@ -76,7 +76,7 @@ impl Cluster {
 impl Record<Cluster> {
     /// Returns the short id, which is part of host names.
     pub(in crate::emulator::world) fn short_id(&self) -> String {
-        chance::derive_text(self.id, 3, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
+        seeded_rng::derive_text(self.id, 3, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
     }
 
     /// Returns where its API listens, once it does.

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::emulator::chance;
+use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::status_timeline::time_after;
 use crate::emulator::world::request::call::{Call, Reply};
@@ -64,7 +64,7 @@ impl History {
 
 fn list_cluster_events(call: &mut Call<'_>) -> Reply {
     let record = call.find_cluster()?;
-    let id = |number| chance::nth_uuid(record.id.as_u64_pair().1, number);
+    let id = |number| seeded_rng::nth_uuid(record.id.as_u64_pair().1, number);
     let (id, cluster): (_, Uuid) = (id, record.id);
     call.list_of(&record.body.history.events_until(call.now), |fields, event| {
         fields.write_field("id", &id(event.number));

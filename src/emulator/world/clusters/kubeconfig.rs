@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::cluster::Cluster;
-use crate::emulator::chance;
+use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::status_timeline::time_after;
@@ -64,11 +64,11 @@ fn require_endpoint(record: &Record<Cluster>, now: Time) -> Result<String, Refus
 /// Writes the file. Names in it are the short id: a cluster's own name could be any text.
 fn kubeconfig_text(record: &Record<Cluster>, server: &str, expires_at: Time) -> String {
     let short = record.short_id();
-    let secret = |purpose: u64, length| chance::derive_text(record.id, purpose, LETTERS, length);
+    let secret = |purpose: u64, length| seeded_rng::derive_text(record.id, purpose, LETTERS, length);
     let pem = format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", secret(4, 64));
     let authority = STANDARD.encode(pem);
     // A credential follows from when it expires and from how often all were made anew.
-    let purpose = chance::nth_number(record.body.rotations, expires_at.as_second().unsigned_abs());
+    let purpose = seeded_rng::nth_number(record.body.rotations, expires_at.as_second().unsigned_abs());
     let token = secret(purpose, 40);
     format!(
         "apiVersion: v1

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::backup::{self, Backup};
 use super::vm::Vm;
 use super::vm_actions::require_stable_vm;
-use crate::emulator::chance;
+use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::Refusal;
@@ -186,7 +186,7 @@ impl Body for BackupSchedule {
 /// Returns the id of a schedule's backup: it depends on no other request, so that it is the same however
 /// the clock came there.
 fn backup_id(schedule: Uuid, number: i64) -> Uuid {
-    chance::nth_uuid(schedule.as_u64_pair().1, u64::try_from(number).unwrap_or_default())
+    seeded_rng::nth_uuid(schedule.as_u64_pair().1, u64::try_from(number).unwrap_or_default())
 }
 
 impl World {

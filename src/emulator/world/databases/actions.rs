@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::access::read_allowlist;
 use super::contents::Contents;
 use super::database::{Database, backup_time};
-use crate::emulator::chance;
+use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::compute::vpc::Vpc;
 use crate::emulator::world::engine::catalog::{self, DatabasePlan};
@@ -250,7 +250,7 @@ fn daily_backup_numbers(record: &Record<Database>, now: Time) -> Vec<i64> {
 }
 
 fn backup_id(record: &Record<Database>, number: i64) -> Uuid {
-    chance::nth_uuid(record.id.as_u64_pair().1, u64::try_from(number).unwrap_or_default())
+    seeded_rng::nth_uuid(record.id.as_u64_pair().1, u64::try_from(number).unwrap_or_default())
 }
 
 fn list_database_backups(call: &mut Call<'_>) -> Reply {

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::contents::Contents;
 use super::saved_query::SavedQuery;
 use super::user::{self, User};
-use crate::emulator::chance;
+use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::catalog::{self, DatabasePlan, Engine};
 use crate::emulator::world::engine::json_writer::Fields;
@@ -112,7 +112,7 @@ impl Database {
 impl Record<Database> {
     /// Returns the short id, which is part of host names.
     pub(in crate::emulator::world) fn short_id(&self) -> String {
-        chance::derive_text(self.id, 1, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
+        seeded_rng::derive_text(self.id, 1, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
     }
 
     /// Returns the owner's password.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::database::Database;
-use crate::emulator::chance;
+use crate::emulator::seeded_rng;
 use crate::emulator::world::engine::json_writer::Fields;
 use crate::emulator::world::engine::message::Refusal;
 use crate::emulator::world::engine::table::Record;
@@ -49,7 +49,7 @@ pub(in crate::emulator::world) struct User {
 pub(in crate::emulator::world) fn user_password(database: Uuid, user: &str, rotations: u64) -> String {
     let purpose = user.bytes().fold(17_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
     let alphabet = b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
-    chance::derive_text(database, purpose.wrapping_add(rotations << 40), alphabet, 24)
+    seeded_rng::derive_text(database, purpose.wrapping_add(rotations << 40), alphabet, 24)
 }
 
 /// Finds the database, when it answers: its logins and its contents are inside.

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::billing::Meter;
 use super::world::World;
-use crate::emulator::chance;
+use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::account::project::Project;
 use crate::emulator::world::account::spend_cap;
@@ -104,8 +104,8 @@ impl World {
     pub fn new(setup: &Setup, now: Time) -> Self {
         let now = to_millisecond(now);
         let account = Account {
-            id: chance::nth_uuid(setup.seed, 0),
-            default_project: chance::nth_uuid(setup.seed, 1),
+            id: seeded_rng::nth_uuid(setup.seed, 0),
+            default_project: seeded_rng::nth_uuid(setup.seed, 1),
             balance: Decimal::from(1_000),
             card: true,
             banned: false,
@@ -308,7 +308,7 @@ impl World {
     /// Returns an id that was never given out.
     pub(in crate::emulator::world) fn fresh_id(&mut self) -> Uuid {
         self.account.counter += 1;
-        chance::nth_uuid(self.account.seed, self.account.counter)
+        seeded_rng::nth_uuid(self.account.seed, self.account.counter)
     }
 
     pub(in crate::emulator::world) fn table<T: Body>(&self) -> &Table<T> {

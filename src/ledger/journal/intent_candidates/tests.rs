@@ -4,6 +4,7 @@ use super::*;
 use crate::kinds::REGISTRY;
 use crate::ledger::fixture::*;
 use crate::ledger::journal::record::Record;
+use crate::ledger::journal::replay::apply_record;
 use crate::model::secret::Secret;
 use crate::model::value::Attributes;
 
@@ -37,7 +38,7 @@ fn found(intent: &Intent, ledger: &Ledger, objects: &[Object]) -> Vec<String> {
 #[test]
 fn only_what_is_new_unowned_and_alike() {
     let mut ledger = Ledger::new(identity());
-    ledger.apply_record(&adopted(2, "owned")).unwrap();
+    apply_record(&mut ledger, &adopted(2, "owned")).unwrap();
     let alike = |id: &str| object(id, &[("name", "web".into())]);
     let objects = [
         alike("old"),

@@ -2,13 +2,14 @@
 
 use super::*;
 use crate::ledger::fixture::*;
+use crate::ledger::journal::replay::apply_record;
 use crate::ledger::state::entry::Question;
 use crate::model::value::Value;
 
 fn ledger(records: &[Record]) -> Ledger {
     let mut ledger = Ledger::new(identity());
     for record in records {
-        ledger.apply_record(record).unwrap();
+        apply_record(&mut ledger, record).unwrap();
     }
     ledger
 }

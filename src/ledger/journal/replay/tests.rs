@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::ledger::fixture::*;
+use crate::ledger::journal::replay::apply_record;
 use crate::ledger::state::entry::{Entry, Question};
 use crate::ledger::state::holder::Holder;
 use crate::ledger::state::ledger::MOST_KEPT;
@@ -17,7 +18,7 @@ use crate::model::address::Name;
 fn replay(records: &[Record]) -> Result<Ledger, &'static str> {
     let mut ledger = Ledger::new(identity());
     for record in records {
-        ledger.apply_record(record).map_err(|illegal| illegal.reason)?;
+        apply_record(&mut ledger, record).map_err(|illegal| illegal.reason)?;
     }
     Ok(ledger)
 }
@@ -202,7 +203,7 @@ fn illegal_moves() {
         let mut ledger = replay(&before).unwrap();
         let copy = ledger.clone();
         assert_eq!(
-            ledger.apply_record(&record).map_err(|illegal| illegal.reason),
+            apply_record(&mut ledger, &record).map_err(|illegal| illegal.reason),
             Err(reason),
             "{record:?}"
         );
@@ -388,7 +389,7 @@ proptest! {
                 Some((address.clone(), entry.current.as_ref()?.id.clone()))
             };
             let owners: BTreeMap<Address, Name> = ledger.entries.iter().filter_map(current).collect();
-            if ledger.apply_record(&record).is_err() {
+            if apply_record(&mut ledger, &record).is_err() {
                 prop_assert_eq!(ids(&ledger), before);
                 continue;
             }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::ledger::fixture::*;
 use crate::ledger::journal::record::{Answer, Record};
+use crate::ledger::journal::replay::apply_record;
 use crate::ledger::state::entry::Question;
 
 fn asked(record: &Record, candidates: &[&str]) -> Record {
@@ -14,7 +15,7 @@ fn asked(record: &Record, candidates: &[&str]) -> Record {
 fn ledger(records: &[Record]) -> Ledger {
     let mut ledger = Ledger::new(identity());
     for record in records {
-        ledger.apply_record(record).unwrap();
+        apply_record(&mut ledger, record).unwrap();
     }
     ledger
 }

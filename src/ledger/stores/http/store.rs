@@ -5,6 +5,7 @@
 //! replaced, and read back afterwards; between the two a writer whose lock was broken could come. So the
 //! store is strict, and a lock is taken over by a human only.
 
+use crate::ledger::journal::replay::apply_record;
 use crate::ledger::stores::http::document;
 use std::cell::RefCell;
 use std::time::Duration;
@@ -315,7 +316,7 @@ impl<K: Clock> Store for HttpStore<K> {
                 None => load_ledger(records.iter().cloned())?,
                 Some(mut ledger) => {
                     for record in records {
-                        ledger.apply_record(record)?;
+                        apply_record(&mut ledger, record)?;
                     }
                     ledger
                 }

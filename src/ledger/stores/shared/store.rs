@@ -6,6 +6,7 @@
 //! number that it counts on is taken. That the place enforces both conditions is proven every time,
 //! before anything is planned.
 
+use crate::ledger::journal::replay::apply_record;
 use crate::ledger::stores::shared::contents;
 use std::cell::RefCell;
 use std::time::Duration;
@@ -126,7 +127,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
             let known = if is_new { records.clone() } else { content.records };
             let mut ledger = load_ledger(known)?;
             if let Some(sealed) = sealed {
-                ledger.apply_record(&sealed)?;
+                apply_record(&mut ledger, &sealed)?;
                 records.push(sealed);
             }
             self.ensure_highest_epoch(ledger.epoch).await?;
@@ -136,7 +137,7 @@ impl<H: Shelf, K: Clock> SharedStore<H, K> {
                 proven: is_silent(&ledger, before, opening),
                 reason: reason.map(str::to_owned),
             };
-            ledger.apply_record(&took)?;
+            apply_record(&mut ledger, &took)?;
             records.push(took);
             let (text, head) = write_line(&self.shelf, &records, &content.head, opening.seal)?;
             let number = content.number + 1;

@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::ledger::journal::chain;
 use crate::ledger::journal::mac::Seals;
+use crate::ledger::journal::replay::apply_record;
 
 /// A shelf that lets another holder go on before each of its steps, and between a step and its answer.
 #[derive(Clone)]
@@ -142,7 +143,7 @@ impl Stage {
                 return;
             }
             self.acknowledged.borrow_mut().push(run);
-            ledger.apply_record(&record).unwrap();
+            apply_record(&mut ledger, &record).unwrap();
         }
         if store.condense(&ledger).await.is_ok() {
             let _ = store.release().await;

@@ -1,0 +1,219 @@
+//! `Shell`: one request on its way through log, limiter, faults and world; the server around it only
+//! reads and writes sockets. It owns the cloud, and runs on one thread.
+
+use super::faults::Fault;
+use super::limiter::Decision;
+use super::log::Entry;
+use super::message::{Incoming, Moment, Outgoing};
+use super::service_state::Shell;
+use super::world::{Request, Response, Tier, handle_request, handle_upload, route_template};
+use super::{console, control};
+use crate::model::schema::Method;
+
+/// Where the service's API is described.
+const OPENAPI: &str = "/openapi.json";
+
+/// Answers one request.
+pub(super) fn handle_incoming(shell: &mut Shell, incoming: Incoming, moment: Moment) -> Outgoing {
+    if console::is_own(&incoming.path) {
+        let response = control::handle_control_request(shell, &incoming, moment);
+        return finish_response(shell, response, None, moment);
+    }
+    if let Some(text) = shell.openapi.as_ref().filter(|_| incoming.path == OPENAPI) {
+        let response = Response::from_json(200, text.clone().into_bytes());
+        return finish_response(shell, response, None, moment);
+    }
+    let method = method_from_name(&incoming.method);
+    let route = method.and_then(|method| route_template(method, &incoming.path)).unwrap_or_default();
+    let entry = Entry {
+        seq: 0,
+        time: moment.real,
+        method: incoming.method.chars().take(16).collect(),
+        route,
+        path: incoming.path.clone(),
+        status: 0,
+        key_prefix: incoming.api_key.clone().unwrap_or_default(),
+    };
+    let (response, fault) = dispatch_incoming(shell, method, incoming, moment);
+    let reset = matches!(fault, Some(Fault::ResetBefore | Fault::ResetAfter));
+    let status = if reset { 0 } else { response.status };
+    shell.log.add(Entry { status, ..entry }, moment.elapsed);
+    finish_response(shell, response, fault, moment)
+}
+
+fn finish_response(
+    shell: &mut Shell,
+    response: Response,
+    fault: Option<Fault>,
+    moment: Moment,
+) -> Outgoing {
+    let rows = shell.world.take_rows();
+    let sequence = shell.journal.submit(rows, None);
+    Outgoing { response, date: shell.clock.now(moment.real), fault, sequence }
+}
+
+fn dispatch_incoming(
+    shell: &mut Shell,
+    method: Option<Method>,
+    incoming: Incoming,
+    moment: Moment,
+) -> (Response, Option<Fault>) {
+    let Some(method) = method else {
+        return (Response::error(404, "Not Found", "route not found"), None);
+    };
+    let decision = admit(shell, &incoming, moment);
+    if let Some(decision) = decision.filter(|decision| !decision.allowed) {
+        return (add_rate_limit_headers(rate_limit_response(decision.limit), decision), None);
+    }
+    let fault = shell.faults.decide_fault(method, &incoming.path);
+    let response = match fault {
+        Some(Fault::Status(status)) => fault_response(status),
+        Some(Fault::ResetBefore) => fault_response(500),
+        _ => run(shell, method, incoming, moment),
+    };
+    (decision.map_or(response.clone(), |decision| add_rate_limit_headers(response, decision)), fault)
+}
+
+fn run(shell: &mut Shell, method: Method, incoming: Incoming, moment: Moment) -> Response {
+    let Incoming { path, query, api_key, project, host, body, archive, .. } = incoming;
+    let request = Request { method, path, query, api_key, project, body };
+    let now = shell.clock.now(moment.real);
+    if let Some(host) = host {
+        shell.world.set_origin(&format!("http://{host}"));
+    }
+    match archive {
+        Some(archive) => handle_upload(&mut shell.world, &request, &archive, now),
+        None => handle_request(&mut shell.world, &request, now),
+    }
+}
+
+/// Asks the limiter: a key counts for itself, everyone else by address. Health is free.
+fn admit(shell: &mut Shell, incoming: &Incoming, moment: Moment) -> Option<Decision> {
+    let limiter = shell.limiter.as_mut()?;
+    if matches!(incoming.path.as_str(), "/health" | "/ready") {
+        return None;
+    }
+    let catalog = incoming.path.starts_with("/api/v1/public/");
+    let key = incoming.api_key.as_deref().filter(|_| !catalog);
+    let known = key.and_then(|key| Some((key, shell.world.tier_of(key)?)));
+    let (caller, tier) = known.unwrap_or((&incoming.peer, Tier::Standard));
+    Some(limiter.admit(caller, tier, moment.elapsed))
+}
+
+fn method_from_name(method: &str) -> Option<Method> {
+    let methods = [Method::Get, Method::Post, Method::Put, Method::Patch, Method::Delete];
+    methods.into_iter().find(|known| known.as_str() == method)
+}
+
+fn rate_limit_response(limit: usize) -> Response {
+    let message =
+        format!("at most {limit} requests per second are allowed for this key: wait, then try again");
+    let mut response = Response::error(429, "Rate limit exceeded", &message);
+    response.headers.push(("retry-after", "1".to_owned()));
+    response
+}
+
+fn add_rate_limit_headers(mut response: Response, decision: Decision) -> Response {
+    response.headers.push(("x-ratelimit-limit", decision.limit.to_string()));
+    response.headers.push(("x-ratelimit-remaining", decision.remaining.to_string()));
+    response
+}
+
+fn fault_response(status: u16) -> Response {
+    match status {
+        402 => {
+            Response::error(402, "Payment Required", "insufficient balance: add funds, or a card to charge")
+        }
+        403 => Response::error(403, "Forbidden", "access denied"),
+        412 => Response::error(
+            412,
+            "Precondition Failed",
+            "pay-as-you-go apps are paused by the monthly spend cap: raise it, or turn it off",
+        ),
+        429 => rate_limit_response(Tier::Standard.bounds().0),
+        503 => Response::error(
+            503,
+            "Service Unavailable",
+            "resources are temporarily unavailable: try again later",
+        ),
+        _ => Response::error(
+            500,
+            "Internal Server Error",
+            "something went wrong on our side: try again, or contact support",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::emulator::clock::VirtualClock;
+    use crate::emulator::faults;
+    use crate::emulator::limiter::Limiter;
+    use crate::emulator::log::Log;
+    use crate::emulator::store::Journal;
+    use crate::emulator::world::Setup;
+    use crate::emulator::world::World;
+
+    const FIRST: &str = "sk_first";
+
+    fn shell() -> Shell {
+        let zero = Timestamp::UNIX_EPOCH;
+        let setup = Setup { seed: 1, api_key: FIRST.to_owned(), tier: Tier::Standard };
+        Shell {
+            world: World::new(&setup, zero),
+            clock: VirtualClock::new(zero, 1.0).unwrap(),
+            limiter: Some(Limiter::default()),
+            faults: faults::Plan::default(),
+            log: Log::default(),
+            journal: Journal::in_memory(),
+            openapi: None,
+        }
+    }
+
+    fn send(shell: &mut Shell, method: &str, key: &str, body: &str) -> Response {
+        let incoming = Incoming {
+            method: method.to_owned(),
+            path: "/api/v1/api-keys".to_owned(),
+            query: Vec::new(),
+            api_key: Some(key.to_owned()),
+            project: None,
+            peer: "peer".to_owned(),
+            trusted: false,
+            host: None,
+            archive: None,
+            body: body.as_bytes().to_vec(),
+        };
+        let moment = Moment { real: Timestamp::UNIX_EPOCH, elapsed: Duration::ZERO };
+        handle_incoming(shell, incoming, moment).response
+    }
+
+    /// Makes a key of a tier; returns its secret.
+    fn key(shell: &mut Shell, tier: &str) -> String {
+        let body = format!(r#"{{"name": "a", "rate_limit_tier": "{tier}"}}"#);
+        let answer = send(shell, "POST", FIRST, &body);
+        let read: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
+        read["data"]["secret"].as_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn each_key_has_a_limit_of_its_own_tier() {
+        let mut shell = shell();
+        let set = serde_json::json!({"high_tier": true});
+        shell.world.mutate("account", "", set.as_object().unwrap(), Timestamp::UNIX_EPOCH).unwrap();
+        let keys = ["standard", "high", "standard"].map(|tier| key(&mut shell, tier));
+        for (key, most) in keys.iter().zip([90, 300, 90]) {
+            let storm = (0..400).map(|_| send(&mut shell, "GET", key, "").status);
+            // Without a role it may see nothing, but it is known, and counts for itself.
+            assert_eq!(storm.filter(|status| *status == 403).count(), most);
+        }
+        // Keys that are none share what their address has.
+        let storm = ["sk_x", "sk_y"]
+            .map(|key| (0..200).filter(|_| send(&mut shell, "GET", key, "").status == 401).count());
+        assert_eq!(storm, [90, 0]);
+    }
+}
