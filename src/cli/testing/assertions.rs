@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rust_decimal::Decimal;
 
-use super::run::Missed;
+use super::outcome::Missed;
 use crate::apply::event::Outcome;
 use crate::cli::stack::project::Project;
 use crate::config::load::Rejected;

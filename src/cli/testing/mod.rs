@@ -3,7 +3,9 @@
 
 mod assertions;
 mod in_process_cloud;
+mod outcome;
 mod run;
 mod virtual_time;
 
-pub(super) use run::{Missed, plan_empty_world, run};
+pub(super) use outcome::Missed;
+pub(super) use run::{plan_empty_world, run};

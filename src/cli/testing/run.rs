@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::assertions::{self, GIVEN, GIVEN_APPLIED};
 use super::in_process_cloud::Emulated;
+use super::outcome::Missed;
 use super::virtual_time::VirtualTime;
 use crate::apply::context::{Bounds, Context, PARALLEL};
 use crate::apply::event::Outcome;
@@ -29,28 +30,12 @@ use crate::ledger::stores::memory::MemoryStore;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::Snapshot;
-use crate::model::source::Span;
 use crate::plan::inputs::{Inputs, Options};
 use crate::plan::model::change::Plan;
 use crate::plan::pipeline;
 
 /// The code of the blocker of what would be deleted with its data.
 const HOLDS_DATA: &str = "holds_data";
-
-/// Something that is not as the test wants it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::cli) struct Missed {
-    /// Where the test says it.
-    pub(in crate::cli) span: Span,
-    /// What is wanted, and what is there.
-    pub(in crate::cli) text: String,
-}
-
-impl Missed {
-    pub(super) fn new(span: Span, text: impl Into<String>) -> Self {
-        Self { span, text: text.into() }
-    }
-}
 
 /// The world of one test, and the ledger of its stack.
 struct Stage {
