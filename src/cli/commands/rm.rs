@@ -3,8 +3,9 @@
 use std::collections::{BTreeSet, HashSet};
 use std::slice;
 
+use super::mv::address::{VALUES, find_block, list_entry_attribute};
 use super::mv::declared::Declared;
-use super::mv::{VALUES, find_block, instance, list_entry_attribute};
+use super::mv::instance;
 use crate::cli::args::Rm;
 use crate::cli::command_context::Session;
 use crate::cli::process::exit_code::Exit;

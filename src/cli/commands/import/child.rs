@@ -1,7 +1,7 @@
 //! A child that is taken over: its place in the block of its parent, which is declared and managed.
 
 use super::entry_literal;
-use crate::cli::commands::mv::list_entry_attribute;
+use crate::cli::commands::mv::address::list_entry_attribute;
 use crate::cli::planning::inventory;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;

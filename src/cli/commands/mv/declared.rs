@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{address_prefix, help_in_syntax};
+use super::address::{address_prefix, help_in_syntax};
 use crate::cli::files::stack_files::{self, Shared};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;

@@ -1,9 +1,9 @@
 //! One instance of a block with `for_each`: another key for it, or a block of its own.
 
-use super::{
-    NAME, address_prefix, help_in_syntax, in_a_file, redirect_edit, reject_taken_address, write_rename,
-    wrong_prefix_failure,
+use super::address::{
+    NAME, address_prefix, help_in_syntax, in_a_file, reject_taken_address, wrong_prefix_failure,
 };
+use super::rename::{redirect_edit, write_rename};
 use crate::cli::args::Mv;
 use crate::cli::command_context::Session;
 use crate::cli::process::exit_code::Exit;

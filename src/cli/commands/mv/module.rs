@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use super::declared::{Declared, local_address};
-use super::{
-    NAME, Pairs, address_prefix, carried_to, help_in_syntax, implied_moves, list_entry_attribute,
-    lost_resources_failure, moved_edit, redirect_edit, reject_taken_address, wrong_prefix_failure,
+use super::address::{
+    NAME, address_prefix, help_in_syntax, list_entry_attribute, reject_taken_address, wrong_prefix_failure,
 };
+use super::declared::{Declared, local_address};
+use super::rename::{Pairs, carried_to, implied_moves, lost_resources_failure, moved_edit, redirect_edit};
 use crate::cli::args::Mv;
 use crate::cli::command_context::Session;
 use crate::cli::process::exit_code::Exit;

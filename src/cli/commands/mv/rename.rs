@@ -1,0 +1,122 @@
+//! The edits of a renaming: the references, the `moved` entries, and the other addresses that change with it. Nothing
+//! is written when a resource would be lost.
+
+use std::collections::BTreeSet;
+
+use crate::cli::args::Mv;
+use crate::cli::command_context::Session;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cli::stack::project::Begun;
+use crate::cli::stack::source_edits::Edits;
+use crate::config::edit::{Edit, Literal, Path};
+use crate::config::stack::model::{Resource, Stack};
+use crate::model::address::Address;
+use crate::model::source::SourceId;
+
+/// Most addresses that one message names.
+const MOST_TOLD: usize = 10;
+
+/// Returns the edit by which every reference leads to the new address.
+pub(super) fn redirect_edit(from: &Address, to: &Address) -> Edit {
+    Edit::Redirect(vec![(from.as_str().into(), to.as_str().into())])
+}
+
+/// Returns the entry by which an object gets another address.
+pub(super) fn moved_edit(from: &Address, to: &Address) -> Edit {
+    let entry = [("from", Literal::text(from.as_str())), ("to", Literal::text(to.as_str()))];
+    Edit::Append(Path::from_text("moved"), Literal::map(entry))
+}
+
+/// Makes the edits of one file, lets all others refer to the new address, and writes the `moved` entries.
+pub(super) async fn write_rename(
+    session: &Session,
+    begun: &Begun,
+    (own, mut edits_there): (SourceId, Vec<Edit>),
+    args: &Mv,
+) -> Result<Exit, Failure> {
+    let (from, to) = (&args.from, &args.to);
+    let redirect = redirect_edit(from, to);
+    edits_there.push(moved_edit(from, to));
+    let mut edits = Edits::new(begun);
+    for (file, _) in begun.files.iter() {
+        let edits_here = if file == own { edits_there.as_slice() } else { std::slice::from_ref(&redirect) };
+        edits.edit_file(file, edits_here)?;
+    }
+    let (before, after) = (&begun.project.stack, edits.read()?);
+    let pairs = [(from.clone(), to.clone())];
+    let Some(carried) = implied_moves(before, &after, &pairs) else {
+        return Err(lost_resources_failure(before, &after, from, &pairs));
+    };
+    let carried: Vec<Edit> = carried.iter().map(|(from, to)| moved_edit(from, to)).collect();
+    edits.edit_file(own, &carried)?;
+    if !edits.confirm_and_write(session, args.yes).await? {
+        return Ok(Exit::Failed);
+    }
+    session.next("plan", "shows the move");
+    Ok(Exit::Done)
+}
+
+/// Says which resources there would no longer be, or which new ones.
+pub(super) fn lost_resources_failure(
+    before: &Stack,
+    after: &Stack,
+    from: &Address,
+    pairs: &Pairs,
+) -> Failure {
+    let moved: BTreeSet<Address> = before.resources.keys().map(|one| carried_to(one, pairs)).collect();
+    let now: BTreeSet<Address> = after.resources.keys().cloned().collect();
+    let told = |what: &str, some: Vec<&Address>| {
+        let names: Vec<&str> = some.iter().take(MOST_TOLD).map(|one| one.as_str()).collect();
+        let more = if some.len() > MOST_TOLD { ", …" } else { "" };
+        (!names.is_empty()).then(|| format!("{what}: {}{more}.", names.join(", ")))
+    };
+    let gone = told("There would no longer be", moved.difference(&now).collect());
+    let new = told("There would be in addition", now.difference(&moved).collect());
+    let failure = Failure::new(Exit::Failed, format!("other resources than {from} would change"));
+    let told = gone.into_iter().chain(new).fold(failure, Failure::help);
+    told.help(
+        "Nothing was written. Change what goes through it first, or do it by hand with a `moved` entry.",
+    )
+}
+
+/// Addresses, of resources or of whole modules, and what takes their places.
+pub(super) type Pairs = [(Address, Address)];
+
+/// Returns where an address goes when others move.
+pub(super) fn carried_to(address: &Address, pairs: &Pairs) -> Address {
+    let moved = |(from, to): &(Address, Address)| match address.as_str().strip_prefix(from.as_str())? {
+        "" => Some(to.clone()),
+        rest => rest.strip_prefix('.').map(|rest| to.join(rest)),
+    };
+    pairs.iter().find_map(moved).unwrap_or_else(|| address.clone())
+}
+
+/// Returns what else gets another address, because it is named by what it refers to: plain entries of lists.
+/// `None` when something would be lost.
+pub(super) fn implied_moves(
+    before: &Stack,
+    after: &Stack,
+    pairs: &Pairs,
+) -> Option<Vec<(Address, Address)>> {
+    if before.resources.len() != after.resources.len() {
+        return None;
+    }
+    let moved = |address: &Address| carried_to(address, pairs);
+    let known: BTreeSet<Address> = before.resources.keys().map(&moved).collect();
+    let mut new: Vec<&Resource> =
+        after.resources.values().filter(|one| !known.contains(&one.address)).collect();
+    let gone = before.resources.values().filter(|one| !after.resources.contains_key(&moved(&one.address)));
+    let mut found = Vec::new();
+    for one in gone {
+        let parent = one.parent.as_ref().map(&moved);
+        let is_it = |other: &&Resource| other.kind.name == one.kind.name && other.parent == parent;
+        let at = new.iter().position(&is_it)?;
+        let other = new.remove(at);
+        if new.iter().any(is_it) {
+            return None;
+        }
+        found.push((one.address.clone(), other.address.clone()));
+    }
+    new.is_empty().then_some(found)
+}
