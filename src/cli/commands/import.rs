@@ -1,11 +1,13 @@
 //! `stead import`: takes over live objects, and writes their configuration.
 
 mod child;
+mod literals;
 mod secrets;
 
 use std::collections::BTreeMap;
 
 use self::secrets::Secrets;
+use super::import::literals::block_literal;
 use super::recover::read_and_match;
 use crate::cli::args::{Format, Import};
 use crate::cli::artifacts::templates;
@@ -20,8 +22,8 @@ use crate::cli::secrets::{deferred_secrets, prompt};
 use crate::cli::service::connection::Connection;
 use crate::cli::stack::project::{Begun, Project};
 use crate::cli::stack::source_edits::Edits;
-use crate::config::edit::{Edit, Literal, Path};
-use crate::config::format::blocks::{Block, Entry as PrintedEntry, Printed};
+use crate::config::edit::{Edit, Path};
+use crate::config::format::blocks::Entry as PrintedEntry;
 use crate::config::request::Request;
 use crate::config::stack::module_path::{kind_at, module_of};
 use crate::config::syntax::document::Syntax;
@@ -445,25 +447,4 @@ impl Importing<'_> {
 fn managed_message(count: usize) -> String {
     let verb = if count == 1 { "is" } else { "are" };
     format!("{} {verb} managed now.", phrases::count_noun(count, "object"))
-}
-
-/// Returns a block's body as an edit writes it.
-fn block_literal(block: &Block) -> Literal {
-    Literal::Map(block.entries.iter().map(entry_literal).collect())
-}
-
-fn entry_literal(entry: &PrintedEntry) -> (Name, Literal) {
-    (entry.key.as_str().into(), value_literal(&entry.value))
-}
-
-fn value_literal(printed: &Printed) -> Literal {
-    match printed {
-        Printed::Text(text) => Literal::text(text.replace('$', "$$")),
-        Printed::Reference(path) => Literal::text(path.as_str()),
-        Printed::Number(number) => Literal::Number(number.as_str().into()),
-        Printed::Bool(yes) => Literal::Boolean(*yes),
-        Printed::Null => Literal::Null,
-        Printed::List(items) => Literal::List(items.iter().map(value_literal).collect()),
-        Printed::Map(entries) => Literal::Map(entries.iter().map(entry_literal).collect()),
-    }
 }

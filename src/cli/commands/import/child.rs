@@ -1,6 +1,6 @@
 //! A child that is taken over: its place in the block of its parent, which is declared and managed.
 
-use super::entry_literal;
+use super::literals::entry_literal;
 use crate::cli::commands::mv::address::list_entry_attribute;
 use crate::cli::planning::inventory;
 use crate::cli::process::exit_code::Exit;
