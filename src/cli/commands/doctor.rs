@@ -2,9 +2,11 @@
 
 mod account;
 mod contract;
+mod failure_text;
 mod stack;
 mod surroundings;
 
+use super::doctor::failure_text::failure_and_remedy;
 use crate::cli::args::Doctor;
 use crate::cli::command_context::Session;
 use crate::cli::process::exit_code::Exit;
@@ -83,24 +85,4 @@ fn open_read_only_link(session: &Session, key: Option<&Secret>) -> Result<Link, 
         return Err(Failure::new(Exit::Refused, "There is no key to ask with."));
     }
     Link::open_read_only(settings, &settings.dir, key.cloned())
-}
-
-/// Returns what a failure says, as a sentence, and its remedy.
-fn failure_and_remedy(failure: &Failure) -> (String, String) {
-    let detail = match &failure.rejected {
-        Some(rejected) => format!("{}: {} problems", failure.message, rejected.diagnostics.len()),
-        None => failure.message.clone(),
-    };
-    (to_sentence(&detail), failure.help.join(" "))
-}
-
-/// Returns a text that begins like a sentence and ends like one.
-fn to_sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-    // A path or an address keeps its first letter.
-    let begins_with_word =
-        text.split([' ', ':']).next().is_some_and(|word| word.chars().all(char::is_alphabetic));
-    let text = if begins_with_word { first + letters.as_str() } else { text.to_owned() };
-    if text.ends_with(['.', '!', '?']) { text } else { text + "." }
 }

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::failure_and_remedy;
+use super::failure_text::failure_and_remedy;
 use crate::cli::command_context::Session;
 use crate::cli::process::failure::Failure;
 use crate::cli::process::settings::Cloud;
@@ -52,7 +52,7 @@ pub(super) async fn check_account(
     let clock = match link.client.skew().await {
         _ if here => Check::new_skipped("clock", "A service on this machine has the time that it is told."),
         Ok(skew) => check_clock(skew),
-        Err(error) => Check::new_skipped("clock", super::to_sentence(&error.to_string())),
+        Err(error) => Check::new_skipped("clock", super::failure_text::to_sentence(&error.to_string())),
     };
     let separate = session.settings.readonly_key.is_some();
     vec![

@@ -1,6 +1,6 @@
 //! The stack: whether its files hold together, its project, its ledger and lock, its pinned names.
 
-use super::failure_and_remedy;
+use super::failure_text::failure_and_remedy;
 use crate::cli::command_context::Session;
 use crate::cli::commands::{catalog, lock, repair};
 use crate::cli::files::stack_files;
@@ -156,16 +156,16 @@ async fn check_ledger(project: &Project, place: &Place) -> (Check, Option<Ledger
             let detail = format!(
                 "{} {}",
                 describe_intact_ledger(&found, place),
-                super::to_sentence(ledger_io::UNPROVEN)
+                super::failure_text::to_sentence(ledger_io::UNPROVEN)
             );
             Check::new_warning(NAME, detail).with_remedy("Set STEAD_LEDGER_KEY to the file of its key.")
         }
         Ok(None) => Check::new_ok(NAME, describe_intact_ledger(&found, place)),
         Ok(Some(objection)) => {
             let text = format!("{}: {}", objection.what, objection.means);
-            Check::new_failed(NAME, super::to_sentence(&text)).with_remedy(objection.remedy)
+            Check::new_failed(NAME, super::failure_text::to_sentence(&text)).with_remedy(objection.remedy)
         }
-        Err(failure) => Check::new_warning(NAME, super::to_sentence(&failure.message)),
+        Err(failure) => Check::new_warning(NAME, super::failure_text::to_sentence(&failure.message)),
     };
     (check, Some(found))
 }

@@ -27,7 +27,7 @@ pub(super) fn check_settings_file(session: &Session) -> Check {
     const NAME: &str = "settings";
     let settings = &session.settings;
     if let Some(slip) = &session.slip {
-        return Check::new_failed(NAME, super::to_sentence(slip))
+        return Check::new_failed(NAME, super::failure_text::to_sentence(slip))
             .with_remedy("Correct the file; until then every command ends with 64.");
     }
     let Some(directory) = &settings.config_dir else {
@@ -67,7 +67,7 @@ pub(super) fn check_service(settings: &Settings) -> Check {
         Cloud::At(url) => url,
     };
     if let Err(error) = parse_origin(url) {
-        return Check::new_failed(NAME, super::to_sentence(&error.to_string()))
+        return Check::new_failed(NAME, super::failure_text::to_sentence(&error.to_string()))
             .with_remedy("Correct STEAD_API_URL.");
     }
     let trust = match (&settings.ca_file, url.starts_with("https://")) {
@@ -82,7 +82,7 @@ pub(super) fn check_service(settings: &Settings) -> Check {
         (Some(file), true) => match stack_files::read_bytes(file) {
             Ok(_) => format!("TLS, trusting the system's roots and {}", stack_files::display_path(file)),
             Err(error) => {
-                return Check::new_failed(NAME, super::to_sentence(&error.to_string()))
+                return Check::new_failed(NAME, super::failure_text::to_sentence(&error.to_string()))
                     .with_remedy("Correct STEAD_CA_FILE (or --ca-file).");
             }
         },
@@ -128,7 +128,7 @@ pub(super) fn key_file(settings: &Settings, fix: bool) -> Check {
                 format!("{shown} had mode {mode:04o}; others cannot use it any more."),
             )
             .with_remedy(format!("{LEAKED}.")),
-            Err(error) => Check::new_failed(NAME, super::to_sentence(&error.to_string()))
+            Err(error) => Check::new_failed(NAME, super::failure_text::to_sentence(&error.to_string()))
                 .with_remedy(format!("chmod 600 {shown}")),
         },
         Some(_) => Check::new_failed(NAME, format!("{shown} can be used by others."))
@@ -175,7 +175,7 @@ pub(super) fn check_capabilities(settings: &Settings, fix: bool) -> Check {
             Check::new_warning(NAME, "What was learned of the service was damaged, and is removed.")
                 .with_remedy("stead doctor --api")
         }
-        Err(error) => Check::new_warning(NAME, super::to_sentence(&error.to_string()))
+        Err(error) => Check::new_warning(NAME, super::failure_text::to_sentence(&error.to_string()))
             .with_remedy("stead doctor --fix"),
     }
 }

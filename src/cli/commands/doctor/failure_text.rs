@@ -1,0 +1,23 @@
+//! The text of a check: a failure as a full sentence, and its remedy.
+
+use crate::cli::process::failure::Failure;
+
+/// Returns what a failure says, as a sentence, and its remedy.
+pub(super) fn failure_and_remedy(failure: &Failure) -> (String, String) {
+    let detail = match &failure.rejected {
+        Some(rejected) => format!("{}: {} problems", failure.message, rejected.diagnostics.len()),
+        None => failure.message.clone(),
+    };
+    (to_sentence(&detail), failure.help.join(" "))
+}
+
+/// Returns a text that begins like a sentence and ends like one.
+pub(super) fn to_sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    // A path or an address keeps its first letter.
+    let begins_with_word =
+        text.split([' ', ':']).next().is_some_and(|word| word.chars().all(char::is_alphabetic));
+    let text = if begins_with_word { first + letters.as_str() } else { text.to_owned() };
+    if text.ends_with(['.', '!', '?']) { text } else { text + "." }
+}
