@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::state::missing_ledger;
+use super::ledger_copy::missing_ledger;
 use crate::apply::context::Bounds;
 use crate::cli::args::AdoptDirectory;
 use crate::cli::command_context::Session;

@@ -1,7 +1,7 @@
 //! `stead state migrate`: keeps the ledger elsewhere from now on. Every step can be repeated: until the
 //! old place says where the ledger went, it is the ledger.
 
-use super::state::{same_content, write_copy};
+use super::ledger_copy::{same_content, write_copy};
 use crate::apply::context::Bounds;
 use crate::cli::args::Migrate;
 use crate::cli::command_context::Session;

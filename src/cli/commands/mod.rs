@@ -24,6 +24,7 @@ pub(super) mod graph;
 pub(super) mod history;
 pub(super) mod import;
 pub(super) mod init;
+mod ledger_copy;
 pub(super) mod lock;
 pub(super) mod login;
 pub(super) mod ls;

@@ -1,7 +1,7 @@
 //! `stead state seal`: adds MACs to a ledger that has none, or replaces their key. In: the ledger as it is, shown and
 //! confirmed. Out: the same ledger, covered by MACs of the key. Killed at any moment it is one or the other.
 
-use super::state::missing_ledger;
+use super::ledger_copy::missing_ledger;
 use crate::apply::context::Bounds;
 use crate::cli::args::Seal;
 use crate::cli::command_context::Session;

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::apply::context::Bounds;
 use crate::cli::args::{Secret as Args, SecretAction, SecretGet, SecretKeygen, SecretSet};
 use crate::cli::command_context::Session;
-use crate::cli::commands::state;
+use crate::cli::commands::ledger_copy;
 use crate::cli::files::stack_files;
 use crate::cli::ledger::ledger_io::{self, Book, Terms};
 use crate::cli::process::exit_code::Exit;
@@ -218,7 +218,7 @@ fn no_such_secret(address: &str) -> Failure {
 
 /// Reads the ledger, which must be there.
 async fn read_existing_ledger(project: &Project, place: &Place) -> Result<Ledger, Failure> {
-    ledger_io::find_ledger(project, place).await?.ok_or_else(|| state::missing_ledger(place))
+    ledger_io::find_ledger(project, place).await?.ok_or_else(|| ledger_copy::missing_ledger(place))
 }
 
 /// Opens the ledger of a stack for writing, which must be there.

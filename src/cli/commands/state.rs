@@ -1,5 +1,6 @@
 //! `stead state`: the ledger itself: listed, copied, moved, checked and repaired.
 
+use super::ledger_copy::{missing_ledger, same_content, write_copy};
 use super::{adopt_directory, migrate, repair, seal};
 use crate::apply::context::Bounds;
 use crate::cli::args::{Pull, Push, State, StateAction};
@@ -12,15 +13,12 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::process::output::Ui;
 use crate::cli::stack::project::Project;
-use crate::cloud::system_clock::SystemClock;
 use crate::ledger::integrity::export;
 use crate::ledger::journal::mac::SealKey;
-use crate::ledger::journal::record::Record;
 use crate::ledger::journal::replay::same_owner;
 use crate::ledger::journal::trail::Trail;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::location::Place;
-use crate::model::clock::Clock;
 use crate::report::json;
 use crate::report::views::list::{self, Listed};
 
@@ -109,12 +107,6 @@ async fn pull_ledger(
     Ok(Exit::Done)
 }
 
-/// Says that there is no ledger where one must be.
-pub(super) fn missing_ledger(place: &Place) -> Failure {
-    Failure::new(Exit::Failed, format!("there is no ledger of the stack at {place}"))
-        .help("Check -C, -e and STEAD_BACKEND; the first apply begins one.")
-}
-
 async fn push_ledger(
     session: &Session,
     args: &Push,
@@ -199,25 +191,4 @@ async fn replace_ledger(
     session.ui.report_done("The copy is the ledger now.");
     session.next("plan", "compares it with the live objects");
     Ok(Exit::Done)
-}
-
-/// Puts a copy in a ledger's place.
-///
-/// # Errors
-/// When it is no copy of this ledger, or cannot be written.
-pub(super) async fn write_copy(session: &Session, journal: &Book, copy: Ledger) -> Result<(), Failure> {
-    let (ledger, who, at) = (Box::new(copy), session.who.clone(), SystemClock.now());
-    Ok(journal.commit(&[Record::Pushed { ledger, who, at }]).await?)
-}
-
-/// Tells whether two ledgers of one lineage say the same of the world, wherever they are kept.
-pub(super) fn same_content(one: &Ledger, other: &Ledger) -> bool {
-    one.identity == other.identity
-        && one.entries == other.entries
-        && one.intents == other.intents
-        && one.watched == other.watched
-        && one.secrets == other.secrets
-        && one.questions == other.questions
-        && one.applied_plans == other.applied_plans
-        && one.history == other.history
 }

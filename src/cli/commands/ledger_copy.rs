@@ -1,0 +1,38 @@
+//! What commands that copy or move a whole ledger share: the comparison of two ledgers, and the record of a copy.
+
+use crate::cli::command_context::Session;
+use crate::cli::ledger::ledger_io::Book;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::Failure;
+use crate::cloud::system_clock::SystemClock;
+use crate::ledger::journal::record::Record;
+use crate::ledger::state::ledger::Ledger;
+use crate::ledger::stores::location::Place;
+use crate::model::clock::Clock;
+
+/// Says that there is no ledger where one must be.
+pub(super) fn missing_ledger(place: &Place) -> Failure {
+    Failure::new(Exit::Failed, format!("there is no ledger of the stack at {place}"))
+        .help("Check -C, -e and STEAD_BACKEND; the first apply begins one.")
+}
+
+/// Puts a copy in a ledger's place.
+///
+/// # Errors
+/// When it is no copy of this ledger, or cannot be written.
+pub(super) async fn write_copy(session: &Session, journal: &Book, copy: Ledger) -> Result<(), Failure> {
+    let (ledger, who, at) = (Box::new(copy), session.who.clone(), SystemClock.now());
+    Ok(journal.commit(&[Record::Pushed { ledger, who, at }]).await?)
+}
+
+/// Tells whether two ledgers of one lineage say the same of the world, wherever they are kept.
+pub(super) fn same_content(one: &Ledger, other: &Ledger) -> bool {
+    one.identity == other.identity
+        && one.entries == other.entries
+        && one.intents == other.intents
+        && one.watched == other.watched
+        && one.secrets == other.secrets
+        && one.questions == other.questions
+        && one.applied_plans == other.applied_plans
+        && one.history == other.history
+}
