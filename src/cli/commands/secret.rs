@@ -1,5 +1,6 @@
 //! `stead secret`: kept secrets: their identities, what is known of them, their values, and new ones.
 
+mod lookup;
 mod rekey;
 mod rotate;
 mod same;
@@ -8,12 +9,11 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::apply::context::Bounds;
+use super::secret::lookup::{no_such_secret, open_existing_ledger, read_existing_ledger};
 use crate::cli::args::{Secret as Args, SecretAction, SecretGet, SecretKeygen, SecretSet};
 use crate::cli::command_context::Session;
-use crate::cli::commands::ledger_copy;
 use crate::cli::files::stack_files;
-use crate::cli::ledger::ledger_io::{self, Book, Terms};
+use crate::cli::ledger::ledger_io::{self, Book};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::secrets::secret_sinks::{self, Sinks};
@@ -26,7 +26,6 @@ use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::Entry;
 use crate::ledger::state::kept_secrets::{KeptSecret, VARS};
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::stores::location::Place;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
 use crate::model::secret::{Secret, is_same_fingerprint};
@@ -209,31 +208,6 @@ fn list_secrets(session: &Session, ledger: &Ledger, rows: &[Row]) {
     } else {
         session.ui.write_result(&rows.iter().map(Row::display_line).collect::<String>());
     }
-}
-
-fn no_such_secret(address: &str) -> Failure {
-    Failure::new(Exit::Failed, format!("{address} is no secret of this stack"))
-        .help("stead secret get lists them: vars.NAME of a generated variable, or a resource whose secret is shown once.")
-}
-
-/// Reads the ledger, which must be there.
-async fn read_existing_ledger(project: &Project, place: &Place) -> Result<Ledger, Failure> {
-    ledger_io::find_ledger(project, place).await?.ok_or_else(|| ledger_copy::missing_ledger(place))
-}
-
-/// Opens the ledger of a stack for writing, which must be there.
-async fn open_existing_ledger(
-    session: &Session,
-    project: &Project,
-    place: &Place,
-) -> Result<Book, Failure> {
-    read_existing_ledger(project, place).await?;
-    let terms = Terms {
-        identity: &ledger_io::new_identity(project),
-        effect: Bounds::default().effect,
-        force: None,
-    };
-    ledger_io::open_at(&session.settings, &session.who, place, &terms).await
 }
 
 async fn set_secret(session: &Session, args: &SecretSet) -> Result<Exit, Failure> {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::open_existing_ledger;
+use super::lookup::open_existing_ledger;
 use crate::cli::args::SecretRekey;
 use crate::cli::command_context::Session;
 use crate::cli::ledger::ledger_io::{self, Book};

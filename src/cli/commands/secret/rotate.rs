@@ -4,7 +4,7 @@
 //! the apply is complete. Whatever kills it, the next apply or `rotate` goes on. If nothing was applied, the record
 //! is taken back.
 
-use super::{no_such_secret, open_existing_ledger};
+use super::lookup::{no_such_secret, open_existing_ledger};
 use crate::cli::args::{Scope, SecretRotate};
 use crate::cli::command_context::Session;
 use crate::cli::commands::apply::{self, Order};

@@ -5,7 +5,7 @@
 //! `${vars.s == 'guess' ? 'y' : 'n'}` would tell whether the guess is right. So an edit that changes nothing is a
 //! change of the plan, and this command, which needs the secrets themselves, takes it away.
 
-use super::open_existing_ledger;
+use super::lookup::open_existing_ledger;
 use crate::cli::args::{Scope, SecretSame};
 use crate::cli::command_context::Session;
 use crate::cli::ledger::ledger_io::{self, Book};
