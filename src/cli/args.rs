@@ -9,23 +9,21 @@ mod cost;
 mod drift;
 pub(super) mod global_flags;
 mod import;
-mod leftovers;
 mod list;
 mod needs;
+mod plan;
 mod refactor;
 mod report;
 mod rewrite;
-mod saved;
 mod schema;
 mod secret;
 mod serve;
 mod tells;
 mod test;
 mod understand;
+mod values;
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
@@ -40,8 +38,8 @@ pub use self::ci::{Ci, CiAction, CiComment, CiHook, CiInit, CiNumber, System};
 pub use self::cost::Cost;
 pub use self::drift::DriftArgs;
 pub use self::import::Import;
-pub use self::leftovers::{Destroy, Leftovers};
 pub use self::list::{Columns, Get, Ls};
+pub use self::plan::{Apply, Destroy, Leftovers, PlanArgs, Running, Scope, Show};
 pub use self::refactor::{Mv, Rm};
 pub use self::report::{PlanReports, ProblemReports, Wanted};
 pub use self::rewrite::{Convert, Fmt, Origin, Validate};
@@ -53,8 +51,8 @@ pub use self::serve::{Complete, Completions, Emulator, Manual};
 pub use self::tells::Tells;
 pub use self::test::Test;
 pub use self::understand::{Drawing, Eval, Explain, Graph, Render, Why};
-use crate::apply::context::PARALLEL;
-use crate::model::address::{Address, Name};
+pub use self::values::{ChangeKind, Consent, Format};
+use crate::model::address::Name;
 
 /// What `stead` alone prints.
 const OVERVIEW: &str = "\
@@ -311,158 +309,6 @@ pub enum Template {
     Shop,
 }
 
-/// A syntax.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// YAML.
-    #[default]
-    Yaml,
-    /// KDL, version 2.
-    Kdl,
-}
-
-/// What a plan covers, for every command that makes one.
-#[derive(Debug, Clone, Default, PartialEq, Args)]
-pub struct Scope {
-    /// Only this resource, or this whole module, and what it needs; repeatable
-    #[arg(long = "target", value_name = "ADDRESS", value_parser = parse_module_or_resource)]
-    pub targets: Vec<Address>,
-    /// Not this resource or module, nor what needs it; repeatable
-    #[arg(long, value_name = "ADDRESS", value_parser = parse_module_or_resource)]
-    pub exclude: Vec<Address>,
-    /// Take over a live object by id; one that an apply let go of is taken back without; repeatable
-    #[arg(long, value_name = "ADDRESS[=ID]", value_parser = parse_adoption)]
-    pub adopt: Vec<(Address, Option<Name>)>,
-    /// Let this object that holds data be replaced by an empty one; repeatable
-    #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
-    pub replace: Vec<Address>,
-    /// Let this object go with the data that it holds, now that no block declares it; repeatable
-    #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
-    pub delete_data: Vec<Address>,
-    /// Let this secret replace whatever its file or line holds, `vars.NAME` or a resource; repeatable
-    #[arg(long = "overwrite-secret", value_name = "ADDRESS")]
-    pub overwrite_secrets: Vec<Name>,
-    /// Refuse to go on where stead.lock is missing, or lacks a name that the stack uses
-    #[arg(long)]
-    pub locked: bool,
-    /// Allow more deletions than the budget does
-    #[arg(long)]
-    pub allow_deletes: bool,
-}
-
-/// `plan`.
-#[derive(Debug, Clone, PartialEq, Args)]
-#[command(
-    after_help = "Examples:\n  stead plan -e prod\n  stead plan -o prod.plan && stead apply prod.plan\n  stead plan -o prod.plan --expires 12h --sign-key plan.pem\n  stead plan --exit-code --output json > plan.json"
-)]
-pub struct PlanArgs {
-    /// Save the plan, to be applied as it is
-    #[arg(short, long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-    /// Sign the saved plan with this Ed25519 key, a private one in PEM form [env: STEAD_PLAN_SIGN_KEY]
-    #[arg(long, value_name = "FILE", requires = "out")]
-    pub sign_key: Option<PathBuf>,
-    /// Refuse the saved plan after this time, from 1m to 30d [default: 7d]
-    #[arg(long, value_name = "TIME", requires = "out", value_parser = saved::parse_lifetime)]
-    pub expires: Option<jiff::SignedDuration>,
-    /// Exit with 2 when there are changes
-    #[arg(long, alias = "detailed-exitcode")]
-    pub exit_code: bool,
-    /// What it leaves in files besides.
-    #[command(flatten)]
-    pub reports: PlanReports,
-    /// Plan the removal of everything that is not protected
-    #[arg(long)]
-    pub destroy: bool,
-    /// What becomes of what came of it.
-    #[command(flatten)]
-    pub leftovers: Leftovers,
-    /// Trust nothing in the stack, as for pull requests from strangers: reads no file besides it, runs
-    /// nothing, writes nothing but reports, asks for no secret; it needs STEAD_READONLY_API_KEY, and refuses STEAD_API_KEY
-    #[arg(long, conflicts_with = "out")]
-    pub untrusted: bool,
-    /// What it covers.
-    #[command(flatten)]
-    pub scope: Scope,
-}
-
-/// `show`.
-#[derive(Debug, Clone, PartialEq, Args)]
-#[command(after_help = "Example:\n  stead show prod.plan")]
-pub struct Show {
-    /// The saved plan
-    pub file: PathBuf,
-    /// Check that one of these Ed25519 keys, public ones in PEM form, signed it [env: STEAD_PLAN_VERIFY_KEY]
-    #[arg(long, value_name = "FILE")]
-    pub verify_key: Option<PathBuf>,
-    /// What it leaves in files besides.
-    #[command(flatten)]
-    pub reports: PlanReports,
-}
-
-/// `apply`.
-#[derive(Debug, Clone, PartialEq, Args)]
-#[command(
-    after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect $FINGERPRINT\n  stead apply prod.plan --expect $FINGERPRINT --verify-key plan.pub\n  stead apply --override budget --reason 'agreed with finance'\n\nSecrets that the stack hands to a sink go to a program of your own settings.toml, by its standard input:\n  [profiles.default.sinks]\n  vault = [\"sh\", \"-c\", \"pass insert -m shop/$STEAD_ADDRESS\"]"
-)]
-pub struct Apply {
-    /// A saved plan; it is applied as it is or not at all
-    #[arg(conflicts_with_all = ["targets", "exclude", "adopt", "replace", "delete_data", "allow_deletes"])]
-    pub file: Option<PathBuf>,
-    /// Apply the saved plan only if one of these Ed25519 keys, public ones in PEM form, signed it
-    /// [env: STEAD_PLAN_VERIFY_KEY]
-    #[arg(long, value_name = "FILE", requires = "file")]
-    pub verify_key: Option<PathBuf>,
-    /// Do not ask; with kinds of change, only if the plan has no others
-    #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_parser = parse_approval)]
-    pub yes: Option<Consent>,
-    /// Apply only if the plan has this fingerprint; whoever names it agrees to the plan
-    #[arg(long, value_name = "FINGERPRINT", value_parser = saved::parse_fingerprint)]
-    pub expect: Option<Name>,
-    /// Apply although this policy says no; repeatable, and recorded with the reason
-    #[arg(long = "override", value_name = "POLICY", requires = "reason")]
-    pub overrides: Vec<Name>,
-    /// Why a policy is overridden
-    #[arg(long, value_name = "TEXT", requires = "overrides", value_parser = parse_nonempty_reason)]
-    pub reason: Option<String>,
-    /// How it runs.
-    #[command(flatten)]
-    pub running: Running,
-    /// What it covers.
-    #[command(flatten)]
-    pub scope: Scope,
-}
-
-fn parse_nonempty_reason(text: &str) -> Result<String, String> {
-    match text.trim() {
-        "" => Err("say why".to_owned()),
-        text => Ok(text.to_owned()),
-    }
-}
-
-/// How an apply runs.
-#[derive(Debug, Clone, Default, PartialEq, Args)]
-pub struct Running {
-    /// Steps at the same time, at most; requests are paced to the service's limiter anyway
-    #[arg(long, value_name = "N", default_value_t = PARALLEL, value_parser = parse_parallelism)]
-    pub parallel: usize,
-    /// What it leaves in files besides.
-    #[command(flatten)]
-    pub reports: PlanReports,
-    /// A request takes effect within this time of being sent, or never [default: 60s; local cloud: 1s]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub effect_bound: Option<Duration>,
-    /// A new object is listed within this time [default: 10s; local cloud: 1s]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub listing_bound: Option<Duration>,
-    /// Assume no bound on time: what became of a lost request is always asked [env: STEAD_STRICT]
-    #[arg(long)]
-    pub strict: bool,
-    /// Go on with a ledger that is older than the last one seen here, or a fork of it
-    #[arg(long)]
-    pub accept_older_ledger: bool,
-}
-
 /// `resolve`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
@@ -499,72 +345,10 @@ pub enum Answer {
     },
 }
 
-/// What `--yes` agrees to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Consent {
-    /// Whatever the plan holds.
-    All,
-    /// Only these kinds of change.
-    Only(BTreeSet<ChangeKind>),
-}
-
-/// A kind of change that `--yes` can name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub enum ChangeKind {
-    /// New objects, adopted ones included.
-    Create,
-    /// Changes in place, moves and forgetting included.
-    Update,
-    /// Replacements.
-    Replace,
-    /// Deletions.
-    Delete,
-}
-
 fn parse_variable(text: &str) -> Result<(Name, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((Name::new(name), value.to_owned())),
         _ => Err("it has the form NAME=VALUE".to_owned()),
-    }
-}
-
-fn parse_address(text: &str) -> Result<Address, String> {
-    Address::parse(text).map_err(|error| error.to_string())
-}
-
-fn parse_module_or_resource(text: &str) -> Result<Address, String> {
-    Address::parse_path(text).map_err(|error| error.to_string())
-}
-
-fn parse_adoption(text: &str) -> Result<(Address, Option<Name>), String> {
-    match text.split_once('=') {
-        None => Ok((parse_module_or_resource(text)?, None)),
-        Some((_, "")) => Err("the id is missing behind the =".to_owned()),
-        Some((path, id)) => Ok((parse_address(path)?, Some(Name::new(id)))),
-    }
-}
-
-fn parse_approval(text: &str) -> Result<Consent, String> {
-    if text == "all" {
-        return Ok(Consent::All);
-    }
-    let kind = |word: &str| {
-        ChangeKind::from_str(word, false)
-            .map_err(|_| format!("`{word}` is none of create, update, replace, delete"))
-    };
-    text.split(',').map(kind).collect::<Result<_, _>>().map(Consent::Only)
-}
-
-fn parse_duration(text: &str) -> Result<Duration, String> {
-    let span: jiff::SignedDuration =
-        text.parse().map_err(|_| "it has the form 90s, 5m or 1h".to_owned())?;
-    Duration::try_from(span).map_err(|_| "it cannot be negative".to_owned())
-}
-
-fn parse_parallelism(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(n) if (1..=1024).contains(&n) => Ok(n),
-        _ => Err("it is a number from 1 to 1024".to_owned()),
     }
 }
 

@@ -8,7 +8,7 @@ use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 
-use super::parse_duration;
+use super::values::parse_duration;
 use crate::cli::actions::registry::{self, Deed};
 use crate::kinds::REGISTRY;
 use crate::model::schema::{Answer, Effect, Merge, Need, Parameter, Type};

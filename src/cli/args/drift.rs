@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::PlanReports;
+use super::report::PlanReports;
 use crate::model::address::Name;
 
 /// `drift`.

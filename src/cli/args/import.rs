@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Format;
+use super::values::{Format, parse_address};
 use crate::model::address::{Address, Name};
 
 /// `import`.
@@ -14,7 +14,7 @@ use crate::model::address::{Address, Name};
 )]
 pub struct Import {
     /// The resource that an object becomes: its block is written, a child's into its parent's, unless it is there
-    #[arg(requires = "id", required_unless_present_any = ["all", "match_names"], value_parser = super::parse_address)]
+    #[arg(requires = "id", required_unless_present_any = ["all", "match_names"], value_parser = parse_address)]
     pub address: Option<Address>,
     /// The object's id, or its name where no other of the kind has it
     pub id: Option<Name>,

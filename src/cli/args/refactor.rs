@@ -2,6 +2,7 @@
 
 use clap::{ArgGroup, Args};
 
+use super::values::parse_module_or_resource;
 use crate::model::address::Address;
 
 /// `mv`.
@@ -11,10 +12,10 @@ use crate::model::address::Address;
 )]
 pub struct Mv {
     /// The resource, one instance, a whole block with `for_each`, or a module
-    #[arg(value_parser = super::parse_module_or_resource)]
+    #[arg(value_parser = parse_module_or_resource)]
     pub from: Address,
     /// Its new address: the same but for the name; of an instance, another key or a block of its own
-    #[arg(value_parser = super::parse_module_or_resource)]
+    #[arg(value_parser = parse_module_or_resource)]
     pub to: Address,
     /// Do not ask
     #[arg(long)]
@@ -29,7 +30,7 @@ pub struct Mv {
 #[command(group(ArgGroup::new("fate").required(true).args(["keep", "delete"])))]
 pub struct Rm {
     /// The resource, one instance, a whole block with `for_each`, or a module
-    #[arg(value_parser = super::parse_module_or_resource)]
+    #[arg(value_parser = parse_module_or_resource)]
     pub address: Address,
     /// The object stays live; stead lets go of it
     #[arg(long)]

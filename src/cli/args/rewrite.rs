@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{Format, ProblemReports};
+use super::report::ProblemReports;
+use super::values::Format;
 
 /// `validate`.
 #[derive(Debug, Clone, Default, PartialEq, Args)]

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{Consent, Running, parse_adoption, parse_approval};
+use super::plan::Running;
+use super::values::{Consent, parse_adoption, parse_approval};
 use crate::model::address::{Address, Name};
 
 /// `secret`.

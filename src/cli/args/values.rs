@@ -1,0 +1,74 @@
+//! Values that the arguments of several commands have, and how each is read from the command line. A text that is not
+//! such a value is refused with the form that it must have.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use clap::ValueEnum;
+
+use crate::model::address::{Address, Name};
+
+/// A syntax.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// YAML.
+    #[default]
+    Yaml,
+    /// KDL, version 2.
+    Kdl,
+}
+
+/// What `--yes` agrees to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Consent {
+    /// Whatever the plan holds.
+    All,
+    /// Only these kinds of change.
+    Only(BTreeSet<ChangeKind>),
+}
+
+/// A kind of change that `--yes` can name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum ChangeKind {
+    /// New objects, adopted ones included.
+    Create,
+    /// Changes in place, moves and forgetting included.
+    Update,
+    /// Replacements.
+    Replace,
+    /// Deletions.
+    Delete,
+}
+
+pub(super) fn parse_address(text: &str) -> Result<Address, String> {
+    Address::parse(text).map_err(|error| error.to_string())
+}
+
+pub(super) fn parse_module_or_resource(text: &str) -> Result<Address, String> {
+    Address::parse_path(text).map_err(|error| error.to_string())
+}
+
+pub(super) fn parse_adoption(text: &str) -> Result<(Address, Option<Name>), String> {
+    match text.split_once('=') {
+        None => Ok((parse_module_or_resource(text)?, None)),
+        Some((_, "")) => Err("the id is missing behind the =".to_owned()),
+        Some((path, id)) => Ok((parse_address(path)?, Some(Name::new(id)))),
+    }
+}
+
+pub(super) fn parse_approval(text: &str) -> Result<Consent, String> {
+    if text == "all" {
+        return Ok(Consent::All);
+    }
+    let kind = |word: &str| {
+        ChangeKind::from_str(word, false)
+            .map_err(|_| format!("`{word}` is none of create, update, replace, delete"))
+    };
+    text.split(',').map(kind).collect::<Result<_, _>>().map(Consent::Only)
+}
+
+pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
+    let span: jiff::SignedDuration =
+        text.parse().map_err(|_| "it has the form 90s, 5m or 1h".to_owned())?;
+    Duration::try_from(span).map_err(|_| "it cannot be negative".to_owned())
+}
