@@ -1,56 +1,41 @@
 //! The command line, declared once: parser, help, completions and their tests derive from it.
 
-mod access;
 pub(super) mod actions;
 mod books;
-mod catalog;
 mod ci;
-mod cost;
-mod drift;
+mod command_properties;
 pub(super) mod global_flags;
-mod import;
-mod list;
-mod needs;
+mod inspect;
 mod plan;
-mod refactor;
 mod report;
 mod rewrite;
-mod schema;
 mod secret;
 mod serve;
-mod tells;
+mod service;
 mod test;
-mod understand;
 mod values;
 
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
-pub use self::access::{Doctor, Login};
 pub use self::actions::Do;
 pub use self::books::{
     AdoptDirectory, Break, History, HistoryShow, Lock, LockAction, Migrate, Pull, Push, Recover, Repair,
     Seal, State, StateAction,
 };
-pub use self::catalog::{Catalog, CatalogAction, CatalogUpdate};
 pub use self::ci::{Ci, CiAction, CiComment, CiHook, CiInit, CiNumber, System};
-pub use self::cost::Cost;
-pub use self::drift::DriftArgs;
-pub use self::import::Import;
-pub use self::list::{Columns, Get, Ls};
+pub use self::command_properties::Tells;
+pub use self::inspect::{Columns, Cost, Drawing, DriftArgs, Eval, Explain, Get, Graph, Ls, Render, Why};
 pub use self::plan::{Apply, Destroy, Leftovers, PlanArgs, Running, Scope, Show};
-pub use self::refactor::{Mv, Rm};
 pub use self::report::{PlanReports, ProblemReports, Wanted};
-pub use self::rewrite::{Convert, Fmt, Origin, Validate};
-pub use self::schema::{Document, Schema};
+pub use self::rewrite::{Convert, Fmt, Import, Mv, Origin, Rm, Validate};
 pub use self::secret::{
     Secret, SecretAction, SecretGet, SecretKeygen, SecretRekey, SecretRotate, SecretSame, SecretSet,
 };
-pub use self::serve::{Complete, Completions, Emulator, Manual};
-pub use self::tells::Tells;
+pub use self::serve::{Complete, Completions, Document, Emulator, Manual, Schema};
+pub use self::service::{Catalog, CatalogAction, CatalogUpdate, Doctor, Login};
 pub use self::test::Test;
-pub use self::understand::{Drawing, Eval, Explain, Graph, Render, Why};
 pub use self::values::{ChangeKind, Consent, Format};
 use crate::model::address::Name;
 

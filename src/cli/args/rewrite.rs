@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 
 use super::report::ProblemReports;
-use super::values::Format;
+use super::values::{Format, parse_address, parse_module_or_resource};
+use crate::model::address::{Address, Name};
 
 /// `validate`.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
@@ -86,4 +87,77 @@ pub enum Origin {
     Render,
     /// DigitalOcean's app spec, `.do/app.yaml`.
     AppSpec,
+}
+
+/// `import`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead import vm.web 5b1e09c2-…\n  stead import database.main.users.reporting reporting\n  stead import --all --secret SESSION --secrets-to ../secrets.yaml\n  stead import --all --project shop --observe\n  stead import --match-names"
+)]
+pub struct Import {
+    /// The resource that an object becomes: its block is written, a child's into its parent's, unless it is there
+    #[arg(requires = "id", required_unless_present_any = ["all", "match_names"], value_parser = parse_address)]
+    pub address: Option<Address>,
+    /// The object's id, or its name where no other of the kind has it
+    pub id: Option<Name>,
+    /// Take over everything in the account, or in --project
+    #[arg(long, conflicts_with_all = ["address", "match_names"])]
+    pub all: bool,
+    /// Find the objects of the blocks that are written, by what tells them apart
+    #[arg(long, conflicts_with = "address")]
+    pub match_names: bool,
+    /// Show what managing it would change; write nothing
+    #[arg(long)]
+    pub observe: bool,
+    /// Key of an environment whose value is a secret though it looks like none: a variable stands for it;
+    /// repeatable, `*` is all
+    #[arg(long, value_name = "KEY", conflicts_with = "match_names")]
+    pub secret: Vec<String>,
+    /// Write the live values of these variables into this file, which only you can read: `--var-file FILE` gives them
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["match_names", "observe"])]
+    pub secrets_to: Option<PathBuf>,
+    /// Which syntax is written
+    #[arg(long, default_value = "yaml")]
+    pub format: Format,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// `mv`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead mv vm.frontend vm.web\n  stead mv vm.web.a vm.api\n  stead mv shop_eu shop_europe\n  stead mv database.main.users.old database.main.users.new --yes"
+)]
+pub struct Mv {
+    /// The resource, one instance, a whole block with `for_each`, or a module
+    #[arg(value_parser = parse_module_or_resource)]
+    pub from: Address,
+    /// Its new address: the same but for the name; of an instance, another key or a block of its own
+    #[arg(value_parser = parse_module_or_resource)]
+    pub to: Address,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// `rm`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead rm vm.legacy --keep\n  stead rm volume.scratch --delete --yes\n  stead rm shop_eu --keep"
+)]
+#[command(group(ArgGroup::new("fate").required(true).args(["keep", "delete"])))]
+pub struct Rm {
+    /// The resource, one instance, a whole block with `for_each`, or a module
+    #[arg(value_parser = parse_module_or_resource)]
+    pub address: Address,
+    /// The object stays live; stead lets go of it
+    #[arg(long)]
+    pub keep: bool,
+    /// The object goes with the next apply
+    #[arg(long)]
+    pub delete: bool,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
 }

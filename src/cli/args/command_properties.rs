@@ -1,0 +1,112 @@
+//! What holds of each command as a whole: whether it needs the secrets of the stack, and in which forms it writes its
+//! results.
+
+use super::{Command, SecretAction};
+
+/// What a command can tell to programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tells {
+    /// One document; with `ndjson`, on one line.
+    Document,
+    /// With `json` one document, with `ndjson` one event a line as things happen.
+    Events,
+    /// Nothing: its text is what other programs take, or a protocol of its own.
+    Text,
+}
+
+impl Command {
+    /// Returns in which forms it tells its results.
+    #[must_use]
+    pub const fn output_forms(&self) -> Tells {
+        match self {
+            Self::Apply(_) | Self::Destroy(_) | Self::Do(_) | Self::Plan(_) | Self::Show(_) => {
+                Tells::Events
+            }
+            Self::Complete(_) | Self::Completions(_) | Self::Man(_) | Self::Schema(_) | Self::Lsp => {
+                Tells::Text
+            }
+            Self::Init(_)
+            | Self::Validate(_)
+            | Self::Fmt(_)
+            | Self::Convert(_)
+            | Self::Render(_)
+            | Self::Eval(_)
+            | Self::Explain(_)
+            | Self::Graph(_)
+            | Self::Why(_)
+            | Self::Test(_)
+            | Self::Drift(_)
+            | Self::Import(_)
+            | Self::Mv(_)
+            | Self::Rm(_)
+            | Self::Ls(_)
+            | Self::Get(_)
+            | Self::Resolve(_)
+            | Self::Login(_)
+            | Self::Logout
+            | Self::Whoami
+            | Self::Doctor(_)
+            | Self::Catalog(_)
+            | Self::Cost(_)
+            | Self::Recover(_)
+            | Self::History(_)
+            | Self::Lock(_)
+            | Self::State(_)
+            | Self::Secret(_)
+            | Self::Ci(_)
+            | Self::Emulator(_)
+            | Self::Version => Tells::Document,
+        }
+    }
+}
+
+impl Command {
+    /// Tells whether the stack's secrets enter what the command does: what it sends, compares with what it sends, or
+    /// computes. The others must work for whoever has none of them: at night, in a cron, before a rescue.
+    #[must_use]
+    pub const fn needs_secrets(&self) -> bool {
+        match self {
+            Self::Plan(args) => !args.destroy,
+            Self::Secret(args) => matches!(args.action, SecretAction::Rotate(_)),
+            Self::Validate(_)
+            | Self::Apply(_)
+            | Self::Import(_)
+            | Self::Eval(_)
+            | Self::Test(_)
+            | Self::Doctor(_)
+            | Self::Recover(_)
+            | Self::Lsp => true,
+            Self::Init(_)
+            | Self::Fmt(_)
+            | Self::Convert(_)
+            | Self::Render(_)
+            | Self::Explain(_)
+            | Self::Graph(_)
+            | Self::Why(_)
+            | Self::Show(_)
+            | Self::Destroy(_)
+            | Self::Drift(_)
+            | Self::Mv(_)
+            | Self::Rm(_)
+            | Self::Ls(_)
+            | Self::Get(_)
+            | Self::Resolve(_)
+            | Self::Login(_)
+            | Self::Logout
+            | Self::Whoami
+            | Self::Catalog(_)
+            | Self::Cost(_)
+            | Self::Do(_)
+            | Self::History(_)
+            | Self::Lock(_)
+            | Self::State(_)
+            | Self::Ci(_)
+            | Self::Emulator(_)
+            | Self::Schema(_)
+            | Self::Completions(_)
+            | Self::Man(_)
+            | Self::Complete(_)
+            | Self::Version => false,
+        }
+    }
+}

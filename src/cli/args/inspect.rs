@@ -1,0 +1,164 @@
+//! The command line of what only shows: the configuration and what it is made of, the managed resources, their cost and
+//! their drift.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::report::PlanReports;
+use crate::model::address::Name;
+
+/// `render`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead render -e prod\n  stead render --why vm.web.a.plan\n  \
+    stead render --output json")]
+pub struct Render {
+    /// Only this resource or value, with everything that decided it: file, variable, environment, module
+    #[arg(long, value_name = "PATH")]
+    pub why: Option<String>,
+}
+
+/// `eval`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead eval '$locals.host'\n  stead eval -e prod 'vars.nodes.size() + 1'\n  \
+    stead eval 'values(vm.web).map(v, v.name)'\n\nUnknown and secret values are shown as such."
+)]
+pub struct Eval {
+    /// A reference ($vars.x), or an expression with or without ${ and }
+    #[arg(value_name = "EXPR", allow_hyphen_values = true)]
+    pub expression: String,
+}
+
+/// `explain`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead explain database\n  stead explain database.plan\n  stead explain app.autoscaling.min_replicas\n  \
+    stead explain R0301\n  stead explain lifecycle.protect\n  stead explain cidr_subnet\n  stead explain data_loss\n\nWithout a subject, everything is listed that can be asked for."
+)]
+pub struct Explain {
+    /// A kind, KIND.ATTRIBUTE, a word of the language, a function, or a code of a diagnostic or a plan
+    #[arg(value_name = "SUBJECT")]
+    pub subject: Option<String>,
+}
+
+/// `graph`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead graph\n  stead graph --format svg > stack.svg\n  \
+    stead graph --focus database.main --depth 1\n  stead graph --format dot | dot -Tpng > stack.png")]
+pub struct Graph {
+    /// How it is drawn [default: tree]
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<Drawing>,
+    /// Only this resource, what it waits for and what waits for it
+    #[arg(long, value_name = "ADDRESS")]
+    pub focus: Option<String>,
+    /// At most so many steps away from the focus
+    #[arg(long, value_name = "N", requires = "focus")]
+    pub depth: Option<usize>,
+}
+
+/// How a graph is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Drawing {
+    /// Each resource, and below it what it waits for.
+    Tree,
+    /// A Mermaid flowchart, for Markdown.
+    Mermaid,
+    /// Graphviz.
+    Dot,
+    /// A picture.
+    Svg,
+}
+
+/// `why`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead why vm.web.a\n  stead why vm.web.a --plan prod.plan\n  stead why database.main --output json"
+)]
+pub struct Why {
+    /// The resource
+    #[arg(value_name = "ADDRESS")]
+    pub address: String,
+    /// A saved plan: why it changes there
+    #[arg(long, value_name = "FILE")]
+    pub plan: Option<PathBuf>,
+}
+
+/// `ls`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead ls -o wide\n  stead ls --unmanaged --output json")]
+pub struct Ls {
+    /// Which columns
+    #[arg(short = 'o', value_name = "COLUMNS", default_value = "short")]
+    pub columns: Columns,
+    /// Live objects of every kind that no address owns, in the stack's projects and in no project
+    #[arg(long)]
+    pub unmanaged: bool,
+    /// Those of every other project of the account, too
+    #[arg(long, requires = "unmanaged")]
+    pub all_projects: bool,
+    /// Only this kind; repeatable
+    #[arg(long = "kind", value_name = "KIND")]
+    pub kinds: Vec<Name>,
+}
+
+/// Columns of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Columns {
+    /// The most important.
+    Short,
+    /// All of them.
+    Wide,
+}
+
+/// `get`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead get vm.web\n  stead get snapshot:0b7c…")]
+pub struct Get {
+    /// The resource, or KIND:ID for an object that no stack here manages
+    pub address: String,
+}
+
+/// `cost`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead cost -e prod\n  stead cost -e prod --vs staging\n  stead cost prod.plan\n  stead cost --offline"
+)]
+pub struct Cost {
+    /// A saved plan; without one, the environment as it is and as an apply would make it
+    #[arg(value_name = "FILE", conflicts_with_all = ["vs", "offline"])]
+    pub file: Option<PathBuf>,
+    /// Compare with another environment: each as an apply would make it
+    #[arg(long, value_name = "ENV")]
+    pub vs: Option<Name>,
+    /// Ask nobody: what the files say, at the prices of the built-in cloud
+    #[arg(long)]
+    pub offline: bool,
+}
+
+/// `drift`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead drift -e prod --exit-code\n  stead drift -e prod --accept database.main.storage_gb\n\n\
+    What a look saw is kept in .stead/drift, names and times only: keep that directory between the runs of a cron, \
+    and each tells what is new, since when the rest is there, and what is resolved."
+)]
+pub struct DriftArgs {
+    /// Exit with 3 when there is drift
+    #[arg(long, alias = "detailed-exitcode")]
+    pub exit_code: bool,
+    /// In a job of GitHub Actions or GitLab CI: open an issue of what is to decide, rewrite it while there is such,
+    /// close it when there is none
+    #[arg(long, conflicts_with = "accept")]
+    pub issue: bool,
+    /// What it leaves in files besides.
+    #[command(flatten)]
+    pub reports: PlanReports,
+    /// Write the live value of this path into the configuration; shows the change, and asks
+    #[arg(long, value_name = "PATH", conflicts_with = "exit_code")]
+    pub accept: Option<Name>,
+    /// Do not ask
+    #[arg(long, requires = "accept")]
+    pub yes: bool,
+}
