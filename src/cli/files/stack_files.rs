@@ -10,9 +10,8 @@ use std::rc::Rc;
 use rustix::fs::{FileType, Mode, OFlags, RawMode};
 
 use super::output_path::{self, Missing};
+use crate::cli::process::env::{Variables, user_config_dir};
 use crate::cli::process::profile::Profiles;
-use crate::cli::process::settings::Variables;
-use crate::cli::service::credentials;
 use crate::config::input::discovery;
 use crate::config::input::files::{Files, Listed, Listing};
 use crate::config::syntax::decode;
@@ -471,8 +470,7 @@ pub(in crate::cli) fn read_own_secret(path: &Path) -> anyhow::Result<Vec<u8>> {
 /// # Errors
 /// When it cannot be read, others can write it, or something in it means nothing.
 pub(in crate::cli) fn read_profiles(variables: &Variables) -> anyhow::Result<Profiles> {
-    let Some(path) = credentials::user_config_dir(variables).map(|folder| folder.join("settings.toml"))
-    else {
+    let Some(path) = user_config_dir(variables).map(|folder| folder.join("settings.toml")) else {
         return Ok(Profiles::none("settings.toml"));
     };
     let place = display_path(&path);

@@ -1,7 +1,7 @@
 //! Which forge a CI job belongs to, and what it is about: read from the variables that the forge sets. Pure.
 
 use super::api::Forge;
-use crate::cli::process::settings::Variables;
+use crate::cli::process::env::Variables;
 use crate::model::secret::Secret;
 
 /// A CI job, as far as its notes go.

@@ -1,6 +1,6 @@
 //! Who runs this process: `user@host`, and in CI the job too, for locks and journals.
 
-use super::settings::Variables;
+use super::env::Variables;
 use crate::model::address::Name;
 
 /// Variables that hold the address of the running CI job, by system.

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::settings::Variables;
-use crate::cli::secrets::identity_source::AGE_IDENTITY;
+use super::env::Variables;
+use super::identity_source::AGE_IDENTITY;
 use crate::cloud::system_clock::SystemClock;
 use crate::model::clock::Clock;
 

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use thiserror::Error;
 
+use super::env::{Variables, user_config_dir};
 use super::helper_program::{self, Program};
-use super::profile::{ProfileError, Profiles, Words};
+use super::identity_source::{IdentitySource, age_identity};
+use super::profile::{Profiles, Words};
+use super::settings_error::SettingsError;
 use crate::cli::args::{CloudChoice, ColorChoice, Global, Output, global_flags};
-use crate::cli::secrets::identity_source::{IdentitySource, age_identity};
-use crate::cli::service::credentials;
 use crate::ledger::stores::location::without_password;
 use crate::model::address::Name;
 use crate::model::redact::redact_address;
@@ -19,9 +19,6 @@ use crate::model::secret::Secret;
 
 /// The stack's directory unless something else is said.
 pub const DEFAULT_DIR: &str = ".";
-
-/// Environment variables by name.
-pub type Variables = BTreeMap<String, String>;
 
 /// What holds for a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,46 +121,6 @@ pub enum Cloud {
     Unset,
 }
 
-/// Why settings do not hold together. All of these are wrong usage.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum SettingsError {
-    /// A variable's value is none of those allowed.
-    #[error("{variable} is `{value}`; it can be {allowed}")]
-    Value {
-        /// The variable.
-        variable: &'static str,
-        /// What it holds.
-        value: String,
-        /// What it may hold.
-        allowed: String,
-    },
-    /// An address is not one that a key may be sent to.
-    #[error("{url} is no address of the service: {reason}")]
-    Url {
-        /// What was given.
-        url: String,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
-    /// The user's settings do not hold together.
-    #[error(transparent)]
-    Profile(#[from] ProfileError),
-    /// A password stands where every user of the machine can read it.
-    #[error(
-        "--backend holds a password or options, and every user of this machine can read flags; \
-         set STEAD_BACKEND in place of it"
-    )]
-    Password,
-    /// A private key stands in a file that others may read.
-    #[error(
-        "`age_identity` in the settings is the private key itself; write it to a file (chmod 600) and name that file"
-    )]
-    Identity,
-    /// A variable is given twice by flag.
-    #[error("--var {0} is given twice")]
-    Twice(Name),
-}
-
 impl Settings {
     /// Says whether the stack is trusted. One that is not gets no variable of the environment: it could show it.
     pub fn set_trust(&mut self, trusted: bool) {
@@ -241,7 +198,7 @@ pub fn merge(flags: Global, variables: &Variables, profiles: &Profiles) -> Resul
         helper_env: helper_env(variables),
         proxies: proxy_variables(variables),
         kubeconfig: kubeconfig_path(variables),
-        config_dir: credentials::user_config_dir(variables),
+        config_dir: user_config_dir(variables),
         ca_file: flags.ca_file.or_else(|| path("STEAD_CA_FILE", profile.ca_file)),
         ledger_key: path("STEAD_LEDGER_KEY", profile.ledger_key),
         require_ledger: set("STEAD_REQUIRE_LEDGER")?,

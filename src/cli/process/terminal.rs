@@ -4,7 +4,7 @@
 
 use std::io::{self, IsTerminal};
 
-use super::settings::Variables;
+use super::env::Variables;
 use crate::cli::args::ColorChoice;
 use crate::report::text::style::Style;
 

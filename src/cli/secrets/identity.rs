@@ -1,11 +1,11 @@
 //! The identities that open kept secrets: from `STEAD_AGE_IDENTITY` or the user's settings, never from a stack or an
 //! argument. A file must be the user's own and 0600; no message repeats what it holds.
 
-use super::identity_source::{AGE_IDENTITY, IdentitySource};
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::process::helper_program::{PATIENCE, Program};
+use crate::cli::process::identity_source::{AGE_IDENTITY, IdentitySource};
 use crate::cli::process::settings::Settings;
 use crate::ledger::age_file::Identity;
 

@@ -2,7 +2,6 @@
 
 pub(super) mod deferred_secrets;
 pub(super) mod identity;
-pub(super) mod identity_source;
 pub(super) mod kept_secrets;
 pub(super) mod lost_secrets;
 pub(super) mod prompt;

@@ -12,7 +12,6 @@ use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::process::profile::DEFAULT;
-use crate::cli::process::settings::Variables;
 use crate::ledger::stores::file::dir_handle::{Folder, read_bounded};
 use crate::model::address::Name;
 use crate::model::secret::Secret;
@@ -88,18 +87,6 @@ impl Place<'_> {
 /// have a block for it, or cease to.
 pub(in crate::cli) fn non_default_profile(profile: Option<&Name>) -> Option<&Name> {
     profile.filter(|name| *name != DEFAULT)
-}
-
-/// Returns the user's directory: `STEAD_CONFIG_DIR`, else the platform's place for settings.
-pub(in crate::cli) fn user_config_dir(variables: &Variables) -> Option<PathBuf> {
-    let path = |name: &str| {
-        let path = variables.get(name).map(PathBuf::from)?;
-        // A relative one would lead into whatever directory the command is run in: a stack's.
-        path.is_absolute().then_some(path)
-    };
-    path("STEAD_CONFIG_DIR")
-        .or_else(|| path("XDG_CONFIG_HOME").map(|path| path.join("stead")))
-        .or_else(|| path("HOME").map(|path| path.join(".config/stead")))
 }
 
 /// Tells whether a text can be a key: what a header can hold, without blanks.
@@ -330,19 +317,6 @@ mod tests {
         let path = store_key(&directory, HERE, Some("canary")).unwrap();
         std::os::unix::fs::chown(&path, Some(12_345), None).unwrap();
         assert!(find_stored_key(&directory, HERE).unwrap_err().message.contains("another user"));
-    }
-
-    #[test]
-    fn the_users_directory() {
-        let at = |given: &[(&str, &str)]| {
-            let given = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-            user_config_dir(&given.collect()).map(|path| path.display().to_string())
-        };
-        assert_eq!(at(&[("HOME", "/home/ada")]).unwrap(), "/home/ada/.config/stead");
-        assert_eq!(at(&[("HOME", "/home/ada"), ("XDG_CONFIG_HOME", "/x")]).unwrap(), "/x/stead");
-        assert_eq!(at(&[("STEAD_CONFIG_DIR", "/c"), ("XDG_CONFIG_HOME", "/x")]).unwrap(), "/c");
-        assert_eq!(at(&[("STEAD_CONFIG_DIR", "here")]), None, "relative to a stack it is a stack's");
-        assert_eq!(at(&[]), None);
     }
 
     #[test]

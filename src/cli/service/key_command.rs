@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use super::credentials::is_key;
+use crate::cli::process::env::Variables;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::process::helper_program::{PATIENCE, Program};
-use crate::cli::process::settings::Variables;
 use crate::model::secret::Secret;
 
 /// Runs a program and returns the key that it prints.

@@ -3,11 +3,11 @@
 //! never by an argument, and is bound to one origin and one profile, as one in the file is.
 
 use super::credentials::{Place, is_key, non_default_profile};
+use crate::cli::process::env::Variables;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::process::helper_program::{PATIENCE, Program};
 use crate::cli::process::profile::DEFAULT;
-use crate::cli::process::settings::Variables;
 use crate::model::hex::encode_hex;
 use crate::model::secret::Secret;
 

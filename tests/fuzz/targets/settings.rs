@@ -3,8 +3,9 @@
 
 use clap::Parser;
 use stead::cli::args::{Cli, Global};
+use stead::cli::process::env::Variables;
 use stead::cli::process::profile::Profiles;
-use stead::cli::process::settings::{Cloud, Variables, merge};
+use stead::cli::process::settings::{Cloud, merge};
 
 /// What stands in for a key: it must not come back in any message.
 const KEY: &str = "canary-key-7f3a";

@@ -2,7 +2,8 @@
 
 use crate::cli::command_context::Session;
 use crate::cli::files::stack_files;
-use crate::cli::process::settings::{Cloud, Settings, Variables};
+use crate::cli::process::env::{Variables, user_config_dir};
+use crate::cli::process::settings::{Cloud, Settings};
 use crate::cli::service::api_key::Origin;
 use crate::cli::service::{capabilities, credentials};
 use crate::cloud::http::https_transport::{default_authorities, parse_origin};
@@ -47,8 +48,7 @@ pub(super) fn check_settings_file(session: &Session) -> Check {
 
 /// Takes the right to write the user's settings away from others; tells whether that changed anything.
 pub(in crate::cli) fn mend_settings(variables: &Variables) -> bool {
-    let Some(path) = credentials::user_config_dir(variables).map(|folder| folder.join("settings.toml"))
-    else {
+    let Some(path) = user_config_dir(variables).map(|folder| folder.join("settings.toml")) else {
         return false;
     };
     let is_loose = stack_files::loose_bits(&path, ONLY_MINE_TO_WRITE).is_some_and(|bits| bits != 0);

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::cli::process::settings::{SettingsError, Variables};
+use super::env::Variables;
+use super::settings_error::SettingsError;
 use crate::model::secret::Secret;
 
 /// Where an age identity comes from. Never a stack, and never an argument.
