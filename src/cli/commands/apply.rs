@@ -28,6 +28,7 @@ use crate::cli::secrets::deferred_secrets::{self, Known};
 use crate::cli::secrets::kept_secrets::{self, Keyring};
 use crate::cli::secrets::secret_sinks::{self, Sinks};
 use crate::cli::service::connection::{Chance, Connection, Http, Time};
+use crate::cli::stack::lock_file::read_pinned_names;
 use crate::cli::stack::project::Project;
 use crate::cli::stack::source_archives::Sources;
 use crate::cloud::system_clock::SystemClock;
@@ -274,7 +275,7 @@ impl<'a> Apply<'a> {
         let mut options = session.options(order.scope, order.destroy);
         options.overrides = order.overriding.policy_names();
         options.with_leftovers = order.with_leftovers;
-        let pinned = refresh::read_pinned_names(&connection.lock_file)?;
+        let pinned = read_pinned_names(&connection.lock_file)?;
         let clock = connection.client.clock();
         let start = clock.elapsed();
         let ledger = journal.ledger().clone().for_plans();
@@ -346,7 +347,7 @@ impl<'a> Apply<'a> {
         let mut options = saved.binding.to_options(saved.plan.base.destroy);
         options.project = session.settings.project.clone().or(options.project);
         options.overwrite_secrets.clone_from(self.overwrite);
-        let pinned = refresh::read_pinned_names(&connection.lock_file)?;
+        let pinned = read_pinned_names(&connection.lock_file)?;
         let reading = refresh::read_and_plan(connection, project, &ledger, &options, pinned.as_ref());
         let (mut plan, world) = ledger_io::while_kept(journal, reading).await?;
         let facts = Facts {

@@ -8,11 +8,11 @@ use crate::cli::args::{Catalog, CatalogAction, CatalogUpdate};
 use crate::cli::command_context::Session;
 use crate::cli::files::stack_files;
 use crate::cli::ledger::ledger_io;
-use crate::cli::planning::refresh;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::service::catalog_cache;
 use crate::cli::service::connection::Link;
+use crate::cli::stack::lock_file::read_pinned_names;
 use crate::cloud::http::message::is_public;
 use crate::config::stack::lock_file::{self, Lock};
 use crate::config::stack::model::Stack;
@@ -115,7 +115,7 @@ async fn update_pins(session: &Session, args: &CatalogUpdate) -> Result<Exit, Fa
     let project = session.open()?;
     let connection = session.connect(&project)?;
     let ledger = ledger_io::read_ledger(&project, &connection).await?;
-    let old = refresh::read_pinned_names(&connection.lock_file)?.unwrap_or_default();
+    let old = read_pinned_names(&connection.lock_file)?.unwrap_or_default();
     let (_, tables) =
         pipeline::refresh_request(REGISTRY, &project.stack, &ledger, &session.read_only_options());
     let live = connection.client.catalog(&tables).await?;

@@ -15,6 +15,7 @@ use crate::cli::planning::refresh;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::process::settings::Settings;
+use crate::cli::stack::lock_file::read_pinned_names;
 use crate::cli::testing;
 use crate::model::address::{Address, Name};
 use crate::plan::inputs::Options;
@@ -68,7 +69,7 @@ async fn plan_environment(
     let project = session.open_with(settings)?;
     let connection = session.connect(&project)?;
     let ledger = ledger_io::read_ledger(&project, &connection).await?;
-    let pinned = refresh::read_pinned_names(&connection.lock_file)?;
+    let pinned = read_pinned_names(&connection.lock_file)?;
     let options = Options { project: settings.project.clone(), ..Options::default() };
     let (plan, world) =
         refresh::read_and_plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;

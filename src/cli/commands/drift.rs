@@ -7,11 +7,12 @@ use crate::cli::command_context::Session;
 use crate::cli::commands::ls::{self, Strangers};
 use crate::cli::commands::{accept, ci, plan as planning};
 use crate::cli::ledger::{ambiguous_intents, ledger_io};
-use crate::cli::planning::inventory;
+use crate::cli::planning::claims;
 use crate::cli::planning::refresh::{self, World};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::service::connection::Connection;
+use crate::cli::stack::lock_file::read_pinned_names;
 use crate::cli::stack::project::Project;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
@@ -38,7 +39,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
     let connection = session.connect(&project)?;
     let ledger = ledger_io::read_ledger(&project, &connection).await?;
     ambiguous_intents::warn_ambiguous_intents(session, &ledger);
-    let pinned = refresh::read_pinned_names(&connection.lock_file)?;
+    let pinned = read_pinned_names(&connection.lock_file)?;
     let (plan, mut world) =
         refresh::read_and_plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     if let Some(block) = lost_ledger::lost_ledger_blocker(&ledger, &plan) {
@@ -112,7 +113,7 @@ async fn find_unmanaged(
     let reach = Reach::from_plan(plan, ledger);
     ls::add_unused_kinds(session, connection, (Some(&reach), &[], true), world).await?;
     ls::redact_secrets(connection, world);
-    let claimed = inventory::claimed_objects(connection, &world.snapshot).await?;
+    let claimed = claims::claimed_objects(connection, &world.snapshot).await?;
     let mut strangers = ls::unmanaged_objects(ledger, world, &reach);
     strangers.leave_out_keys_in_use(connection, world);
     strangers.leave_out_owned(&owned_elsewhere);

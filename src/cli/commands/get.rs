@@ -4,10 +4,10 @@ use crate::cli::actions::target::{Ground, Named};
 use crate::cli::args::Get;
 use crate::cli::command_context::Session;
 use crate::cli::commands::ls;
-use crate::cli::planning::refresh;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::secrets::redaction::redact_applied_and_live;
+use crate::cli::stack::lock_file::read_pinned_names;
 use crate::model::value::redact_attributes;
 use crate::plan::join::prices::Prices;
 use crate::report::json;
@@ -44,7 +44,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Get) -> Result<Exit, F
     let (applied, live) = redact_applied_and_live(ledger, &object);
     let redact = |text: &str| ground.client().redact(text);
     let (object, live) = (object.to_redacted(&redact), redact_attributes(&live, &redact));
-    let catalog = refresh::read_pinned_names(lock_file)?.unwrap_or_default();
+    let catalog = read_pinned_names(lock_file)?.unwrap_or_default();
     let row = ls::object_row(target.address.as_ref(), &object, &Prices::new(&catalog));
     session.ui.write_result(&if session.ui.json {
         json::object_document(&row, &applied, &live)

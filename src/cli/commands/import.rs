@@ -14,12 +14,13 @@ use crate::cli::artifacts::templates;
 use crate::cli::command_context::Session;
 use crate::cli::files::stack_files;
 use crate::cli::ledger::ledger_io::{self, Book, Expected};
-use crate::cli::planning::inventory;
 use crate::cli::planning::refresh::{self, World};
+use crate::cli::planning::{claims, inventory};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::secrets::{deferred_secrets, prompt};
 use crate::cli::service::connection::Connection;
+use crate::cli::stack::lock_file::read_pinned_names;
 use crate::cli::stack::project::{Begun, Project};
 use crate::cli::stack::source_edits::Edits;
 use crate::config::edit::{Edit, Path};
@@ -136,8 +137,8 @@ impl Importing<'_> {
         let mut kept_out = inventory::in_use(&world.snapshot, |beginning| {
             self.connection.client.cloud().opens_with(beginning)
         });
-        let claimed = inventory::claimed_objects(self.connection, &world.snapshot).await?;
-        let why = |owner| inventory::left_to_its_owner(&world.snapshot, owner);
+        let claimed = claims::claimed_objects(self.connection, &world.snapshot).await?;
+        let why = |owner| claims::left_to_its_owner(&world.snapshot, owner);
         kept_out.extend(claimed.iter().map(|(key, owner)| (key.clone(), why(owner))));
         let taken = |object: &Object| {
             let key = object.key();
@@ -207,9 +208,9 @@ impl Importing<'_> {
                 "Two ledgers would fight over it. Let go of it there first: stead rm --keep, and apply.",
             ));
         }
-        let claimed = inventory::claimed_objects(connection, &world.snapshot).await?;
+        let claimed = claims::claimed_objects(connection, &world.snapshot).await?;
         if let Some(owner) = claimed.get(&key) {
-            let why = inventory::left_to_its_owner(&world.snapshot, owner);
+            let why = claims::left_to_its_owner(&world.snapshot, owner);
             return Err(Failure::new(Exit::Failed, format!("{id} is not taken over. {why}"))
                 .help("Change the claim inside of it, not the object: two would fight over it."));
         }
@@ -322,7 +323,7 @@ impl Importing<'_> {
             settings: begun.settings.clone(),
             anew: None,
         };
-        let pinned = refresh::read_pinned_names(&self.connection.lock_file)?;
+        let pinned = read_pinned_names(&self.connection.lock_file)?;
         ledger_io::pin_catalog_names(&project, self.connection, &world.catalog, pinned.as_ref())?;
         ui.write_message(&managed_message(count));
         secrets.next(self.session);
@@ -374,7 +375,7 @@ impl Importing<'_> {
     async fn import_declared(&self, args: &Import, address: &Address, id: &Name) -> Result<Exit, Failure> {
         let adopt = BTreeMap::from([(address.clone(), id.clone())]);
         let options = Options { adopt, ..self.session.read_only_options() };
-        let pinned = refresh::read_pinned_names(&self.connection.lock_file)?;
+        let pinned = read_pinned_names(&self.connection.lock_file)?;
         let reading = refresh::read_and_plan(
             self.connection,
             &self.begun.project,

@@ -7,11 +7,12 @@ use futures_util::future::{join, join_all};
 use crate::cli::args::{Columns, Ls};
 use crate::cli::command_context::Session;
 use crate::cli::ledger::{ambiguous_intents, ledger_io};
-use crate::cli::planning::inventory;
 use crate::cli::planning::refresh::{self, World};
+use crate::cli::planning::{claims, inventory};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::service::connection::Connection;
+use crate::cli::stack::lock_file::read_pinned_names;
 use crate::cloud::error::ReadError;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
@@ -39,7 +40,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
     let connection = session.connect(&project)?;
     let ledger = ledger_io::read_ledger(&project, &connection).await?;
     ambiguous_intents::warn_ambiguous_intents(session, &ledger);
-    let pinned = refresh::read_pinned_names(&connection.lock_file)?;
+    let pinned = read_pinned_names(&connection.lock_file)?;
     let options = session.read_only_options();
     check_kinds(&args.kinds)?;
     let (plan, mut world) =
@@ -58,7 +59,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &Ls) -> Result<Exit, Fa
         add_unused_kinds(session, &connection, (of, &args.kinds, false), &mut world).await?;
         add_children(session, &connection, of, &args.kinds, &mut world).await?;
         redact_secrets(&connection, &mut world);
-        let claimed = inventory::claimed_objects(&connection, &world.snapshot).await?;
+        let claimed = claims::claimed_objects(&connection, &world.snapshot).await?;
         let mut found = unmanaged_objects(&ledger, &world, &reach);
         found.leave_out_keys_in_use(&connection, &world);
         let owned_elsewhere = ledger_io::objects_of_other_ledgers(&project, &connection.place).await?;

@@ -10,10 +10,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::cli::command_context::Session;
 use crate::cli::files::stack_files::{self, Below, Shared, Trust};
-use crate::cli::planning::refresh;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::service::catalog_cache;
+use crate::cli::stack::lock_file::read_pinned_names;
 use crate::config::input::discovery::is_stack_file;
 use crate::config::input::files::Files;
 use crate::config::request::Request;
@@ -148,10 +148,8 @@ impl Disk for Edge {
     }
 
     fn locked_catalog(&self, directory: &Path) -> Option<Catalog> {
-        let own = refresh::read_pinned_names(&directory.join("stead.lock")).ok().flatten();
-        own.or_else(|| {
-            refresh::read_pinned_names(&directory.join(".stead/local/stead.lock")).ok().flatten()
-        })
+        let own = read_pinned_names(&directory.join("stead.lock")).ok().flatten();
+        own.or_else(|| read_pinned_names(&directory.join(".stead/local/stead.lock")).ok().flatten())
     }
 
     fn known_catalog(&self, directory: &Path) -> Option<Catalog> {

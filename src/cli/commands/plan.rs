@@ -14,6 +14,7 @@ use crate::cli::planning::refresh::{self, World};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::secrets::kept_secrets;
+use crate::cli::stack::lock_file::read_pinned_names;
 use crate::cloud::system_clock::SystemClock;
 use crate::config::stack::lock_file;
 use crate::config::stack::model::Stack;
@@ -52,7 +53,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
     }
     ambiguous_intents::warn_ambiguous_intents(session, &ledger);
     kept_secrets::warn_unauthenticated(&session.settings, &ledger);
-    let pinned = refresh::read_pinned_names(&connection.lock_file)?;
+    let pinned = read_pinned_names(&connection.lock_file)?;
     let clock = connection.client.clock();
     let start = clock.elapsed();
     let (plan, world) =

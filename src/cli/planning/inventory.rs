@@ -12,12 +12,10 @@ use crate::cli::secrets::deferred_secrets::Known;
 use crate::cli::service::connection::Connection;
 use crate::cli::stack::project::Project;
 use crate::cloud::error::ReadError;
-use crate::cloud::http::url_path::fill_all;
-use crate::cloud::write::action_request::Ask;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
-use crate::model::schema::{Attribute, Kind, Method};
+use crate::model::schema::{Attribute, Kind};
 use crate::model::snapshot::{Object, ObjectKey, Snapshot, Wanted};
 use crate::model::value::Value;
 use crate::plan::pipeline;
@@ -40,45 +38,6 @@ pub(in crate::cli) fn in_use(
     });
     let why = "It is the key in use, or begins like it: a change of it could lock you out.";
     used.map(|object| (object.key(), why.to_owned())).collect()
-}
-
-/// Returns the objects that have come into being by what runs in others, each with the one that it belongs to. A
-/// list that the key may not read says nothing.
-///
-/// # Errors
-/// When the service does not answer.
-pub(in crate::cli) async fn claimed_objects(
-    connection: &Connection,
-    snapshot: &Snapshot,
-) -> Result<BTreeMap<ObjectKey, ObjectKey>, Failure> {
-    let mut found = BTreeMap::new();
-    for (kind, (made, path)) in REGISTRY.top_level().filter_map(|kind| Some((kind, kind.claims?))) {
-        if snapshot.of_kind(made).next().is_none() {
-            continue;
-        }
-        for owner in snapshot.of_kind(kind.name) {
-            let path = fill_all(path, |name| (name == "id").then_some(owner.id.as_str()));
-            let path = path.map_err(anyhow::Error::from)?;
-            let ask = Ask { method: Method::Get, path, query: Vec::new(), project: None, body: None };
-            let rows = match connection.client.ask_rows(&ask, |_| false).await {
-                Ok(rows) => rows.unwrap_or_default(),
-                // It went meanwhile, or the key may not look into it.
-                Err(ReadError::Refused { .. }) => continue,
-                Err(error) => return Err(error.into()),
-            };
-            let ids = rows.iter().filter_map(|row| row.get("id")?.as_str().map(Name::new));
-            let key = |id| ObjectKey { kind: Name::new_static(made), parent: None, id };
-            found.extend(ids.map(|id| (key(id), owner.key())));
-        }
-    }
-    Ok(found)
-}
-
-/// Says of what was claimed why it is left alone.
-pub(in crate::cli) fn left_to_its_owner(snapshot: &Snapshot, owner: &ObjectKey) -> String {
-    let name = snapshot.objects.get(owner).and_then(|object| object.attributes.get("name"));
-    let name = name.and_then(Value::as_text).unwrap_or(&owner.id);
-    format!("It belongs to the {} {name}: what runs there claimed it.", owner.kind)
 }
 
 /// Reads everything that there is, besides what the stack needs. A list that the key may not read is left

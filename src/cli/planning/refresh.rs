@@ -2,12 +2,10 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use futures_util::try_join;
 
-use super::inventory;
-use crate::cli::files::stack_files;
+use super::claims;
 use crate::cli::ledger::{ledger_io, remote_stacks, stack_origin};
 use crate::cli::process::failure::Failure;
 use crate::cli::process::settings::Cloud;
@@ -17,8 +15,6 @@ use crate::cli::service::catalog_cache;
 use crate::cli::service::connection::Connection;
 use crate::cli::stack::project::Project;
 use crate::cli::stack::unknown_addresses;
-use crate::config::load::Rejected;
-use crate::config::stack::lock_file;
 use crate::config::stack::model::{Resource, Stack};
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
@@ -26,7 +22,6 @@ use crate::model::address::Name;
 use crate::model::catalog::Catalog;
 use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::{ObjectKey, Snapshot, Wanted};
-use crate::model::source::{Source, Sources};
 use crate::plan::artifact::binding;
 use crate::plan::inputs::{Inputs, Options};
 use crate::plan::model::change::Plan;
@@ -42,20 +37,6 @@ pub(in crate::cli) struct World {
     pub(in crate::cli) known: Known,
     /// The digest of the secrets' values under a saved plan's own key; `None` where the ledger has a key.
     pub(in crate::cli) secrets: Option<String>,
-}
-
-/// Reads the catalog names that a stack has pinned.
-///
-/// # Errors
-/// When the file is there and is no lock file.
-pub(in crate::cli) fn read_pinned_names(path: &Path) -> Result<Option<Catalog>, Failure> {
-    let Some(text) = stack_files::read_optional(path)? else { return Ok(None) };
-    let mut sources = Sources::default();
-    let id = sources.add(Source::new(stack_files::display_path(path), text.as_str()));
-    match lock_file::parse(id, &text) {
-        Ok(lock) => Ok(Some(lock.catalog)),
-        Err(problem) => Err(Box::new(Rejected { sources, diagnostics: vec![*problem] }).into()),
-    }
 }
 
 /// Reads what a plan needs.
@@ -201,7 +182,7 @@ async fn read_byproducts(
         .values()
         .any(|entry| REGISTRY.kind(&entry.kind).is_some_and(|kind| kind.claims.is_some()));
     let claimed =
-        if may_claim { inventory::claimed_objects(connection, snapshot).await? } else { BTreeMap::new() };
+        if may_claim { claims::claimed_objects(connection, snapshot).await? } else { BTreeMap::new() };
     let is_copy = |key: &ObjectKey| REGISTRY.kind(&key.kind).is_some_and(|kind| !kind.copy_of.is_empty());
     let mut others = snapshot.objects.keys().filter(|key| !owned.contains(*key));
     if !others.any(|key| is_copy(key) || claimed.contains_key(key)) {

@@ -1,18 +1,18 @@
 //! Secrets that stand in no file, on their way into a stack: asked of the user's programs, found again in
 //! the live world, or generated, put where they are kept, and only then recorded and used.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use sha2::{Digest, Sha256};
 
 use super::kept_secrets::{self, Keyring};
-use super::secret_sinks::{self, Sinks};
-use crate::cli::files::stack_files;
+use super::secret_sinks::{self, Sinks, add_secret_context, read_delivered_secret};
 use crate::cli::ledger::ledger_io::Book;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
-use crate::cli::process::helper_program::{PATIENCE, Program};
+use crate::cli::process::helper_program::PATIENCE;
 use crate::cli::stack::project::Project;
+use crate::cli::stack::secret_values::Secrets;
 use crate::config::stack::model::{Awaited, SecretOrigin, SecretSink};
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::Generated;
@@ -27,9 +27,6 @@ use crate::plan::annotate::generated_secrets;
 use crate::plan::decide::checks::kept_secrets::is_withheld;
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::{Operation, Step};
-
-/// Secrets by the paths of their variables.
-pub(in crate::cli) type Secrets = BTreeMap<Name, Secret>;
 
 /// Characters of generated secrets: none that a shell, an address or an env file takes for its own.
 const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -166,33 +163,6 @@ fn ask_secret_program(project: &Project, variable: &Name, source: &Name) -> Resu
     let text = String::from_utf8(printed).map_err(|_| wrong("what it prints is no UTF-8 text"))?;
     let text = text.trim_end_matches(['\r', '\n']);
     if text.is_empty() { Err(wrong("it prints nothing")) } else { Ok(Secret::new(text)) }
-}
-
-/// Tells a program what its secret is for.
-pub(in crate::cli) fn add_secret_context(program: Program, project: &Project, address: &str) -> Program {
-    let stack = &project.stack;
-    program
-        .with_variable("STEAD_STACK", &stack.name)
-        .with_variable("STEAD_ENVIRONMENT", &stack.environment.name)
-        .with_variable("STEAD_ADDRESS", address)
-}
-
-/// Returns what stands in the file that a secret was delivered to. The file is a copy: it counts only where
-/// the ledger or a live object says that it is the one in use.
-pub(in crate::cli) fn read_delivered_secret(
-    project: &Project,
-    sink: Option<&SecretSink>,
-) -> Option<Secret> {
-    let (path, variable) = match sink? {
-        SecretSink::File(path) => (path, None),
-        SecretSink::EnvFile { path, variable } => (path, Some(variable)),
-        SecretSink::Program(_) => return None,
-    };
-    let text = stack_files::read_optional_below(&project.directory, path.as_ref()).ok().flatten()?;
-    Some(Secret::new(match variable {
-        None => text.trim_end_matches(['\r', '\n']),
-        Some(variable) => secret_sinks::env_file_value(&text, variable)?,
-    }))
 }
 
 /// Refuses a stack that hands secrets to programs which the user's settings do not name.

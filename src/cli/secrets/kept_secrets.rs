@@ -3,7 +3,7 @@
 
 use std::cell::OnceCell;
 
-use super::{deferred_secrets, identity};
+use super::{identity, secret_sinks};
 use crate::cli::command_context::Session;
 use crate::cli::ledger::ledger_io::Book;
 use crate::cli::process::exit_code::Exit;
@@ -11,6 +11,7 @@ use crate::cli::process::failure::Failure;
 use crate::cli::process::output::Ui;
 use crate::cli::process::settings::Settings;
 use crate::cli::stack::project::Project;
+use crate::cli::stack::secret_values::Secrets;
 use crate::ledger::age_file::{AgeFileError, Identity};
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::kept_secrets::{KeptVersion, RotationStep, VARS};
@@ -169,7 +170,7 @@ pub(in crate::cli) fn kept_secret_record(
 pub(in crate::cli) async fn adopt_delivered(
     project: &Project,
     journal: &Book,
-    known: &deferred_secrets::Secrets,
+    known: &Secrets,
 ) -> Result<(), Failure> {
     let ledger = journal.ledger().clone();
     if ledger.secrets.recipients.is_empty() {
@@ -190,7 +191,7 @@ pub(in crate::cli) async fn adopt_delivered(
         if resource.kind.shown_once.is_none() || entry.is_none() || kept {
             continue;
         }
-        match deferred_secrets::read_delivered_secret(project, resource.deliver_secret.as_ref()) {
+        match secret_sinks::read_delivered_secret(project, resource.deliver_secret.as_ref()) {
             Some(secret) => records.extend(kept_secret_record(&ledger, address.as_str(), None, &secret)?),
             None if resource.kind.reveal().is_some() => {}
             None => missing.push(address.as_str()),

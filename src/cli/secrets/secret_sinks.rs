@@ -12,8 +12,7 @@ use crate::cli::ledger::ledger_io::Book;
 use crate::cli::ledger::recovery_file::Rescue;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
-use crate::cli::process::helper_program::PATIENCE;
-use crate::cli::secrets::deferred_secrets;
+use crate::cli::process::helper_program::{PATIENCE, Program};
 use crate::cli::stack::project::Project;
 use crate::config::check::secret_sinks::target_of;
 use crate::config::stack::model::{SecretSink, SinkUse};
@@ -206,7 +205,7 @@ impl Sinks<'_> {
                 let program = project.settings.sinks.get(name);
                 let program =
                     program.ok_or_else(|| anyhow::anyhow!("the settings name no sink `{name}`"))?;
-                let told = deferred_secrets::add_secret_context(program.clone(), project, address.as_str())
+                let told = add_secret_context(program.clone(), project, address.as_str())
                     .send_input(text, PATIENCE);
                 return told
                     .map_err(|why| anyhow::anyhow!("the sink `{name}` ({}): {why}", program.name()));
@@ -285,6 +284,33 @@ fn with_variable(old: &str, variable: &str, value: &str) -> anyhow::Result<Strin
         text.push('\n');
     }
     Ok(text)
+}
+
+/// Tells a program what its secret is for.
+pub(in crate::cli) fn add_secret_context(program: Program, project: &Project, address: &str) -> Program {
+    let stack = &project.stack;
+    program
+        .with_variable("STEAD_STACK", &stack.name)
+        .with_variable("STEAD_ENVIRONMENT", &stack.environment.name)
+        .with_variable("STEAD_ADDRESS", address)
+}
+
+/// Returns what stands in the file that a secret was delivered to. The file is a copy: it counts only where
+/// the ledger or a live object says that it is the one in use.
+pub(in crate::cli) fn read_delivered_secret(
+    project: &Project,
+    sink: Option<&SecretSink>,
+) -> Option<Secret> {
+    let (path, variable) = match sink? {
+        SecretSink::File(path) => (path, None),
+        SecretSink::EnvFile { path, variable } => (path, Some(variable)),
+        SecretSink::Program(_) => return None,
+    };
+    let text = stack_files::read_optional_below(&project.directory, path.as_ref()).ok().flatten()?;
+    Some(Secret::new(match variable {
+        None => text.trim_end_matches(['\r', '\n']),
+        Some(variable) => env_file_value(&text, variable)?,
+    }))
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::files::stack_files::{self, Below, Shared, StackFiles, Trust};
-use crate::cli::planning::refresh;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::process::settings::{Cloud, Settings};
-use crate::cli::secrets::deferred_secrets::Secrets;
 use crate::cli::secrets::sink_checks;
+use crate::cli::stack::lock_file::read_pinned_names;
+use crate::cli::stack::secret_values::Secrets;
 use crate::config::load::{self, Peek, Rejected};
 use crate::config::request::{Giving, Request};
 use crate::config::stack::model::Stack;
@@ -239,8 +239,8 @@ fn evaluation_request(settings: &Settings) -> Result<Request, Failure> {
     let var_files = settings.var_files.iter().map(|path| stack_files::read_var_file(path, trust));
     // Names pinned for the account; the embedded cloud's are not known before it runs.
     let pinned = match settings.cloud {
-        Cloud::Local => refresh::read_pinned_names(&settings.dir.join(".stead/local/stead.lock"))?,
-        Cloud::At(_) | Cloud::Unset => refresh::read_pinned_names(&settings.dir.join("stead.lock"))?,
+        Cloud::Local => read_pinned_names(&settings.dir.join(".stead/local/stead.lock"))?,
+        Cloud::At(_) | Cloud::Unset => read_pinned_names(&settings.dir.join("stead.lock"))?,
     };
     Ok(Request {
         environment: settings.env.clone(),

@@ -5,9 +5,9 @@ use crate::cli::command_context::Session;
 use crate::cli::commands::{catalog, lock, repair};
 use crate::cli::files::stack_files;
 use crate::cli::ledger::ledger_io::{self, Looked};
-use crate::cli::planning::refresh;
 use crate::cli::process::failure::Failure;
 use crate::cli::service::connection::Link;
+use crate::cli::stack::lock_file::read_pinned_names;
 use crate::cli::stack::project::Project;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::entry::Identity;
@@ -247,7 +247,7 @@ async fn check_pinned_names(
         let (detail, remedy) = failure_and_remedy(failure);
         Check::new_failed(NAME, detail).with_remedy(remedy)
     };
-    let old = match refresh::read_pinned_names(&link.lock_file) {
+    let old = match read_pinned_names(&link.lock_file) {
         Ok(Some(old)) => old,
         Ok(None) => return Check::new_ok(NAME, "None yet; the first apply pins them in stead.lock."),
         Err(failure) => return failed(&failure),

@@ -12,6 +12,7 @@ use crate::cli::ledger::ledger_io::{self, Book};
 use crate::cli::planning::refresh;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
+use crate::cli::stack::lock_file::read_pinned_names;
 use crate::cli::stack::project::Project;
 use crate::cli::stack::unknown_addresses;
 use crate::ledger::journal::record::Record;
@@ -41,7 +42,7 @@ async fn record_expression(
 ) -> Result<Exit, Failure> {
     let (address, attribute) = &args.attribute;
     let connection = session.connect(project)?;
-    let pinned = refresh::read_pinned_names(&connection.lock_file)?;
+    let pinned = read_pinned_names(&connection.lock_file)?;
     let ledger = journal.ledger().clone();
     let options = session.options(&Scope::default(), false);
     let reading =
