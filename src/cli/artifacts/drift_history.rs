@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::command_context::Session;
 use crate::cli::files::stack_files;
+use crate::cli::process::output::Ui;
 use crate::cli::stack::project::Project;
 use crate::ledger::state::ledger::Ledger;
 use crate::plan::artifact::drift_history::Sightings;
@@ -30,12 +30,12 @@ impl Diary {
     }
 
     /// Remembers a look; that it cannot is told, and keeps nothing else from being done.
-    pub(in crate::cli) fn write(&self, session: &Session, sightings: &Sightings) {
+    pub(in crate::cli) fn write(&self, ui: &Ui, sightings: &Sightings) {
         if self.only_looks {
             return;
         }
         if let Err(why) = self.try_write(sightings) {
-            session.ui.write_message(&format!("note: the next look will not know what is new: {why:#}"));
+            ui.write_message(&format!("note: the next look will not know what is new: {why:#}"));
         }
     }
 

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use crate::cli::command_context::Session;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
+use crate::cli::process::settings::Settings;
 use crate::kinds::REGISTRY;
 use crate::plan::artifact::binding::Binding;
 use crate::plan::artifact::saved_plan::SavedPlan;
@@ -49,10 +49,10 @@ impl Vouched {
 /// # Errors
 /// When its file cannot be read, can be read by others, or holds no such key.
 pub(in crate::cli) fn signing_key(
-    session: &Session,
+    settings: &Settings,
     flag: Option<&Path>,
 ) -> Result<Option<SigningKey>, Failure> {
-    let Some(path) = flag.or(session.settings.plan_keys.sign.as_deref()) else { return Ok(None) };
+    let Some(path) = flag.or(settings.plan_keys.sign.as_deref()) else { return Ok(None) };
     let pem = stack_files::read_own_secret(path)?;
     let help = "stead signs with a key as this makes one: openssl genpkey -algorithm ed25519 -out FILE";
     SigningKey::parse(&pem).map(Some).map_err(|error| unusable_signing_key(path, &error, help))
@@ -62,8 +62,8 @@ pub(in crate::cli) fn signing_key(
 ///
 /// # Errors
 /// When their file cannot be read, or holds no such key.
-fn verifying_keys(session: &Session, flag: Option<&Path>) -> Result<Option<VerifyingKeys>, Failure> {
-    let Some(path) = flag.or(session.settings.plan_keys.verify.as_deref()) else { return Ok(None) };
+fn verifying_keys(settings: &Settings, flag: Option<&Path>) -> Result<Option<VerifyingKeys>, Failure> {
+    let Some(path) = flag.or(settings.plan_keys.verify.as_deref()) else { return Ok(None) };
     let pem = stack_files::read_bytes(path)?;
     let help = "The public key of a private one: openssl pkey -in FILE -pubout";
     VerifyingKeys::parse(&pem).map(Some).map_err(|error| unusable_signing_key(path, &error, help))
@@ -97,11 +97,11 @@ pub(in crate::cli) fn save_plan(
 /// # Errors
 /// When the file is no plan, was changed after it was written, or is not signed by whom it should be.
 pub(in crate::cli) fn read_verified(
-    session: &Session,
+    settings: &Settings,
     path: &Path,
     flag: Option<&Path>,
 ) -> Result<Vouched, Failure> {
-    let keys = verifying_keys(session, flag)?;
+    let keys = verifying_keys(settings, flag)?;
     let signed = read_signed_text(path)?;
     if let Some(keys) = &keys {
         keys.verify_signature(&signed).map_err(|error| {

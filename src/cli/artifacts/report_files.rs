@@ -122,7 +122,9 @@ pub(in crate::cli) fn write_problem_reports(
 /// # Errors
 /// All its problems together; or that a file cannot be written.
 pub(in crate::cli) fn open_or_report(session: &Session, wanted: &[Wanted]) -> Result<Project, Failure> {
-    let opened = prompt::prompt_missing_secrets(session, |settings| session.open_with(settings));
+    let opened = prompt::prompt_missing_secrets(&session.settings, session.ui.interactive, |settings| {
+        session.open_with(settings)
+    });
     if let Err(Failure { rejected: Some(rejected), .. }) = &opened {
         let Rejected { diagnostics, sources } = &**rejected;
         write_problem_reports(session, wanted, (diagnostics, sources))?;

@@ -32,7 +32,6 @@ use crate::cli::stack::lock_file::read_pinned_names;
 use crate::cli::stack::project::Project;
 use crate::cli::stack::source_archives::Sources;
 use crate::cloud::system_clock::SystemClock;
-use crate::config::stack::lock_file;
 use crate::config::stack::model::Confirm;
 use crate::kinds::REGISTRY;
 use crate::ledger::journal::record::Record;
@@ -129,7 +128,7 @@ pub(in crate::cli) async fn plan_and_apply(session: &Session, order: &Order<'_>)
 }
 
 async fn saved_plan(session: &Session, file: &Path, args: &Args) -> Result<Exit, Failure> {
-    let vouched = plan_file::read_verified(session, file, args.verify_key.as_deref())?;
+    let vouched = plan_file::read_verified(&session.settings, file, args.verify_key.as_deref())?;
     if vouched.is_signed() {
         session.ui.hint(&format!("The plan is {}.", vouched.describe_signer()));
     }
@@ -233,7 +232,7 @@ async fn ask_approval(
         (false, Confirm::Typed) => Some(stack.environment.name.as_str()),
         (false, Confirm::Ask) => None,
     };
-    data_consent::warn_data_loss(session, plan);
+    data_consent::warn_data_loss(&session.ui, plan);
     let question = if order.destroy { "Destroy all of this?" } else { "Apply this plan?" };
     session.ui.ask_approval(question, typed).await
 }
@@ -282,16 +281,15 @@ impl<'a> Apply<'a> {
         let reading = refresh::read_and_plan(connection, project, &ledger, &options, pinned.as_ref());
         let (mut plan, mut world) = ledger_io::while_kept(journal, reading).await?;
         if order.yes.is_none()
-            && let asking = data_consent::confirm_data_loss(session, &plan, &options.overrides)
+            && let asking = data_consent::confirm_data_loss(&session.ui, &plan, &options.overrides)
             && let Some(agreed) = ledger_io::while_kept(journal, asking).await?
         {
             options.delete_data.extend(agreed);
             let reading = refresh::read_and_plan(connection, project, &ledger, &options, pinned.as_ref());
             (plan, world) = ledger_io::while_kept(journal, reading).await?;
         }
-        let used = lock_file::build_lock(REGISTRY, &project.stack, &world.catalog).catalog;
         let terms = (order.scope.locked, !ledger.entries.is_empty());
-        ledger_io::check_lock(session, connection, &used, pinned.as_ref(), terms)?;
+        planning::check_lock(session, connection, &project.stack, &world.catalog, pinned.as_ref(), terms)?;
         let facts = planning::plan_details(&ledger, clock, start, &world);
         let blocked = plan.is_blocked(&options.overrides);
         report_files::write_plan_reports(
@@ -482,7 +480,7 @@ impl<'a> Apply<'a> {
         };
         let exit = Exit::of_outcome(&outcome);
         if exit == Exit::Done && !plan.base.destroy {
-            kept_secrets::finish_rotations(self.session, self.journal).await?;
+            kept_secrets::finish_rotations(&self.session.ui, self.journal).await?;
         }
         self.remember_waterline();
         if exit == Exit::Done {
@@ -502,7 +500,7 @@ impl<'a> Apply<'a> {
             let ending = Ending { took: Some(&took), destroys, stead: &stead, quiet: ui.quiet };
             outcome.questions.iter_mut().for_each(|asked| *asked = self.session.to_copy(asked));
             ui.write_result(&apply_outcome::outcome_page(&outcome, ending, ui.style));
-            data_consent::report_data_loss(self.session, plan, &outcome);
+            data_consent::report_data_loss(&self.session.ui, plan, &outcome);
         }
         Ok(exit)
     }

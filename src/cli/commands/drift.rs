@@ -77,7 +77,7 @@ pub(in crate::cli) async fn run(session: &Session, args: &DriftArgs) -> Result<E
         }
     }
     // What was not told may not count as told: it is remembered last.
-    diary.write(session, &sightings);
+    diary.write(&session.ui, &sightings);
     if args.issue {
         let title = format!("{}/{}", found.stack, found.environment);
         let report = report_files::plan_report_text(session, Format::Markdown, &looked_at, about);

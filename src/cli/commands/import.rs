@@ -56,8 +56,9 @@ type Adoptions = Vec<(Address, Box<Entry>)>;
 /// would change something.
 pub(in crate::cli) async fn run(session: &Session, args: &Import) -> Result<Exit, Failure> {
     let name = templates::stack_name(&stack_files::directory_name(&session.settings.dir));
-    let begun =
-        prompt::prompt_missing_secrets(session, |settings| Project::open_or_begin(settings, &name))?;
+    let begun = prompt::prompt_missing_secrets(&session.settings, session.ui.interactive, |settings| {
+        Project::open_or_begin(settings, &name)
+    })?;
     let connection = session.connect(&begun.project)?;
     if args.observe {
         let stack = &begun.project.stack;
@@ -125,10 +126,16 @@ impl Importing<'_> {
         }
     }
 
+    /// Reads everything that there is, as a command that only looks.
+    async fn read_inventory(&self) -> Result<World, Failure> {
+        let options = self.session.read_only_options();
+        let project = &self.begun.project;
+        inventory::read_inventory(&self.session.ui, self.connection, project, &self.ledger, &options).await
+    }
+
     /// Takes over everything.
     async fn import_all(&self, args: &Import) -> Result<Exit, Failure> {
-        let (connection, project) = (self.connection, &self.begun.project);
-        let mut world = inventory::read_inventory(self.session, connection, project, &self.ledger).await?;
+        let mut world = self.read_inventory().await?;
         let project = self.session.settings.project.as_ref();
         let project = project.map(|named| inventory::find_project(&world.snapshot, named)).transpose()?;
         let foreign =
@@ -190,7 +197,7 @@ impl Importing<'_> {
             .help("An address is KIND.NAME, or that of a child of a declared block. For an instance, write its block first."));
         };
         let (connection, project) = (self.connection, &self.begun.project);
-        let mut world = inventory::read_inventory(self.session, connection, project, &self.ledger).await?;
+        let mut world = self.read_inventory().await?;
         let key = match &parent {
             Some(parent) => child::find_child(&world.snapshot, kind, id, parent.owned_id(&self.ledger)?)?,
             None => inventory::find_object(&world.snapshot, kind, id)?,

@@ -14,6 +14,7 @@ use crate::cli::planning::refresh::{self, World};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::secrets::kept_secrets;
+use crate::cli::service::connection::Connection;
 use crate::cli::stack::lock_file::read_pinned_names;
 use crate::cloud::system_clock::SystemClock;
 use crate::config::stack::lock_file;
@@ -21,6 +22,7 @@ use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
+use crate::model::catalog::Catalog;
 use crate::model::clock::Clock;
 use crate::plan::artifact::binding::{self, Binding, Requested, Unborn};
 use crate::plan::decide::conflicts::competing_writers;
@@ -36,7 +38,7 @@ use crate::report::terminal::{self, Facts};
 pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Exit, Failure> {
     let project = report_files::open_or_report(session, &args.reports.wanted)?;
     let key = match &args.out {
-        Some(_) => plan_file::signing_key(session, args.sign_key.as_deref())?,
+        Some(_) => plan_file::signing_key(&session.settings, args.sign_key.as_deref())?,
         None => None,
     };
     let mut options = session.options(&args.scope, args.destroy);
@@ -58,9 +60,8 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
     let start = clock.elapsed();
     let (plan, world) =
         refresh::read_and_plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
-    let used = lock_file::build_lock(REGISTRY, &project.stack, &world.catalog).catalog;
     let terms = (args.scope.locked, !ledger.entries.is_empty());
-    ledger_io::check_lock(session, &connection, &used, pinned.as_ref(), terms)?;
+    check_lock(session, &connection, &project.stack, &world.catalog, pinned.as_ref(), terms)?;
     let facts = plan_details(&ledger, clock, start, &world);
     let exit = Exit::of_plan(&plan, args.exit_code);
     // What is printed says that all is well: whatever is to be written is written before.
@@ -92,6 +93,22 @@ pub(in crate::cli) async fn run(session: &Session, args: &PlanArgs) -> Result<Ex
         session.next(if args.destroy { "destroy" } else { "apply" }, "");
     }
     Ok(exit)
+}
+
+/// Checks that the catalog names that a plan uses are pinned.
+///
+/// # Errors
+/// As `ledger_io::check_lock`.
+pub(super) fn check_lock(
+    session: &Session,
+    connection: &Connection,
+    stack: &Stack,
+    catalog: &Catalog,
+    pinned: Option<&Catalog>,
+    terms: (bool, bool),
+) -> Result<(), Failure> {
+    let used = lock_file::build_lock(REGISTRY, stack, catalog).catalog;
+    ledger_io::check_lock(&session.settings, &session.ui, &connection.lock_file, &used, pinned, terms)
 }
 
 /// Tells whether the plan of a destroy covers what came of the stack's objects.

@@ -16,7 +16,7 @@ use crate::report::terminal::Facts;
 /// # Errors
 /// When the file is no plan, or was changed.
 pub(in crate::cli) fn run(session: &Session, args: &Show) -> Result<Exit, Failure> {
-    let vouched = plan_file::read_verified(session, &args.file, args.verify_key.as_deref())?;
+    let vouched = plan_file::read_verified(&session.settings, &args.file, args.verify_key.as_deref())?;
     let saved = &vouched.saved;
     let command =
         format!("apply {}", global_flags::quote_shell_word(&stack_files::display_path(&args.file)));

@@ -8,7 +8,6 @@ use std::time::Duration;
 use super::high_water_mark::{Marks, Objection};
 use super::open::{Shelf, seal_key};
 use super::remote_stacks;
-use crate::cli::command_context::Session;
 use crate::cli::files::repository_walk;
 use crate::cli::files::stack_files::{self, Shared};
 use crate::cli::process::exit_code::Exit;
@@ -134,8 +133,9 @@ pub(in crate::cli) async fn read_ledger(
 /// # Errors
 /// When one is not, and `locked` says that this is one too many.
 pub(in crate::cli) fn check_lock(
-    session: &Session,
-    connection: &Connection,
+    settings: &Settings,
+    ui: &Ui,
+    lock_file: &Path,
     used: &Catalog,
     pinned: Option<&Catalog>,
     (locked, is_born): (bool, bool),
@@ -148,7 +148,7 @@ pub(in crate::cli) fn check_lock(
     let Some((table, first)) = records.find(|(table, record)| !has(table, &record.id)) else {
         return Ok(());
     };
-    let path = stack_files::display_path(&connection.lock_file);
+    let path = stack_files::display_path(lock_file);
     let what = match pinned {
         None => format!(
             "{path} is missing: names such as {} are taken as the service lists them now",
@@ -161,11 +161,9 @@ pub(in crate::cli) fn check_lock(
             .help("Pin the names with `stead catalog update`, and commit the file. Nothing was sent."));
     }
     // The first apply writes it; a stack of the embedded cloud commits none.
-    let expected = is_born || session.settings.ci;
-    if pinned.is_none() && expected && session.settings.cloud != Cloud::Local {
-        session
-            .ui
-            .write_message(&format!("warning: {what}. `stead catalog update` pins them; commit the file."));
+    let expected = is_born || settings.ci;
+    if pinned.is_none() && expected && settings.cloud != Cloud::Local {
+        ui.write_message(&format!("warning: {what}. `stead catalog update` pins them; commit the file."));
     }
     Ok(())
 }

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::apply::event::Outcome;
-use crate::cli::command_context::Session;
 use crate::cli::process::failure::Failure;
+use crate::cli::process::output::Ui;
 use crate::kinds::REGISTRY;
 use crate::model::address::{Address, Name};
 use crate::plan::model::block::Block;
@@ -24,11 +24,10 @@ const CODE: &str = "holds_data";
 /// # Errors
 /// When the terminal cannot be read.
 pub(in crate::cli) async fn confirm_data_loss(
-    session: &Session,
+    ui: &Ui,
     plan: &Plan,
     overrides: &BTreeSet<Name>,
 ) -> Result<Option<BTreeSet<Address>>, Failure> {
-    let ui = &session.ui;
     if !ui.interactive || ui.json || ui.ndjson || !plan.is_blocked(overrides) {
         return Ok(None);
     }
@@ -75,10 +74,10 @@ fn summarize_addresses(addresses: &[&Address]) -> String {
 }
 
 /// Names what holds data and is deleted, before the question whether to go on.
-pub(in crate::cli) fn warn_data_loss(session: &Session, plan: &Plan) {
+pub(in crate::cli) fn warn_data_loss(ui: &Ui, plan: &Plan) {
     let all: Vec<&Address> = data_losing_changes(plan).map(|change| &change.address).collect();
     if !all.is_empty() {
-        session.ui.write_message(&format!(
+        ui.write_message(&format!(
             "warning: deleted with the data that they hold: {}",
             summarize_addresses(&all)
         ));
@@ -86,13 +85,11 @@ pub(in crate::cli) fn warn_data_loss(session: &Session, plan: &Plan) {
 }
 
 /// Names what was deleted with the data that it held.
-pub(in crate::cli) fn report_data_loss(session: &Session, plan: &Plan, outcome: &Outcome) {
+pub(in crate::cli) fn report_data_loss(ui: &Ui, plan: &Plan, outcome: &Outcome) {
     let is_done = |change: &&Change| outcome.done.contains(&change.address);
     let all: Vec<&Address> =
         data_losing_changes(plan).filter(is_done).map(|change| &change.address).collect();
     if !all.is_empty() {
-        session
-            .ui
-            .write_message(&format!("Deleted with the data that they held: {}", summarize_addresses(&all)));
+        ui.write_message(&format!("Deleted with the data that they held: {}", summarize_addresses(&all)));
     }
 }

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::future::join_all;
 
 use super::refresh::World;
-use crate::cli::command_context::Session;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
+use crate::cli::process::output::Ui;
 use crate::cli::secrets::deferred_secrets::Known;
 use crate::cli::service::connection::Connection;
 use crate::cli::stack::project::Project;
@@ -18,6 +18,7 @@ use crate::model::address::Name;
 use crate::model::schema::{Attribute, Kind};
 use crate::model::snapshot::{Object, ObjectKey, Snapshot, Wanted};
 use crate::model::value::Value;
+use crate::plan::inputs::Options;
 use crate::plan::pipeline;
 use crate::report::text::escape;
 
@@ -46,14 +47,14 @@ pub(in crate::cli) fn in_use(
 /// # Errors
 /// When the service refuses another read or does not answer.
 pub(in crate::cli) async fn read_inventory(
-    session: &Session,
+    ui: &Ui,
     connection: &Connection,
     project: &Project,
     ledger: &Ledger,
+    options: &Options,
 ) -> Result<World, Failure> {
     let client = &connection.client;
-    let (mut wanted, _) =
-        pipeline::refresh_request(REGISTRY, &project.stack, ledger, &session.read_only_options());
+    let (mut wanted, _) = pipeline::refresh_request(REGISTRY, &project.stack, ledger, options);
     wanted.projects = None;
     let single = REGISTRY.top_level().filter(|kind| kind.api.absent_when.is_some());
     wanted.kinds.extend(single.map(|kind| Name::new(kind.name)));
@@ -70,7 +71,7 @@ pub(in crate::cli) async fn read_inventory(
             }
             Err(error @ ReadError::Refused { .. }) => {
                 let why = escape::escape_line(&error.to_string()).into_owned();
-                session.ui.write_message(&format!("note: {} is left out: {why}", kind.name));
+                ui.write_message(&format!("note: {} is left out: {why}", kind.name));
             }
             Err(error) => return Err(error.into()),
         }

@@ -4,7 +4,6 @@
 use std::cell::OnceCell;
 
 use super::{identity, secret_sinks};
-use crate::cli::command_context::Session;
 use crate::cli::ledger::ledger_io::Book;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
@@ -214,7 +213,7 @@ pub(in crate::cli) async fn adopt_delivered(
 ///
 /// # Errors
 /// When the ledger cannot be written.
-pub(in crate::cli) async fn finish_rotations(session: &Session, journal: &Book) -> Result<(), Failure> {
+pub(in crate::cli) async fn finish_rotations(ui: &Ui, journal: &Book) -> Result<(), Failure> {
     let pending: Vec<Name> = {
         let ledger = journal.ledger();
         let kept = ledger.secrets.values.iter().filter(|(_, one)| one.pending.is_some());
@@ -226,9 +225,7 @@ pub(in crate::cli) async fn finish_rotations(session: &Session, journal: &Book) 
     if !records.is_empty() {
         journal.commit(&records).await?;
         for address in &pending {
-            session
-                .ui
-                .write_message(&format!("The rotation of {address} is done: the value before is dropped."));
+            ui.write_message(&format!("The rotation of {address} is done: the value before is dropped."));
         }
     }
     Ok(())

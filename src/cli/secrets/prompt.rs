@@ -1,7 +1,6 @@
 //! Secret variables that nobody gave a value: a person who is there is asked for them, once, before anything else is
 //! done. What is typed is not shown, and held for this run alone.
 
-use crate::cli::command_context::Session;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::process::no_echo;
@@ -16,16 +15,17 @@ use crate::model::secret::Secret;
 /// # Errors
 /// As `open`, or when what is typed cannot be read or is nothing.
 pub(in crate::cli) fn prompt_missing_secrets<T>(
-    session: &Session,
+    settings: &Settings,
+    interactive: bool,
     open: impl Fn(&Settings) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let failure = match open(&session.settings) {
-        Err(failure) if session.ui.interactive => failure,
+    let failure = match open(settings) {
+        Err(failure) if interactive => failure,
         opened => return opened,
     };
     let lacking = failure.rejected.as_deref().and_then(missing_secrets);
     let Some(names) = lacking else { return Err(failure) };
-    let mut settings = session.settings.clone();
+    let mut settings = settings.clone();
     for name in names {
         settings.env_vars.insert(name.clone(), prompt_secret(&name)?);
     }
