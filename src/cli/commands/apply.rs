@@ -28,7 +28,7 @@ use crate::cli::secrets::deferred_secrets::{self, Known};
 use crate::cli::secrets::kept_secrets::{self, Keyring};
 use crate::cli::secrets::secret_sinks::{self, Sinks};
 use crate::cli::service::connection::{Chance, Connection, Http, Time};
-use crate::cli::stack::lock_file::read_pinned_names;
+use crate::cli::stack::lock_file::{pin_catalog_names, read_pinned_names};
 use crate::cli::stack::project::Project;
 use crate::cli::stack::source_archives::Sources;
 use crate::cloud::system_clock::SystemClock;
@@ -321,7 +321,7 @@ impl<'a> Apply<'a> {
         }
         self.remember_origin().await?;
         let exit = self.run_whole(&plan, world.known).await?;
-        ledger_io::pin_catalog_names(project, connection, &world.catalog, pinned.as_ref())?;
+        pin_catalog_names(&project.stack, &connection.lock_file, &world.catalog, pinned.as_ref())?;
         Ok(exit)
     }
 

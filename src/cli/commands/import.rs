@@ -20,7 +20,7 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cli::secrets::{deferred_secrets, prompt};
 use crate::cli::service::connection::Connection;
-use crate::cli::stack::lock_file::read_pinned_names;
+use crate::cli::stack::lock_file::{pin_catalog_names, read_pinned_names};
 use crate::cli::stack::project::{Begun, Project};
 use crate::cli::stack::source_edits::Edits;
 use crate::config::edit::{Edit, Path};
@@ -331,7 +331,7 @@ impl Importing<'_> {
             anew: None,
         };
         let pinned = read_pinned_names(&self.connection.lock_file)?;
-        ledger_io::pin_catalog_names(&project, self.connection, &world.catalog, pinned.as_ref())?;
+        pin_catalog_names(&project.stack, &self.connection.lock_file, &world.catalog, pinned.as_ref())?;
         ui.write_message(&managed_message(count));
         secrets.next(self.session);
         Ok(Exit::Done)

@@ -19,8 +19,6 @@ use crate::cli::service::connection::Connection;
 use crate::cli::service::embedded_cloud;
 use crate::cli::stack::project::Project;
 use crate::cloud::system_clock::{SystemClock, SystemRandom};
-use crate::config::stack::lock_file;
-use crate::kinds::REGISTRY;
 use crate::ledger::journal::error::{SealError, StoreError};
 use crate::ledger::journal::handle::Journal;
 use crate::ledger::journal::mac::SealKey;
@@ -544,27 +542,4 @@ pub(in crate::cli) async fn close_ledger(journal: Book) -> Result<(), Failure> {
         Ok(()) | Err(StoreError::Poisoned) => Ok(()),
         Err(error) => Err(error.into()),
     }
-}
-
-/// Pins the catalog names that the stack uses and that are not pinned yet.
-///
-/// # Errors
-/// When the lock file cannot be written.
-pub(in crate::cli) fn pin_catalog_names(
-    project: &Project,
-    connection: &Connection,
-    catalog: &Catalog,
-    pinned: Option<&Catalog>,
-) -> Result<(), Failure> {
-    let mut lock = lock_file::build_lock(REGISTRY, &project.stack, catalog);
-    let mut now = pinned.cloned().unwrap_or_default();
-    now.extend_with(lock.catalog);
-    if pinned.is_some_and(|before| before.tables == now.tables) || now.tables.is_empty() {
-        return Ok(());
-    }
-    lock.catalog = now;
-    let text = lock_file::render_lock(&lock)
-        .map_err(|problem| Failure::new(Exit::Failed, problem.summary.clone()))?;
-    stack_files::write_public(&connection.lock_file, text.as_bytes())?;
-    Ok(())
 }

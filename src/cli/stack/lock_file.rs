@@ -3,9 +3,12 @@
 use std::path::Path;
 
 use crate::cli::files::stack_files;
+use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::config::load::Rejected;
 use crate::config::stack::lock_file;
+use crate::config::stack::model::Stack;
+use crate::kinds::REGISTRY;
 use crate::model::catalog::Catalog;
 use crate::model::source::{Source, Sources};
 
@@ -21,4 +24,27 @@ pub(in crate::cli) fn read_pinned_names(path: &Path) -> Result<Option<Catalog>, 
         Ok(lock) => Ok(Some(lock.catalog)),
         Err(problem) => Err(Box::new(Rejected { sources, diagnostics: vec![*problem] }).into()),
     }
+}
+
+/// Pins the catalog names that the stack uses and that are not pinned yet.
+///
+/// # Errors
+/// When the lock file cannot be written.
+pub(in crate::cli) fn pin_catalog_names(
+    stack: &Stack,
+    path: &Path,
+    catalog: &Catalog,
+    pinned: Option<&Catalog>,
+) -> Result<(), Failure> {
+    let mut lock = lock_file::build_lock(REGISTRY, stack, catalog);
+    let mut now = pinned.cloned().unwrap_or_default();
+    now.extend_with(lock.catalog);
+    if pinned.is_some_and(|before| before.tables == now.tables) || now.tables.is_empty() {
+        return Ok(());
+    }
+    lock.catalog = now;
+    let text = lock_file::render_lock(&lock)
+        .map_err(|problem| Failure::new(Exit::Failed, problem.summary.clone()))?;
+    stack_files::write_public(path, text.as_bytes())?;
+    Ok(())
 }
