@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use crate::cloud::client::Client;
 use crate::cloud::error::ReadError;
 use crate::cloud::http::message::Cloud;
-use crate::cloud::read::refresh;
+use crate::cloud::read::object_project;
 use crate::model::clock::{Clock, Random};
 
 /// Rows of a page that are asked for until a service shows that it gives others.
@@ -60,7 +60,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     /// # Errors
     /// When the service refuses the read or does not answer.
     pub async fn skew(&self) -> Result<Option<i64>, ReadError> {
-        let Some(kind) = refresh::project_kind(self.registry) else { return Ok(None) };
+        let Some(kind) = object_project::project_kind(self.registry) else { return Ok(None) };
         let query = vec![("limit", "1".to_owned()), ("offset", "0".to_owned())];
         let (_, date) = self.read(kind.api.list.path, query, None).await?;
         let there =

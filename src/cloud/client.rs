@@ -10,6 +10,7 @@ use super::http::decode;
 use super::http::message::Cloud;
 use super::http::rate_limit::SharedSlots;
 use super::http::rate_limiter::Turnstile;
+use super::http::requests::{Listener, Wait};
 use super::http::send::Gate;
 use super::http::url_path::fill_path;
 use super::probe::{Learned, USUAL_PAGE};
@@ -26,9 +27,6 @@ use crate::model::snapshot::{Object, ObjectKey, RequestCount, Snapshot, Wanted};
 
 /// How long a list lags behind, unless someone knows better.
 const LAG: Duration = Duration::from_secs(10);
-
-/// Who is told of waits.
-pub(super) type Listener = Rc<dyn Fn(&Wait)>;
 
 /// A client of one account.
 pub struct Client<C, K, R> {
@@ -55,17 +53,6 @@ pub struct Client<C, K, R> {
     pub(super) ids: KnownIds,
     /// Projects of objects whose records say none.
     pub(super) homes: RefCell<BTreeMap<ObjectKey, Name>>,
-}
-
-/// A request that waits before it is sent, or sent again.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wait {
-    /// `GET /api/v1/vms`.
-    pub request: String,
-    /// Why.
-    pub reason: String,
-    /// For how long.
-    pub pause: Duration,
 }
 
 impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {

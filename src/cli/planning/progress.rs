@@ -9,8 +9,9 @@ use jiff::Timestamp;
 
 use crate::apply::event::Event;
 use crate::cli::process::output::Ui;
-use crate::cloud::client::{Client, Wait};
+use crate::cloud::client::Client;
 use crate::cloud::http::message::Cloud;
+use crate::cloud::http::requests::Wait;
 use crate::model::clock::{Clock, Random};
 use crate::plan::model::change::Plan;
 use crate::report::json::plan::apply_events;

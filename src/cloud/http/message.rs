@@ -10,7 +10,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use thiserror::Error;
 
-use crate::cloud::write::upload::{LEAST, SLOWEST};
 use crate::model::address::Name;
 use crate::model::redact::SentSecrets;
 use crate::model::schema::Method;
@@ -185,6 +184,12 @@ pub struct Grant {
     /// What a later call names.
     pub key: Name,
 }
+
+/// Time for an upload besides that for its bytes.
+const LEAST: Duration = Duration::from_mins(1);
+
+/// Bytes in a second below which an upload is given up.
+const SLOWEST: u64 = 64 << 10;
 
 /// Bytes on their way to a signed address.
 #[derive(Debug)]

@@ -8,6 +8,7 @@ pub mod message;
 pub mod rate_limit;
 pub(super) mod rate_limiter;
 pub(super) mod redact;
+pub mod requests;
 pub(super) mod response_class;
 pub(super) mod retry;
 pub mod send;

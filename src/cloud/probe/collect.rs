@@ -13,7 +13,7 @@ use crate::cloud::error::ReadError;
 use crate::cloud::http::decode;
 use crate::cloud::http::message::{Cloud, Request};
 use crate::cloud::http::url_path::fill_path;
-use crate::cloud::read::refresh;
+use crate::cloud::read::object_project;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::redact::SentSecrets;
@@ -91,7 +91,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
 
     /// Finds a page that the service does not refuse.
     async fn largest_page(&self) -> Result<usize, ReadError> {
-        let Some(kind) = refresh::project_kind(self.registry) else { return Ok(USUAL_PAGE) };
+        let Some(kind) = object_project::project_kind(self.registry) else { return Ok(USUAL_PAGE) };
         let mut sizes = std::iter::once(USUAL_PAGE).chain(SMALLER);
         loop {
             let Some(size) = sizes.next() else { return Ok(SMALLER[SMALLER.len() - 1]) };

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::try_join_all;
 
-use super::refresh::{Collection, read_list, record_object};
+use super::lists::{Collection, read_list, record_object};
 use crate::cloud::client::Client;
 use crate::cloud::error::ReadError;
 use crate::cloud::http::message::Cloud;

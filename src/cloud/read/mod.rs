@@ -4,6 +4,7 @@
 pub mod account;
 pub(super) mod catalog;
 pub(super) mod confirm_differences;
+mod lists;
 pub(super) mod object_ids;
 pub mod object_project;
 pub(super) mod paging;

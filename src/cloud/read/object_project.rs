@@ -4,14 +4,17 @@
 
 use std::collections::BTreeSet;
 
-use super::refresh::{is_default_project, project_kind};
 use crate::cloud::client::Client;
 use crate::cloud::error::ReadError;
 use crate::cloud::http::message::Cloud;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
-use crate::model::schema::{Kind, Scope};
+use crate::model::schema::{Kind, Registry, Scope};
 use crate::model::snapshot::{Object, ObjectKey, Snapshot, Wanted};
+use crate::model::value::Value;
+
+/// The attribute that tells an account's default project, and so the kind that is a project.
+pub(super) const DEFAULT_MARK: &str = "is_default";
 
 /// Gives objects of a filtered list whose records say no project the one that the list was filtered by.
 pub(in crate::cloud) fn settle_listed(kind: &Kind, project: Option<&Name>, objects: &mut [Object]) {
@@ -30,6 +33,16 @@ pub(in crate::cloud) fn merge_listed(one: Option<&Object>, other: Object) -> Obj
         Some(one) if one.project != other.project => Object { project: None, ..other },
         _ => other,
     }
+}
+
+/// Returns the kind whose objects are projects: the one with a default among them.
+pub(in crate::cloud) fn project_kind(registry: Registry) -> Option<&'static Kind> {
+    registry.top_level().find(|kind| kind.attribute(DEFAULT_MARK).is_some())
+}
+
+/// Tells whether an object says that it is the account's default project.
+pub(in crate::cloud) fn is_default_project(object: &Object) -> bool {
+    object.attributes.get(DEFAULT_MARK) == Some(&Value::Bool(true))
 }
 
 /// Projects that are read one by one to find the default one.

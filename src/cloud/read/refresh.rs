@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::{try_join_all, try_join3};
 
-use super::paging::{Scope as ListScope, list_consistently};
-use super::{confirm_differences, object_project};
+use super::confirm_differences;
+use super::lists::{read_list, record_lists, record_object};
+use super::object_project::{DEFAULT_MARK, is_default_project, project_kind};
 use crate::cloud::client::Client;
 use crate::cloud::error::ReadError;
 use crate::cloud::http::decode;
@@ -15,20 +16,11 @@ use crate::cloud::http::url_path::fill_path;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::{Kind, Registry, Scope};
-use crate::model::snapshot::{Object, ObjectKey, RequestCount, Snapshot, Wanted};
+use crate::model::snapshot::{ObjectKey, RequestCount, Snapshot, Wanted};
 use crate::model::value::Value;
-
-/// The attribute that tells an account's default project, and so the kind that is a project.
-const DEFAULT_MARK: &str = "is_default";
 
 /// Most lists of children that are read of objects that nobody here owns.
 const MOST_OTHERS: usize = 100;
-
-/// A list to read: its kind, the parent, and the project to filter by.
-pub(in crate::cloud) type Collection = (&'static Kind, Option<Name>, Option<Name>);
-
-/// A read list: its objects, or `None` under a parent that is gone.
-pub(in crate::cloud) type Listed = (&'static Kind, Option<Name>, Option<Vec<Object>>);
 
 /// Reads everything that is wanted: lists and details at the same time, then whatever owned object no
 /// list shows, by its id.
@@ -176,65 +168,6 @@ fn unlisted_attributes(registry: Registry, wanted: &Wanted, key: &ObjectKey) -> 
     names.filter(|name| kind.attribute(name).is_some_and(|a| !a.listed)).cloned().collect()
 }
 
-pub(in crate::cloud) async fn read_list<C: Cloud, K: Clock, R: Random>(
-    client: &Client<C, K, R>,
-    kind: &'static Kind,
-    parent: Option<&Name>,
-    project: Option<&Name>,
-) -> Result<Listed, ReadError> {
-    match list_consistently(client, &ListScope { kind, parent, project }).await {
-        Ok(mut objects) => {
-            // A service that ignores the filter must not widen the plan.
-            objects.retain(|object| {
-                object.project.is_none() || project.is_none() || object.project.as_ref() == project
-            });
-            object_project::settle_listed(kind, project, &mut objects);
-            Ok((kind, parent.cloned(), Some(objects)))
-        }
-        Err(error) if error.is_not_found() && parent.is_some() => {
-            let child = ObjectKey { kind: kind.name.into(), parent: parent.cloned(), id: Name::default() };
-            if client.parent_is_gone(kind, &child).await? {
-                Ok((kind, parent.cloned(), None))
-            } else {
-                Err(error)
-            }
-        }
-        Err(error) => Err(error),
-    }
-}
-
-/// Puts lists into the snapshot; returns the `(child kind, parent)` pairs whose lists were read, or
-/// whose parent is gone.
-fn record_lists(snapshot: &mut Snapshot, lists: Vec<Listed>) -> BTreeSet<(Name, Name)> {
-    let mut parents = BTreeSet::new();
-    for (kind, parent, objects) in lists {
-        let name = Name::new_static(kind.name);
-        if let Some(parent) = parent {
-            if let (None, Some((of, _))) = (&objects, kind.child_of()) {
-                let gone = ObjectKey { kind: of.into(), parent: None, id: parent.clone() };
-                snapshot.absent.insert(gone);
-            }
-            parents.insert((name.clone(), parent));
-        }
-        snapshot.listed.insert(name);
-        for object in objects.into_iter().flatten() {
-            let object = object_project::merge_listed(snapshot.objects.get(&object.key()), object);
-            snapshot.objects.insert(object.key(), object);
-        }
-    }
-    parents
-}
-
-pub(in crate::cloud) fn record_object(snapshot: &mut Snapshot, key: ObjectKey, object: Option<Object>) {
-    if let Some(object) = object {
-        snapshot.objects.remove(&key);
-        snapshot.objects.insert(object.key(), object);
-    } else {
-        snapshot.objects.remove(&key);
-        snapshot.absent.insert(key);
-    }
-}
-
 /// Asks by id for every owned object that no list shows. A child that only its list can show is
 /// absent when that list was read without it.
 async fn confirm_absences<C: Cloud, K: Clock, R: Random>(
@@ -300,16 +233,6 @@ async fn confirm_twice<C: Cloud, K: Clock, R: Random>(
         }
     }
     Ok(())
-}
-
-/// Returns the kind whose objects are projects: the one with a default among them.
-pub(in crate::cloud) fn project_kind(registry: Registry) -> Option<&'static Kind> {
-    registry.top_level().find(|kind| kind.attribute(DEFAULT_MARK).is_some())
-}
-
-/// Tells whether an object says that it is the account's default project.
-pub(in crate::cloud) fn is_default_project(object: &Object) -> bool {
-    object.attributes.get(DEFAULT_MARK) == Some(&Value::Bool(true))
 }
 
 /// Returns the id of the project that says it is the account's default.

@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 use crate::cloud::client::Client;
 use crate::cloud::error::ReadError;
 use crate::cloud::http::message::Cloud;
-use crate::cloud::read::refresh;
+use crate::cloud::read::object_project;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::{Kind, Ready};
@@ -363,7 +363,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         key: &ObjectKey,
         project: Option<&Name>,
     ) -> Result<bool, ReadError> {
-        let Some(projects) = refresh::project_kind(self.registry) else { return Ok(true) };
+        let Some(projects) = object_project::project_kind(self.registry) else { return Ok(true) };
         let home = project.filter(|_| kind.name != projects.name || project != Some(&key.id));
         // A clock may show the same moment twice; a count does not.
         let begun = self.settling.canaries.get();
@@ -374,7 +374,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
                 let number = self.settling.canaries.get() + 1;
                 self.settling.canaries.set(number);
                 let objects = self.show_default(self.list(projects, None, None).await?).await?;
-                let default = objects.iter().any(refresh::is_default_project);
+                let default = objects.iter().any(object_project::is_default_project);
                 let projects = objects.into_iter().map(|object| object.id).collect();
                 *canary = Some(Canary { number, projects, default });
             }

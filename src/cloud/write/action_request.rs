@@ -10,7 +10,7 @@ use crate::cloud::http::decode;
 use crate::cloud::http::message::{Cloud, Request};
 use crate::cloud::http::response_class::Settled;
 use crate::cloud::http::send::READ_DEADLINE;
-use crate::cloud::read::refresh;
+use crate::cloud::read::object_project;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::redact::SentSecrets;
@@ -104,14 +104,14 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     /// # Errors
     /// When projects cannot be listed.
     pub async fn resolve_named_project(&self, named: Option<&Name>) -> Result<Option<Name>, ReadError> {
-        let Some(kind) = refresh::project_kind(self.registry) else { return Ok(None) };
+        let Some(kind) = object_project::project_kind(self.registry) else { return Ok(None) };
         let projects = self.list(kind, None, None).await?;
         let is_named = |object: &Object, named: &Name| {
             object.id == *named || object.attributes.get("name").and_then(Value::as_text) == Some(named)
         };
         let found = projects.into_iter().find(|object| match named {
             Some(named) => is_named(object, named),
-            None => refresh::is_default_project(object),
+            None => object_project::is_default_project(object),
         });
         Ok(found.map(|object| object.id))
     }

@@ -2,8 +2,6 @@
 //!
 //! The address is another host's, often, and who holds it may write there: its query is shown nowhere.
 
-use std::time::Duration;
-
 use serde_json::Value as Json;
 
 use super::mutation::Changes;
@@ -19,12 +17,6 @@ use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::Call;
 use crate::model::snapshot::ObjectKey;
-
-/// Time for an upload besides that for its bytes.
-pub(in crate::cloud) const LEAST: Duration = Duration::from_mins(1);
-
-/// Bytes in a second below which an upload is given up.
-pub(in crate::cloud) const SLOWEST: u64 = 64 << 10;
 
 /// Why an upload did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,6 +95,7 @@ fn classify_upload(answer: &Answer, url: &SignedUrl) -> Result<(), UploadError> 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::Ordering;
+    use std::time::Duration;
 
     use bytes::Bytes;
     use serde_json::json;

@@ -1,0 +1,79 @@
+//! One list of a refresh, and how its objects enter a snapshot. In: a kind, and the parent or the project that the list
+//! is of. Out: its objects, or nothing under a parent that is proven gone.
+
+use std::collections::BTreeSet;
+
+use super::object_project;
+use super::paging::{Scope, list_consistently};
+use crate::cloud::client::Client;
+use crate::cloud::error::ReadError;
+use crate::cloud::http::message::Cloud;
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::schema::Kind;
+use crate::model::snapshot::{Object, ObjectKey, Snapshot};
+
+/// A list to read: its kind, the parent, and the project to filter by.
+pub(super) type Collection = (&'static Kind, Option<Name>, Option<Name>);
+
+/// A read list: its objects, or `None` under a parent that is gone.
+pub(super) type Listed = (&'static Kind, Option<Name>, Option<Vec<Object>>);
+
+pub(super) async fn read_list<C: Cloud, K: Clock, R: Random>(
+    client: &Client<C, K, R>,
+    kind: &'static Kind,
+    parent: Option<&Name>,
+    project: Option<&Name>,
+) -> Result<Listed, ReadError> {
+    match list_consistently(client, &Scope { kind, parent, project }).await {
+        Ok(mut objects) => {
+            // A service that ignores the filter must not widen the plan.
+            objects.retain(|object| {
+                object.project.is_none() || project.is_none() || object.project.as_ref() == project
+            });
+            object_project::settle_listed(kind, project, &mut objects);
+            Ok((kind, parent.cloned(), Some(objects)))
+        }
+        Err(error) if error.is_not_found() && parent.is_some() => {
+            let child = ObjectKey { kind: kind.name.into(), parent: parent.cloned(), id: Name::default() };
+            if client.parent_is_gone(kind, &child).await? {
+                Ok((kind, parent.cloned(), None))
+            } else {
+                Err(error)
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Puts lists into the snapshot; returns the `(child kind, parent)` pairs whose lists were read, or
+/// whose parent is gone.
+pub(super) fn record_lists(snapshot: &mut Snapshot, lists: Vec<Listed>) -> BTreeSet<(Name, Name)> {
+    let mut parents = BTreeSet::new();
+    for (kind, parent, objects) in lists {
+        let name = Name::new_static(kind.name);
+        if let Some(parent) = parent {
+            if let (None, Some((of, _))) = (&objects, kind.child_of()) {
+                let gone = ObjectKey { kind: of.into(), parent: None, id: parent.clone() };
+                snapshot.absent.insert(gone);
+            }
+            parents.insert((name.clone(), parent));
+        }
+        snapshot.listed.insert(name);
+        for object in objects.into_iter().flatten() {
+            let object = object_project::merge_listed(snapshot.objects.get(&object.key()), object);
+            snapshot.objects.insert(object.key(), object);
+        }
+    }
+    parents
+}
+
+pub(super) fn record_object(snapshot: &mut Snapshot, key: ObjectKey, object: Option<Object>) {
+    if let Some(object) = object {
+        snapshot.objects.remove(&key);
+        snapshot.objects.insert(object.key(), object);
+    } else {
+        snapshot.objects.remove(&key);
+        snapshot.absent.insert(key);
+    }
+}
