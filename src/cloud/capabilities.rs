@@ -3,12 +3,6 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::cloud::client::Client;
-use crate::cloud::error::ReadError;
-use crate::cloud::http::message::Cloud;
-use crate::cloud::read::object_project;
-use crate::model::clock::{Clock, Random};
-
 /// Rows of a page that are asked for until a service shows that it gives others.
 pub const USUAL_PAGE: usize = 100;
 
@@ -40,31 +34,5 @@ impl Learned {
         if let Some(found) = list.or(object).and_then(|key| map.remove(key)) {
             map.insert("data".to_owned(), found);
         }
-    }
-}
-
-impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
-    /// Goes by what was learned of the service, until an answer says otherwise.
-    pub fn goes_by(&self, learned: &Learned) {
-        let legal = learned.page_limit.filter(|rows| (1..=LARGEST_PAGE).contains(rows));
-        self.page.set(legal.unwrap_or(USUAL_PAGE));
-        self.learned.replace(learned.clone());
-        if let Some(rate) = learned.rate {
-            self.keyed.start_at(rate);
-        }
-    }
-
-    /// Returns by how many seconds this machine's clock is ahead of the service's; `None` where the service
-    /// does not tell its time.
-    ///
-    /// # Errors
-    /// When the service refuses the read or does not answer.
-    pub async fn skew(&self) -> Result<Option<i64>, ReadError> {
-        let Some(kind) = object_project::project_kind(self.registry) else { return Ok(None) };
-        let query = vec![("limit", "1".to_owned()), ("offset", "0".to_owned())];
-        let (_, date) = self.read(kind.api.list.path, query, None).await?;
-        let there =
-            date.and_then(|date| jiff::fmt::rfc2822::parse(&date).ok()).map(|time| time.timestamp());
-        Ok(there.map(|there| self.clock.now().as_second() - there.as_second()))
     }
 }

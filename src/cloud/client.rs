@@ -1,91 +1,59 @@
-//! `Client`: the service in the language's terms: limited, retried where that is safe, decoded.
+//! `Client`: the service in the language's terms: limited, retried where that is safe, decoded. It owns the parts and
+//! composes them: requests, reads, waits, and the way to send changes.
 
-use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use serde_json::Value as Json;
+
+use super::capabilities::Learned;
 use super::error::{ReadError, ShownOnce};
-use super::http::decode;
-use super::http::message::Cloud;
+use super::http::message::{Cloud, Upload};
 use super::http::rate_limit::SharedSlots;
-use super::http::rate_limiter::Turnstile;
-use super::http::requests::{Listener, Wait};
+use super::http::requests::{Requests, Wait};
 use super::http::send::Gate;
-use super::http::url_path::fill_path;
-use super::probe::{Learned, USUAL_PAGE};
-use super::read::object_ids::KnownIds;
+use super::probe::{self, Evidence};
+use super::read::account::{self, Account};
+use super::read::find_object::find_object;
+use super::read::object_project;
+use super::read::object_reader::ObjectReader;
 use super::read::{catalog, paging, refresh};
-use super::wait::waiter::Settling;
+use super::wait::run_records::{self, Running};
+use super::wait::waiter::{Settling, Unsettled};
+use super::write::action_request::{self, Ask};
 use super::write::mutation::Changes;
+use super::write::upload::{self, UploadError};
 use crate::model::address::Name;
 use crate::model::catalog::Catalog;
 use crate::model::clock::{Clock, Random};
-use crate::model::redact::Redactor;
-use crate::model::schema::{Kind, Registry};
+use crate::model::schema::{Kind, Registry, Run};
 use crate::model::snapshot::{Object, ObjectKey, RequestCount, Snapshot, Wanted};
-
-/// How long a list lags behind, unless someone knows better.
-const LAG: Duration = Duration::from_secs(10);
+use crate::model::value::Attributes;
 
 /// A client of one account.
 pub struct Client<C, K, R> {
-    pub(super) cloud: C,
-    pub(super) clock: K,
-    pub(super) random: R,
-    pub(super) registry: Registry,
-    /// The account's limiter.
-    pub(super) keyed: Turnstile,
-    /// The catalog's limiter: the service counts those requests by peer address.
-    pub(super) public: Turnstile,
-    pub(super) count: Cell<RequestCount>,
-    pub(super) listener: RefCell<Option<Listener>>,
-    pub(super) settling: Settling,
-    /// The secrets that this run knows: they are replaced in what the service says.
-    pub(super) redactor: RefCell<Redactor>,
-    /// What the service showed of itself before.
-    pub(super) learned: RefCell<Learned>,
-    /// Rows of a page that are asked for.
-    pub(super) page: Cell<usize>,
-    /// How long a list may lag behind: what looks gone is looked for again after it.
-    pub(super) lag: Cell<Duration>,
-    /// The ids of objects that have several.
-    pub(super) ids: KnownIds,
-    /// Projects of objects whose records say none.
-    pub(super) homes: RefCell<BTreeMap<ObjectKey, Name>>,
+    pub(super) reader: ObjectReader<C, K, R>,
+    settling: Settling,
 }
 
 impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     /// Returns a client that keeps to the standard tier's limits until the service says otherwise.
     pub fn new(cloud: C, clock: K, random: R, registry: Registry) -> Self {
-        Self {
-            cloud,
-            clock,
-            random,
-            registry,
-            keyed: Turnstile::default(),
-            public: Turnstile::default(),
-            count: Cell::default(),
-            listener: RefCell::default(),
-            settling: Settling::default(),
-            redactor: RefCell::default(),
-            learned: RefCell::default(),
-            page: Cell::new(USUAL_PAGE),
-            lag: Cell::new(LAG),
-            ids: KnownIds::default(),
-            homes: RefCell::default(),
-        }
+        let reader = ObjectReader::new(Requests::new(cloud, clock, random), registry);
+        Self { reader, settling: Settling::default() }
     }
 
     /// Calls `listener` whenever a request is to be sent again, or waits a second or more for the
     /// limiter.
     pub fn on_wait(&self, listener: impl Fn(&Wait) + 'static) {
-        *self.listener.borrow_mut() = Some(Rc::new(listener));
+        self.reader.requests.on_wait(listener);
     }
 
     /// Shares the limiters with other processes of this user: the account's, and the catalog's.
     pub fn share_limits(&self, keyed: Option<Box<dyn SharedSlots>>, public: Option<Box<dyn SharedSlots>>) {
-        for (turnstile, shared) in [(&self.keyed, keyed), (&self.public, public)] {
+        for (turnstile, shared) in
+            [(&self.reader.requests.keyed, keyed), (&self.reader.requests.public, public)]
+        {
             if let Some(shared) = shared {
                 turnstile.share_with(shared);
             }
@@ -94,47 +62,47 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
 
     /// Says how long a list may lag behind.
     pub fn expect_lag(&self, lag: Duration) {
-        self.lag.set(lag);
+        self.reader.lag.set(lag);
     }
 
     /// Makes a secret known: from now on it is replaced in what the service says.
     pub fn learn_secret(&self, secret: &str) {
-        self.redactor.borrow_mut().add_secret(secret);
+        self.reader.requests.redactor.borrow_mut().add_secret(secret);
     }
 
     /// Returns text of the service with `(secret)` in place of every secret that this run knows.
     pub fn redact(&self, text: &str) -> String {
-        self.redactor.borrow().redact(text).into_owned()
+        self.reader.requests.redactor.borrow().redact(text).into_owned()
     }
 
     /// Does the same with every text of a document.
     pub fn redact_json(&self, json: &mut serde_json::Value) {
-        self.redactor.borrow().redact_json(json);
+        self.reader.requests.redactor.borrow().redact_json(json);
     }
 
     /// Returns the clock that everything above shares.
     pub fn clock(&self) -> &K {
-        &self.clock
+        &self.reader.requests.clock
     }
 
     /// Returns the way to the service.
     pub fn cloud(&self) -> &C {
-        &self.cloud
+        &self.reader.requests.cloud
     }
 
     /// Returns the source of chance that everything above shares.
     pub fn random(&self) -> &R {
-        &self.random
+        &self.reader.requests.random
     }
 
     /// Returns the tables.
     pub fn registry(&self) -> Registry {
-        self.registry
+        self.reader.registry
     }
 
     /// Returns what all requests so far cost.
     pub fn request_count(&self) -> RequestCount {
-        self.count.get()
+        self.reader.requests.count.get()
     }
 
     /// Reads what a plan needs: the account, lists of kinds and children (at the same time, within
@@ -143,7 +111,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     /// # Errors
     /// When a read is refused (401, 403 …) or has no usable answer.
     pub async fn refresh(&self, wanted: &Wanted) -> Result<Snapshot, ReadError> {
-        refresh::read_snapshot(self, wanted).await
+        refresh::read_snapshot(&self.reader, wanted).await
     }
 
     /// Reads catalog tables by name.
@@ -151,7 +119,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     /// # Errors
     /// As `refresh`.
     pub async fn catalog(&self, tables: &BTreeSet<&str>) -> Result<Catalog, ReadError> {
-        catalog::read_catalog(self, tables).await
+        catalog::read_catalog(&self.reader, tables).await
     }
 
     /// Lists all objects of a kind in a project or under a parent, each once, as they were at one
@@ -165,7 +133,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         parent: Option<&Name>,
         project: Option<&Name>,
     ) -> Result<Vec<Object>, ReadError> {
-        paging::list_consistently(self, &paging::Scope { kind, parent, project }).await
+        paging::list_consistently(&self.reader, &paging::Scope { kind, parent, project }).await
     }
 
     /// Does the same, and returns the service's `Date` at the start of the last pass besides.
@@ -178,7 +146,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         parent: Option<&Name>,
         project: Option<&Name>,
     ) -> Result<(Vec<Object>, Option<Name>), ReadError> {
-        paging::list_stable(self, &paging::Scope { kind, parent, project }).await
+        paging::list_stable(&self.reader, &paging::Scope { kind, parent, project }).await
     }
 
     /// Reads one object; `None` is a 404. A kind without a by-id read is looked up in its list. An object with
@@ -187,33 +155,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     /// # Errors
     /// As `refresh`, and when the answer describes another object.
     pub async fn get(&self, key: &ObjectKey) -> Result<Option<Object>, ReadError> {
-        let fail = |reason: String| ReadError::Failed { request: format!("GET {}", key.kind), reason };
-        let kind = self.registry.kind(&key.kind).ok_or_else(|| fail("there is no such kind".to_owned()))?;
-        let Some(endpoint) = kind.api.read else {
-            return self.find_object(kind, key).await;
-        };
-        let path = fill_path(endpoint.path, Some(&key.id), key.parent.as_deref());
-        let path = path.map_err(|error| fail(error.to_string()))?;
-        let json = match self.read(&path, Vec::new(), None).await {
-            Ok((json, _)) => json,
-            Err(error) if error.is_not_found() => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let fail = |reason: String| ReadError::Failed { request: format!("GET {path}"), reason };
-        let record = decode::find_payload(&json, endpoint.envelope);
-        let record = record.ok_or_else(|| fail("the answer holds no object".to_owned()))?;
-        let mut object = decode::parse_object(kind, record, key.parent.as_ref(), true).map_err(&fail)?;
-        let ids: Vec<Name> = decode::all_ids(kind, record).collect();
-        self.ids.record_ids(kind, &object, &ids);
-        self.ids.use_known_id(&mut object);
-        let is_asked_for = object.id == key.id
-            || ids.contains(&key.id)
-            || self.ids.main_id(kind.name, &key.id).as_ref() == Some(&object.id);
-        if !is_asked_for {
-            return Err(fail("the answer describes another object".to_owned()));
-        }
-        self.resolve_references(kind, &mut object.attributes).await?;
-        Ok(Some(object))
+        find_object(&self.reader, key).await
     }
 
     /// Reads the secret that an object's creation showed once, of a kind that shows it again; `None`
@@ -226,43 +168,215 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         kind: &Kind,
         key: &ObjectKey,
     ) -> Result<Option<ShownOnce>, ReadError> {
-        let Some(endpoint) = kind.reveal() else { return Ok(None) };
-        let path = fill_path(endpoint.path, Some(&key.id), key.parent.as_deref());
-        let path = path.map_err(|error| ReadError::Failed {
-            request: format!("GET {}", key.kind),
-            reason: error.to_string(),
-        })?;
-        let (json, _) = self.read(&path, Vec::new(), None).await?;
-        let record = decode::find_payload(&json, endpoint.envelope).unwrap_or(&json);
-        Ok(decode::shown_once(kind, record).map(ShownOnce))
+        self.reader.reveal_secret(kind, key).await
     }
 
-    /// Looks an object up in its list. A parent that is gone has taken its children along.
-    async fn find_object(&self, kind: &'static Kind, key: &ObjectKey) -> Result<Option<Object>, ReadError> {
-        match self.list(kind, key.parent.as_ref(), None).await {
-            Ok(objects) => Ok(objects.into_iter().find(|object| object.id == key.id)),
-            Err(error) if error.is_not_found() && self.parent_is_gone(kind, key).await? => Ok(None),
-            Err(error) => Err(error),
-        }
+    /// Names the objects that sent values refer to as lists and by-id reads do, and keeps a name that cannot be looked
+    /// up.
+    pub async fn name_references(&self, kind: &'static Kind, attributes: &mut Attributes) {
+        self.reader.name_references(kind, attributes).await;
     }
 
-    /// Tells whether a child's parent answers 404 itself.
-    pub(super) async fn parent_is_gone(
+    /// Lets an object be known by this id: a ledger is about to have it.
+    pub fn keep_id(&self, key: &ObjectKey) {
+        self.reader.ids.prefer_ids([key]);
+    }
+
+    /// Returns the project that a change of an object states: the one that is `known`, else the one that the service
+    /// says; `None` where no change of the kind states one.
+    ///
+    /// # Errors
+    /// What stands in the way: then the change must not be sent.
+    pub async fn project_of(&self, key: &ObjectKey, known: Option<&Name>) -> Result<Option<Name>, String> {
+        object_project::project_of(&self.reader, key, known).await
+    }
+
+    /// Asks what the service tells of `key`, which this client uses.
+    ///
+    /// # Errors
+    /// When the service refuses the key or does not answer.
+    pub async fn read_account(&self, key: &str) -> Result<Account, ReadError> {
+        account::read_account(&self.reader, key).await
+    }
+
+    /// Returns by how many seconds this machine's clock is ahead of the service's; `None` where the service
+    /// does not tell its time.
+    ///
+    /// # Errors
+    /// When the service refuses the read or does not answer.
+    pub async fn skew(&self) -> Result<Option<i64>, ReadError> {
+        account::clock_skew(&self.reader).await
+    }
+
+    /// Goes by what was learned of the service, until an answer says otherwise.
+    pub fn goes_by(&self, learned: &Learned) {
+        self.reader.requests.use_capabilities(learned);
+    }
+
+    /// Reads what a service shows of the contract. Nothing but GETs.
+    ///
+    /// # Errors
+    /// When the service refuses the key or does not answer at all.
+    pub async fn probe(&self) -> Result<Evidence, ReadError> {
+        probe::collect_evidence(&self.reader.requests, self.reader.registry).await
+    }
+
+    /// Sends what changes nothing, whatever its verb, and returns its whole answer: again while that can
+    /// help.
+    ///
+    /// # Errors
+    /// When it is refused, or has no usable answer.
+    pub async fn send_query(&self, ask: &Ask) -> Result<Json, ReadError> {
+        action_request::send_query(&self.reader.requests, ask).await
+    }
+
+    /// Returns the records of a list, page by page, as far as `enough` lets it; `None` when the answer is
+    /// no list.
+    ///
+    /// # Errors
+    /// When it is refused, or has no usable answer.
+    pub async fn ask_rows(
+        &self,
+        ask: &Ask,
+        enough: impl Fn(&[Json]) -> bool,
+    ) -> Result<Option<Vec<Json>>, ReadError> {
+        action_request::ask_rows(&self.reader.requests, ask, enough).await
+    }
+
+    /// Returns the id of a project by its name or id; of the account's default one without either.
+    ///
+    /// # Errors
+    /// When projects cannot be listed.
+    pub async fn resolve_named_project(&self, named: Option<&Name>) -> Result<Option<Name>, ReadError> {
+        action_request::resolve_named_project(&self.reader, named).await
+    }
+
+    /// Reads the status of a record of an object; `None` when its list does not show it.
+    ///
+    /// # Errors
+    /// As `refresh`.
+    pub async fn run_status(
+        &self,
+        kind: &'static Kind,
+        object: &ObjectKey,
+        run: &Run,
+        id: &str,
+    ) -> Result<Option<Running>, ReadError> {
+        run_records::read_run_status(&self.reader.requests, kind, object, run, id).await
+    }
+
+    /// Reads the newest records of an object, newest first; none when the service keeps no such list.
+    ///
+    /// # Errors
+    /// As `refresh`.
+    pub async fn runs(
+        &self,
+        kind: &'static Kind,
+        object: &ObjectKey,
+        run: &Run,
+    ) -> Result<Vec<Running>, ReadError> {
+        run_records::read_runs(&self.reader.requests, kind, object, run).await
+    }
+
+    /// Reads what was last told of an object's records, oldest first.
+    ///
+    /// # Errors
+    /// As `refresh`.
+    pub async fn run_tail(
+        &self,
+        kind: &'static Kind,
+        object: &ObjectKey,
+        run: &Run,
+    ) -> Result<Vec<String>, ReadError> {
+        run_records::read_run_tail(&self.reader.requests, kind, object, run).await
+    }
+
+    /// Sends bytes to an address that the service signed, once.
+    ///
+    /// # Errors
+    /// Why it did not succeed, without the address.
+    pub async fn upload(&self, upload: &Upload) -> Result<(), UploadError> {
+        upload::upload(&self.reader.requests, upload).await
+    }
+
+    /// Waits until an object has settled and returns it as its by-id read shows it.
+    ///
+    /// # Errors
+    /// When it fails, is deleted, cannot be read, or has not settled `within` the time.
+    pub async fn wait_until_ready(
         &self,
         kind: &'static Kind,
         key: &ObjectKey,
-    ) -> Result<bool, ReadError> {
-        let Some(((of, _), id)) = kind.child_of().zip(key.parent.clone()) else { return Ok(false) };
-        let parent = ObjectKey { kind: Name::new_static(of), parent: None, id };
-        // A parent that is itself looked up in a list would come back here without end.
-        if self.registry.kind(of).is_none_or(|kind| kind.api.read.is_none()) {
-            return Ok(false);
-        }
-        Ok(Box::pin(self.get(&parent)).await?.is_none())
+        project: Option<&Name>,
+        within: Duration,
+        on_status: &dyn Fn(&str),
+    ) -> Result<Object, Unsettled> {
+        self.settling.wait_until_ready(&self.reader, kind, key, project, within, on_status).await
+    }
+
+    /// Waits as `wait_until_ready`, after a request that sets an object in motion that was as `before`.
+    ///
+    /// # Errors
+    /// As `wait_until_ready`.
+    pub async fn settled_anew(
+        &self,
+        object: (&'static Kind, &ObjectKey),
+        project: Option<&Name>,
+        within: Duration,
+        before: &Object,
+        on_status: &dyn Fn(&str),
+    ) -> Result<Object, Unsettled> {
+        self.settling.settled_anew(&self.reader, object, project, within, before, on_status).await
+    }
+
+    /// Returns an object as soon as anything shows it: its list, which many share, or its by-id read. `None`
+    /// when nothing does `within` the time.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn wait_until_visible(
+        &self,
+        kind: &'static Kind,
+        key: &ObjectKey,
+        project: Option<&Name>,
+        within: Duration,
+    ) -> Result<Option<Object>, ReadError> {
+        self.settling.wait_until_visible(&self.reader, kind, key, project, within).await
+    }
+
+    /// Waits until an object has settled and returns it as its list shows it, or better. What is `known` of it was
+    /// just read, and is not read again.
+    ///
+    /// # Errors
+    /// As `wait_until_ready`.
+    pub async fn settled_as_listed(
+        &self,
+        object: (&'static Kind, &ObjectKey),
+        project: Option<&Name>,
+        within: Duration,
+        known: Option<Object>,
+        on_status: &dyn Fn(&str),
+    ) -> Result<Object, Unsettled> {
+        self.settling.settled_as_listed(&self.reader, object, project, within, known, on_status).await
+    }
+
+    /// Waits until an object is proven gone.
+    ///
+    /// # Errors
+    /// When it fails to go, cannot be read, or is still there `within` the time.
+    pub async fn wait_until_gone(
+        &self,
+        kind: &'static Kind,
+        key: &ObjectKey,
+        project: Option<&Name>,
+        within: Duration,
+        on_status: &dyn Fn(&str),
+    ) -> Result<(), Unsettled> {
+        self.settling.wait_until_gone(&self.reader, kind, key, project, within, on_status).await
     }
 
     /// Returns the way to send requests that change something: each passes `gate` first.
     pub fn changes<'c>(&'c self, gate: Gate<'c>) -> Changes<'c, C, K, R> {
-        Changes { client: self, gate, back: &|| () }
+        Changes { reader: &self.reader, gate, back: &|| () }
     }
 }

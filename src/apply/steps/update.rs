@@ -13,6 +13,7 @@ use crate::apply::run_state::Session;
 use crate::apply::step::{Armed, Job, Scope, Target};
 use crate::cloud::error::Mutation;
 use crate::cloud::http::message::Cloud;
+use crate::cloud::wait::run_records;
 use crate::cloud::write::mutation::Changes;
 use crate::ledger::journal::record::{ClosedOutcome, Record};
 use crate::ledger::journal::store::Store;
@@ -312,7 +313,8 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         };
         let begun = Cell::new(None);
         let request = async |changes: Changes<'_, C, K, R>| {
-            let (mutation, id) = changes.begin_run(job.kind, call, (&target.key, project), run, body).await;
+            let (mutation, id) =
+                run_records::begin_run(&changes, job.kind, call, (&target.key, project), run, body).await;
             begun.set(id);
             mutation
         };

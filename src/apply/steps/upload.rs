@@ -19,7 +19,7 @@ use crate::apply::run_state::Session;
 use crate::apply::step::{Job, Target, read_failed};
 use crate::cloud::error::Mutation;
 use crate::cloud::http::message::{Cloud, Grant, Upload};
-use crate::cloud::write::upload::UploadError;
+use crate::cloud::write::upload::{UploadError, request_grant};
 use crate::ledger::journal::store::Store;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
@@ -164,7 +164,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             self.check_may_send()?;
             let changes = self.context.client.changes(&gate);
             let (reason, answer) =
-                match changes.request_grant(grant, &target.key, target.project.as_ref()).await {
+                match request_grant(&changes, grant, &target.key, target.project.as_ref()).await {
                     Ok(granted) => return Ok(granted),
                     // It is still being made, and takes a source only then.
                     Err(Mutation::Refused(refusal)) if refusal.status == 409 && attempts == 1 => {

@@ -13,7 +13,7 @@ use crate::cli::ledger::ledger_io::{self, Book, Expected};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::Failure;
 use crate::cloud::error::Mutation;
-use crate::cloud::write::action_request::Acted;
+use crate::cloud::write::action_request::{self, Acted};
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::run_history::{Deed as End, Happening, Incident};
 use crate::model::address::{Address, Name};
@@ -43,7 +43,8 @@ pub(in crate::cli) async fn send_action(scene: &Scene<'_>) -> Result<Option<Json
         let done = under_lock(scene, stack, &journal, address).await;
         return ledger_io::close_after(journal, done).await;
     }
-    let acted = scene.ground.client().changes(&|_| Ok(())).send_action(&scene.order.ask).await;
+    let acted =
+        action_request::send_action(&scene.ground.client().changes(&|_| Ok(())), &scene.order.ask).await;
     action_answer(acted, scene.deed, scene.target)
 }
 
@@ -93,7 +94,7 @@ async fn under_lock(
     };
     let changes = client.changes(&gate);
     let acted = tokio::select! {
-        acted = changes.send_action(&scene.order.ask) => acted,
+        acted = action_request::send_action(&changes, &scene.order.ask) => acted,
         lost = journal.keep_lease() => {
             Acted::Ended(Mutation::Unknown { reason: lost.to_string(), settled: false, answer: None })
         }

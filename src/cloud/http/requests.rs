@@ -1,10 +1,18 @@
-//! What requests to one account share.
+//! `Requests`: what all requests to one account share: the transport, the rate limiters, the clock, chance and the
+//! counters, and what is known of the service and of secrets. `send` sends with it; every phase above takes it by
+//! reference. Invariant: requests for the account and for the catalog keep to one limiter each.
 
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::rate_limiter::Turnstile;
+use crate::cloud::capabilities::{LARGEST_PAGE, Learned, USUAL_PAGE};
+use crate::model::redact::Redactor;
+use crate::model::snapshot::RequestCount;
+
 /// Who is told of waits.
-pub(in crate::cloud) type Listener = Rc<dyn Fn(&Wait)>;
+type Listener = Rc<dyn Fn(&Wait)>;
 
 /// A request that waits before it is sent, or sent again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,4 +23,65 @@ pub struct Wait {
     pub reason: String,
     /// For how long.
     pub pause: Duration,
+}
+
+/// What the requests of one client share.
+pub(in crate::cloud) struct Requests<C, K, R> {
+    pub cloud: C,
+    pub clock: K,
+    pub random: R,
+    /// The account's limiter.
+    pub keyed: Turnstile,
+    /// The catalog's limiter: the service counts those requests by peer address.
+    pub public: Turnstile,
+    pub count: Cell<RequestCount>,
+    listener: RefCell<Option<Listener>>,
+    /// The secrets that this run knows: they are replaced in what the service says.
+    pub redactor: RefCell<Redactor>,
+    /// What the service showed of itself before.
+    pub learned: RefCell<Learned>,
+    /// Rows of a page that are asked for.
+    pub page: Cell<usize>,
+}
+
+impl<C, K, R> Requests<C, K, R> {
+    /// Returns what requests share before the first one is sent.
+    pub fn new(cloud: C, clock: K, random: R) -> Self {
+        Self {
+            cloud,
+            clock,
+            random,
+            keyed: Turnstile::default(),
+            public: Turnstile::default(),
+            count: Cell::default(),
+            listener: RefCell::default(),
+            redactor: RefCell::default(),
+            learned: RefCell::default(),
+            page: Cell::new(USUAL_PAGE),
+        }
+    }
+
+    /// Calls `listener` with each wait from now on.
+    pub fn on_wait(&self, listener: impl Fn(&Wait) + 'static) {
+        *self.listener.borrow_mut() = Some(Rc::new(listener));
+    }
+
+    /// Tells the listener of a wait.
+    pub fn report_wait(&self, wait: &Wait) {
+        // The listener may itself send or listen: it is not called under the borrow.
+        let listener = self.listener.borrow().clone();
+        if let Some(listener) = listener {
+            listener(wait);
+        }
+    }
+
+    /// Goes by what was learned of the service, until an answer says otherwise.
+    pub fn use_capabilities(&self, learned: &Learned) {
+        let legal = learned.page_limit.filter(|rows| (1..=LARGEST_PAGE).contains(rows));
+        self.page.set(legal.unwrap_or(USUAL_PAGE));
+        self.learned.replace(learned.clone());
+        if let Some(rate) = learned.rate {
+            self.keyed.start_at(rate);
+        }
+    }
 }

@@ -9,11 +9,10 @@ use serde_json::Value as Json;
 use super::message::{Answer, Cloud, ExchangeError, Request, is_public};
 use super::rate_limit::backoff_delay;
 use super::rate_limiter::Turnstile;
-use super::requests::Wait;
+use super::requests::{Requests, Wait};
 use super::response_class::{Settled, classify_exchange, parse_refusal};
 use super::retry::{Failure, Retry};
 use super::{decode, redact};
-use crate::cloud::client::Client;
 use crate::cloud::error::{Mutation, ReadError, Refusal};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
@@ -50,16 +49,17 @@ enum Trouble {
     Again(Failure, String, Option<Refusal>),
 }
 
-impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
-    /// Reads a path: the JSON of a 2xx answer, and the service's `Date`.
-    pub(in crate::cloud) async fn read(
-        &self,
-        path: &str,
-        query: Vec<(&'static str, String)>,
-        project: Option<&Name>,
-    ) -> Result<(Json, Option<Name>), ReadError> {
-        let project = project.cloned();
-        self.read_as(&Request {
+/// Reads a path: the JSON of a 2xx answer, and the service's `Date`.
+pub(in crate::cloud) async fn read<C: Cloud, K: Clock, R: Random>(
+    requests: &Requests<C, K, R>,
+    path: &str,
+    query: Vec<(&'static str, String)>,
+    project: Option<&Name>,
+) -> Result<(Json, Option<Name>), ReadError> {
+    let project = project.cloned();
+    read_as(
+        requests,
+        &Request {
             method: Method::Get,
             path: path.to_owned(),
             query,
@@ -67,133 +67,139 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
             body: None,
             secrets: SentSecrets::default(),
             deadline: READ_DEADLINE,
-        })
-        .await
-    }
+        },
+    )
+    .await
+}
 
-    /// Sends a request that changes nothing, whatever its verb: again while that can help.
-    pub(in crate::cloud) async fn read_as(
-        &self,
-        request: &Request,
-    ) -> Result<(Json, Option<Name>), ReadError> {
-        let mut retry = Retry::new(self.clock.elapsed());
-        loop {
-            let (failure, reason, said) = match classify_read(self.send_once(request, None).await, request)
-            {
-                Ok((mut json, date)) => {
-                    self.learned.borrow().unwrap_envelope(&mut json);
-                    return Ok((json, date));
-                }
-                Err(Trouble::Final(error)) => return Err(error),
-                Err(Trouble::Again(failure, reason, said)) => (failure, reason, said),
-            };
-            let held = self.rate_limiter(request).blocked_for(&self.clock);
-            let failure = if let Failure::Limited(_) = failure { Failure::Limited(held) } else { failure };
-            let pause = retry.next_delay(failure, self.clock.elapsed(), self.random.fraction());
-            let Some(pause) = pause else {
-                return Err(given_up(request_name(request), reason, said));
-            };
-            self.report_wait(request, reason, pause);
-            if !matches!(failure, Failure::Limited(_)) {
-                self.clock.sleep(pause).await;
+/// Sends a request that changes nothing, whatever its verb: again while that can help.
+pub(in crate::cloud) async fn read_as<C: Cloud, K: Clock, R: Random>(
+    requests: &Requests<C, K, R>,
+    request: &Request,
+) -> Result<(Json, Option<Name>), ReadError> {
+    let mut retry = Retry::new(requests.clock.elapsed());
+    loop {
+        let (failure, reason, said) = match classify_read(send_once(requests, request, None).await, request)
+        {
+            Ok((mut json, date)) => {
+                requests.learned.borrow().unwrap_envelope(&mut json);
+                return Ok((json, date));
             }
-        }
-    }
-
-    /// Sends a GET and returns its answer, whatever its status: again only while time can heal it, and not
-    /// for long. Why there is none is told in words.
-    pub(in crate::cloud) async fn send_get(&self, request: &Request) -> Result<Answer, String> {
-        let mut tries = 0;
-        loop {
-            let sent = self.send_once(request, None).await;
-            let reason = match &sent {
-                Ok(answer) if !matches!(answer.status, 429 | 500 | 502..=599) => {
-                    return sent.map_err(|e| e.to_string());
-                }
-                Ok(answer) => format!("the service answered {}", answer.status),
-                Err(error) => error.to_string(),
-            };
-            tries += 1;
-            if tries >= MOST_LOOKS || matches!(sent, Err(ExchangeError::Untrusted { .. })) {
-                return sent.map_err(|_| reason);
-            }
-            let limited = matches!(&sent, Ok(answer) if answer.status == 429);
-            let pause = backoff_delay(tries - 1, self.random.fraction());
-            self.report_wait(request, reason, pause);
-            if !limited {
-                self.clock.sleep(pause).await;
-            }
-        }
-    }
-
-    /// Sends a request that changes something, once; again only when the limiter refused it with a
-    /// complete answer, for then it had no effect. The gate is asked before each.
-    pub(in crate::cloud) async fn send_mutation(
-        &self,
-        request: &Request,
-        gate: Gate<'_>,
-        back: &dyn Fn(),
-    ) -> Settled {
-        let mut retry = Retry::new(self.clock.elapsed()).with_time_limit(CHANGE_LONGEST);
-        loop {
-            let settled = classify_exchange(self.send_once(request, Some(gate)).await);
-            let Settled::Ended(Mutation::Refused(refusal)) = &settled else { return settled };
-            if refusal.status != 429 {
-                return settled;
-            }
-            back();
-            let held = self.rate_limiter(request).blocked_for(&self.clock);
-            let pause =
-                retry.next_delay(Failure::Limited(held), self.clock.elapsed(), self.random.fraction());
-            let Some(pause) = pause else { return settled };
-            self.report_wait(request, "rate limited".to_owned(), pause);
-        }
-    }
-
-    /// Sends a request once, when the limiter lets it.
-    async fn send_once(&self, request: &Request, gate: Option<Gate<'_>>) -> Result<Answer, ExchangeError> {
-        let turnstile = self.rate_limiter(request);
-        let tell = |pause| {
-            if pause >= NOTABLE {
-                self.report_wait(request, "waits for the rate limit".to_owned(), pause);
-            }
+            Err(Trouble::Final(error)) => return Err(error),
+            Err(Trouble::Again(failure, reason, said)) => (failure, reason, said),
         };
-        let waited = turnstile.wait_for_slot(&self.clock, tell).await;
-        // The wait may have been long, and the machine asleep meanwhile: nothing stands between this
-        // look and the socket.
-        if let Some(Err(reason)) = gate.map(|gate| gate(request.deadline)) {
-            return Err(ExchangeError::Held { reason });
+        let held = select_limiter(requests, request).blocked_for(&requests.clock);
+        let failure = if let Failure::Limited(_) = failure { Failure::Limited(held) } else { failure };
+        let pause = retry.next_delay(failure, requests.clock.elapsed(), requests.random.fraction());
+        let Some(pause) = pause else {
+            return Err(given_up(request_name(request), reason, said));
+        };
+        report_wait(requests, request, reason, pause);
+        if !matches!(failure, Failure::Limited(_)) {
+            requests.clock.sleep(pause).await;
         }
-        if gate.is_some() {
-            SENT.store(true, Ordering::Relaxed);
-        }
-        let mut count = self.count.get();
-        count.sent += 1;
-        count.waited_ms += u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
-        self.count.set(count);
-        request.secrets.register_secrets(&mut self.redactor.borrow_mut());
-        let answer =
-            redact::redact_answer(self.cloud.exchange(request).await?, request, &self.redactor.borrow());
-        if answer.status == 429 {
-            let mut count = self.count.get();
-            count.limited += 1;
-            self.count.set(count);
-        }
-        turnstile.observe_answer(&answer, &self.clock, &self.random);
-        Ok(answer)
     }
+}
 
-    fn rate_limiter(&self, request: &Request) -> &Turnstile {
-        if is_public(&request.path) { &self.public } else { &self.keyed }
-    }
-
-    fn report_wait(&self, request: &Request, reason: String, pause: Duration) {
-        // The listener may itself send or listen: it is not called under the borrow.
-        let listener = self.listener.borrow().clone();
-        if let Some(listener) = listener {
-            listener(&Wait { request: request_name(request), reason, pause });
+/// Sends a GET and returns its answer, whatever its status: again only while time can heal it, and not
+/// for long. Why there is none is told in words.
+pub(in crate::cloud) async fn send_get<C: Cloud, K: Clock, R: Random>(
+    requests: &Requests<C, K, R>,
+    request: &Request,
+) -> Result<Answer, String> {
+    let mut tries = 0;
+    loop {
+        let sent = send_once(requests, request, None).await;
+        let reason = match &sent {
+            Ok(answer) if !matches!(answer.status, 429 | 500 | 502..=599) => {
+                return sent.map_err(|e| e.to_string());
+            }
+            Ok(answer) => format!("the service answered {}", answer.status),
+            Err(error) => error.to_string(),
+        };
+        tries += 1;
+        if tries >= MOST_LOOKS || matches!(sent, Err(ExchangeError::Untrusted { .. })) {
+            return sent.map_err(|_| reason);
+        }
+        let limited = matches!(&sent, Ok(answer) if answer.status == 429);
+        let pause = backoff_delay(tries - 1, requests.random.fraction());
+        report_wait(requests, request, reason, pause);
+        if !limited {
+            requests.clock.sleep(pause).await;
         }
     }
+}
+
+/// Sends a request that changes something, once; again only when the limiter refused it with a
+/// complete answer, for then it had no effect. The gate is asked before each.
+pub(in crate::cloud) async fn send_mutation<C: Cloud, K: Clock, R: Random>(
+    requests: &Requests<C, K, R>,
+    request: &Request,
+    gate: Gate<'_>,
+    back: &dyn Fn(),
+) -> Settled {
+    let mut retry = Retry::new(requests.clock.elapsed()).with_time_limit(CHANGE_LONGEST);
+    loop {
+        let settled = classify_exchange(send_once(requests, request, Some(gate)).await);
+        let Settled::Ended(Mutation::Refused(refusal)) = &settled else { return settled };
+        if refusal.status != 429 {
+            return settled;
+        }
+        back();
+        let held = select_limiter(requests, request).blocked_for(&requests.clock);
+        let pause =
+            retry.next_delay(Failure::Limited(held), requests.clock.elapsed(), requests.random.fraction());
+        let Some(pause) = pause else { return settled };
+        report_wait(requests, request, "rate limited".to_owned(), pause);
+    }
+}
+
+/// Sends a request once, when the limiter lets it.
+async fn send_once<C: Cloud, K: Clock, R: Random>(
+    requests: &Requests<C, K, R>,
+    request: &Request,
+    gate: Option<Gate<'_>>,
+) -> Result<Answer, ExchangeError> {
+    let turnstile = select_limiter(requests, request);
+    let tell = |pause| {
+        if pause >= NOTABLE {
+            report_wait(requests, request, "waits for the rate limit".to_owned(), pause);
+        }
+    };
+    let waited = turnstile.wait_for_slot(&requests.clock, tell).await;
+    // The wait may have been long, and the machine asleep meanwhile: nothing stands between this
+    // look and the socket.
+    if let Some(Err(reason)) = gate.map(|gate| gate(request.deadline)) {
+        return Err(ExchangeError::Held { reason });
+    }
+    if gate.is_some() {
+        SENT.store(true, Ordering::Relaxed);
+    }
+    let mut count = requests.count.get();
+    count.sent += 1;
+    count.waited_ms += u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
+    requests.count.set(count);
+    request.secrets.register_secrets(&mut requests.redactor.borrow_mut());
+    let answer = redact::redact_answer(
+        requests.cloud.exchange(request).await?,
+        request,
+        &requests.redactor.borrow(),
+    );
+    if answer.status == 429 {
+        let mut count = requests.count.get();
+        count.limited += 1;
+        requests.count.set(count);
+    }
+    turnstile.observe_answer(&answer, &requests.clock, &requests.random);
+    Ok(answer)
+}
+
+fn select_limiter<'r, C, K, R>(requests: &'r Requests<C, K, R>, request: &Request) -> &'r Turnstile {
+    if is_public(&request.path) { &requests.public } else { &requests.keyed }
+}
+
+fn report_wait<C, K, R>(requests: &Requests<C, K, R>, request: &Request, reason: String, pause: Duration) {
+    requests.report_wait(&Wait { request: request_name(request), reason, pause });
 }
 
 fn request_name(request: &Request) -> String {

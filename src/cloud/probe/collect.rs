@@ -8,16 +8,17 @@ use serde_json::Value as Json;
 
 use super::observations::{Asked, Evidence, Reply, Seen};
 use crate::cloud::capabilities::{LARGEST_PAGE, Learned, USUAL_PAGE};
-use crate::cloud::client::Client;
 use crate::cloud::error::ReadError;
 use crate::cloud::http::decode;
 use crate::cloud::http::message::{Cloud, Request};
+use crate::cloud::http::requests::Requests;
+use crate::cloud::http::send;
 use crate::cloud::http::url_path::fill_path;
 use crate::cloud::read::object_project;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::redact::SentSecrets;
-use crate::model::schema::{Action, Attribute, Endpoint, Kind, Method, Need, Presence, Scope};
+use crate::model::schema::{Action, Attribute, Endpoint, Kind, Method, Need, Presence, Registry, Scope};
 
 /// Pages that are tried where a service refuses the usual one.
 const SMALLER: [usize; 3] = [50, 25, 20];
@@ -55,126 +56,137 @@ struct Found {
     row: Json,
 }
 
-impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
-    /// Reads what a service shows of the contract: lists, one object of each kind, tables, and what is
-    /// answered to requests that fit nothing. Nothing but GETs.
-    ///
-    /// # Errors
-    /// When the service refuses the key or does not answer at all.
-    pub async fn probe(&self) -> Result<Evidence, ReadError> {
-        let mut evidence = Evidence { page: self.largest_page().await?, ..Evidence::default() };
-        let page = evidence.page;
-        let kinds = self.registry.top_level();
-        let lists = kinds.map(|kind| top_level(kind, page));
-        let tables = self.registry.catalogs.iter().map(|table| Plan::new(Asked::Table(table), table.path));
-        self.ask_all(
-            &mut evidence,
-            lists.chain(tables.map(|plan| plan.with_limit(&page.to_string()))).collect(),
-        )
-        .await;
-        let found = first_objects(&evidence, None);
-        let mut plans: Vec<Plan> = found.iter().flat_map(|found| self.object_requests(found)).collect();
-        plans.extend(self.registry.kinds.iter().flat_map(|kind| without_object(kind)));
-        for found in &found {
-            let children = self.registry.children(found.kind.name);
-            plans.extend(children.filter_map(|kind| children_of(kind, &found.id, page)));
-        }
-        let before = evidence.seen.len();
-        self.ask_all(&mut evidence, plans).await;
-        let children = first_objects(&evidence, Some(before));
-        let mut plans: Vec<Plan> = children.iter().flat_map(|found| self.object_requests(found)).collect();
-        plans.extend(self.edge_case_requests(&evidence));
-        self.ask_all(&mut evidence, plans).await;
-        evidence.learned = learn_capabilities(&evidence);
-        Ok(evidence)
+/// Reads what a service shows of the contract: lists, one object of each kind, tables, and what is
+/// answered to requests that fit nothing. Nothing but GETs.
+///
+/// # Errors
+/// When the service refuses the key or does not answer at all.
+pub(in crate::cloud) async fn collect_evidence<C: Cloud, K: Clock, R: Random>(
+    requests: &Requests<C, K, R>,
+    registry: Registry,
+) -> Result<Evidence, ReadError> {
+    let mut evidence = Evidence { page: largest_page(requests, registry).await?, ..Evidence::default() };
+    let page = evidence.page;
+    let kinds = registry.top_level();
+    let lists = kinds.map(|kind| top_level(kind, page));
+    let tables = registry.catalogs.iter().map(|table| Plan::new(Asked::Table(table), table.path));
+    run_requests(
+        requests,
+        &mut evidence,
+        lists.chain(tables.map(|plan| plan.with_limit(&page.to_string()))).collect(),
+    )
+    .await;
+    let found = first_objects(&evidence, None);
+    let mut plans: Vec<Plan> =
+        found.iter().flat_map(|found| object_requests(&requests.random, found)).collect();
+    plans.extend(registry.kinds.iter().flat_map(|kind| without_object(kind)));
+    for found in &found {
+        let children = registry.children(found.kind.name);
+        plans.extend(children.filter_map(|kind| children_of(kind, &found.id, page)));
     }
+    let before = evidence.seen.len();
+    run_requests(requests, &mut evidence, plans).await;
+    let children = first_objects(&evidence, Some(before));
+    let mut plans: Vec<Plan> =
+        children.iter().flat_map(|found| object_requests(&requests.random, found)).collect();
+    plans.extend(edge_case_requests(&requests.random, registry, &evidence));
+    run_requests(requests, &mut evidence, plans).await;
+    evidence.learned = learn_capabilities(&evidence);
+    Ok(evidence)
+}
 
-    /// Finds a page that the service does not refuse.
-    async fn largest_page(&self) -> Result<usize, ReadError> {
-        let Some(kind) = object_project::project_kind(self.registry) else { return Ok(USUAL_PAGE) };
-        let mut sizes = std::iter::once(USUAL_PAGE).chain(SMALLER);
-        loop {
-            let Some(size) = sizes.next() else { return Ok(SMALLER[SMALLER.len() - 1]) };
-            let query = vec![("limit", size.to_string()), ("offset", "0".to_owned())];
-            match self.read(kind.api.list.path, query, None).await {
-                Ok(_) => return Ok(size),
-                Err(ReadError::Refused { refusal, .. }) if refusal.status == 400 => {}
-                Err(error) => return Err(error),
-            }
+/// Finds a page that the service does not refuse.
+async fn largest_page<C: Cloud, K: Clock, R: Random>(
+    requests: &Requests<C, K, R>,
+    registry: Registry,
+) -> Result<usize, ReadError> {
+    let Some(kind) = object_project::project_kind(registry) else { return Ok(USUAL_PAGE) };
+    let mut sizes = std::iter::once(USUAL_PAGE).chain(SMALLER);
+    loop {
+        let Some(size) = sizes.next() else { return Ok(SMALLER[SMALLER.len() - 1]) };
+        let query = vec![("limit", size.to_string()), ("offset", "0".to_owned())];
+        match send::read(requests, kind.api.list.path, query, None).await {
+            Ok(_) => return Ok(size),
+            Err(ReadError::Refused { refusal, .. }) if refusal.status == 400 => {}
+            Err(error) => return Err(error),
         }
     }
+}
 
-    async fn ask_all(&self, evidence: &mut Evidence, plans: Vec<Plan>) {
-        evidence.seen.extend(join_all(plans.into_iter().map(|plan| self.run_request(plan))).await);
-    }
+async fn run_requests<C: Cloud, K: Clock, R: Random>(
+    requests: &Requests<C, K, R>,
+    evidence: &mut Evidence,
+    plans: Vec<Plan>,
+) {
+    evidence.seen.extend(join_all(plans.into_iter().map(|plan| run_request(requests, plan))).await);
+}
 
-    async fn run_request(&self, plan: Plan) -> Seen {
-        let request = Request {
-            method: Method::Get,
-            path: plan.path,
-            query: plan.query,
-            project: plan.project,
-            body: None,
-            secrets: SentSecrets::default(),
-            deadline: DEADLINE,
-        };
-        let reply = self.send_get(&request).await.map(|answer| Reply {
-            status: answer.status,
-            json: decode::parse_json(&answer.body).ok(),
-            date: answer.date,
-            limit: answer.limit,
-            remaining: answer.remaining,
-        });
-        Seen { asked: plan.asked, request: format!("GET {}", request.path), reply }
-    }
+async fn run_request<C: Cloud, K: Clock, R: Random>(requests: &Requests<C, K, R>, plan: Plan) -> Seen {
+    let request = Request {
+        method: Method::Get,
+        path: plan.path,
+        query: plan.query,
+        project: plan.project,
+        body: None,
+        secrets: SentSecrets::default(),
+        deadline: DEADLINE,
+    };
+    let reply = send::send_get(requests, &request).await.map(|answer| Reply {
+        status: answer.status,
+        json: decode::parse_json(&answer.body).ok(),
+        date: answer.date,
+        limit: answer.limit,
+        remaining: answer.remaining,
+    });
+    Seen { asked: plan.asked, request: format!("GET {}", request.path), reply }
+}
 
-    /// Returns what is asked about one object: itself, by both ids, and everything that can be read of it.
-    fn object_requests(&self, found: &Found) -> Vec<Plan> {
-        let Found { kind, id, parent, row } = found;
-        let at = |endpoint: Endpoint, id: &str| fill_path(endpoint.path, Some(id), parent.as_deref()).ok();
-        let mut plans = Vec::new();
-        if let Some(read) = kind.api.read {
-            let whole = at(read, id).map(|path| Plan::new(Asked::Read { kind, id: id.clone() }, path));
-            let short = short_id(kind, row).and_then(|short| at(read, &short));
-            let short = short.map(|path| Plan::new(Asked::ShortId { kind, id: id.clone() }, path));
-            let nobody = at(read, &self.random.uuid().to_string()).filter(|_| kind.api.id == "id");
-            plans.extend(whole.into_iter().chain(short));
-            plans.extend(nobody.map(|path| Plan::new(Asked::Nobody(kind), path)));
-        }
-        let actions = read_only_actions(kind).filter(|action| action.needs_object());
-        plans.extend(actions.filter_map(|action| {
-            let path = at(action.endpoint()?, id)?;
-            Some(Plan::new(Asked::Action(kind, action), path))
-        }));
-        plans
+/// Returns what is asked about one object: itself, by both ids, and everything that can be read of it.
+fn object_requests<R: Random>(random: &R, found: &Found) -> Vec<Plan> {
+    let Found { kind, id, parent, row } = found;
+    let at = |endpoint: Endpoint, id: &str| fill_path(endpoint.path, Some(id), parent.as_deref()).ok();
+    let mut plans = Vec::new();
+    if let Some(read) = kind.api.read {
+        let whole = at(read, id).map(|path| Plan::new(Asked::Read { kind, id: id.clone() }, path));
+        let short = short_id(kind, row).and_then(|short| at(read, &short));
+        let short = short.map(|path| Plan::new(Asked::ShortId { kind, id: id.clone() }, path));
+        let nobody = at(read, &random.uuid().to_string()).filter(|_| kind.api.id == "id");
+        plans.extend(whole.into_iter().chain(short));
+        plans.extend(nobody.map(|path| Plan::new(Asked::Nobody(kind), path)));
     }
+    let actions = read_only_actions(kind).filter(|action| action.needs_object());
+    plans.extend(actions.filter_map(|action| {
+        let path = at(action.endpoint()?, id)?;
+        Some(Plan::new(Asked::Action(kind, action), path))
+    }));
+    plans
+}
 
-    /// Returns what is asked of the longest list: without a limit, above it, with a bad one, elsewhere.
-    fn edge_case_requests(&self, evidence: &Evidence) -> Vec<Plan> {
-        let length = |kind: &Kind| {
-            let totals = evidence.lists_of(kind).filter_map(Seen::rows);
-            totals.map(|(rows, total)| total.unwrap_or(rows.len() as u64)).max()
-        };
-        let of = |only_projects: bool| {
-            let kinds = self.registry.top_level().filter(|kind| kind.api.absent_when.is_none());
-            let kinds = kinds.filter(|kind| !only_projects || kind.scope == Scope::Project);
-            kinds.filter_map(|kind| Some((length(kind)?, kind))).max_by_key(|(length, _)| *length)
-        };
-        let mut plans = Vec::new();
-        if let Some((_, kind)) = of(false) {
-            let path = kind.api.list.path;
-            plans.push(Plan::new(Asked::NoLimit(kind), path));
-            plans.push(Plan::new(Asked::Large(kind), path).with_limit(&LARGEST_PAGE.to_string()));
-            plans.push(Plan::new(Asked::BadLimit(kind), path).with_limit("many"));
-        }
-        if let Some((_, kind)) = of(true) {
-            let project = Some(Name::new(self.random.uuid().to_string()));
-            let plan = Plan::new(Asked::Elsewhere(kind), kind.api.list.path)
-                .with_limit(&evidence.page.to_string());
-            plans.push(Plan { project, ..plan });
-        }
-        plans
+/// Returns what is asked of the longest list: without a limit, above it, with a bad one, elsewhere.
+fn edge_case_requests<R: Random>(random: &R, registry: Registry, evidence: &Evidence) -> Vec<Plan> {
+    let length = |kind: &Kind| {
+        let totals = evidence.lists_of(kind).filter_map(Seen::rows);
+        totals.map(|(rows, total)| total.unwrap_or(rows.len() as u64)).max()
+    };
+    let of = |only_projects: bool| {
+        let kinds = registry.top_level().filter(|kind| kind.api.absent_when.is_none());
+        let kinds = kinds.filter(|kind| !only_projects || kind.scope == Scope::Project);
+        kinds.filter_map(|kind| Some((length(kind)?, kind))).max_by_key(|(length, _)| *length)
+    };
+    let mut plans = Vec::new();
+    if let Some((_, kind)) = of(false) {
+        let path = kind.api.list.path;
+        plans.push(Plan::new(Asked::NoLimit(kind), path));
+        plans.push(Plan::new(Asked::Large(kind), path).with_limit(&LARGEST_PAGE.to_string()));
+        plans.push(Plan::new(Asked::BadLimit(kind), path).with_limit("many"));
     }
+    if let Some((_, kind)) = of(true) {
+        let project = Some(Name::new(random.uuid().to_string()));
+        let plan =
+            Plan::new(Asked::Elsewhere(kind), kind.api.list.path).with_limit(&evidence.page.to_string());
+        plans.push(Plan { project, ..plan });
+    }
+    plans
 }
 
 fn top_level(kind: &'static Kind, page: usize) -> Plan {

@@ -13,6 +13,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
+pub(super) use self::collect::collect_evidence;
 pub use self::observations::Evidence;
 pub use crate::cloud::capabilities::{LARGEST_PAGE, Learned, USUAL_PAGE};
 pub use finding::{Finding, Verdict};

@@ -174,9 +174,13 @@ fn the_rate_is_learned_and_used() {
     assert!(how(&evidence, "rate limit headers").contains("50 requests a second"));
     let (client, _, _) = client(|request| service(request, 100));
     client.goes_by(&evidence.learned);
-    assert_eq!((client.keyed.rate(), client.page.get()), (50, 100));
+    assert_eq!((client.reader.requests.keyed.rate(), client.reader.requests.page.get()), (50, 100));
     client.goes_by(&Learned { page_limit: Some(0), rate: Some(9_999_999), ..Learned::default() });
-    assert_eq!((client.keyed.rate(), client.page.get()), (50, 100), "what cannot be is not gone by");
+    assert_eq!(
+        (client.reader.requests.keyed.rate(), client.reader.requests.page.get()),
+        (50, 100),
+        "what cannot be is not gone by"
+    );
 }
 
 #[test]

@@ -1,14 +1,17 @@
-//! `Account`: what the service tells of the key that a client uses.
+//! `Account`: what the service tells of the key that a client uses, and of its own clock.
 //!
 //! The specification documents how keys are made, and what their records hold; that they can be listed
 //! is assumed. A service that does not tell is no error.
 
 use serde_json::Value as Json;
 
-use crate::cloud::client::Client;
+use super::object_project::project_kind;
+use super::object_reader::ObjectReader;
+use super::refresh::read_snapshot;
 use crate::cloud::error::ReadError;
 use crate::cloud::http::decode;
 use crate::cloud::http::message::Cloud;
+use crate::cloud::http::send;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::snapshot::Wanted;
@@ -55,23 +58,43 @@ pub struct KeyRecord {
     pub projects: Vec<(String, Option<String>)>,
 }
 
-impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
-    /// Asks what the service tells of `key`, which this client uses.
-    ///
-    /// # Errors
-    /// When the service refuses the key or does not answer.
-    pub async fn read_account(&self, key: &str) -> Result<Account, ReadError> {
-        // The list of projects is always among what a refresh reads: it proves that the key is good.
-        let snapshot = self.refresh(&Wanted::default()).await?;
-        let query = vec![("limit", self.page.get().to_string()), ("offset", "0".to_owned())];
-        let record = match self.read(KEYS, query, None).await {
-            Ok((json, _)) => decode::parse_page(json).ok().and_then(|page| record_of(&page.rows, key)),
-            // Not shown to this key, or not at all.
-            Err(ReadError::Refused { .. }) => None,
-            Err(error) => return Err(error),
-        };
-        Ok(Account { default_project: snapshot.default_project, rate: self.keyed.rate(), key: record })
-    }
+/// Asks what the service tells of `key`, which this client uses.
+///
+/// # Errors
+/// When the service refuses the key or does not answer.
+pub(in crate::cloud) async fn read_account<C: Cloud, K: Clock, R: Random>(
+    reader: &ObjectReader<C, K, R>,
+    key: &str,
+) -> Result<Account, ReadError> {
+    // The list of projects is always among what a refresh reads: it proves that the key is good.
+    let snapshot = read_snapshot(reader, &Wanted::default()).await?;
+    let query = vec![("limit", reader.requests.page.get().to_string()), ("offset", "0".to_owned())];
+    let record = match send::read(&reader.requests, KEYS, query, None).await {
+        Ok((json, _)) => decode::parse_page(json).ok().and_then(|page| record_of(&page.rows, key)),
+        // Not shown to this key, or not at all.
+        Err(ReadError::Refused { .. }) => None,
+        Err(error) => return Err(error),
+    };
+    Ok(Account {
+        default_project: snapshot.default_project,
+        rate: reader.requests.keyed.rate(),
+        key: record,
+    })
+}
+
+/// Returns by how many seconds this machine's clock is ahead of the service's; `None` where the service
+/// does not tell its time.
+///
+/// # Errors
+/// When the service refuses the read or does not answer.
+pub(in crate::cloud) async fn clock_skew<C: Cloud, K: Clock, R: Random>(
+    reader: &ObjectReader<C, K, R>,
+) -> Result<Option<i64>, ReadError> {
+    let Some(kind) = project_kind(reader.registry) else { return Ok(None) };
+    let query = vec![("limit", "1".to_owned()), ("offset", "0".to_owned())];
+    let (_, date) = send::read(&reader.requests, kind.api.list.path, query, None).await?;
+    let there = date.and_then(|date| jiff::fmt::rfc2822::parse(&date).ok()).map(|time| time.timestamp());
+    Ok(there.map(|there| reader.requests.clock.now().as_second() - there.as_second()))
 }
 
 /// Finds the record of a key among many: the longest prefix that fits.

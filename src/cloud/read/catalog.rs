@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use futures_util::future::try_join_all;
 use serde_json::Value as Json;
 
-use crate::cloud::client::Client;
+use super::object_reader::ObjectReader;
 use crate::cloud::error::ReadError;
 use crate::cloud::http::decode;
 use crate::cloud::http::message::Cloud;
+use crate::cloud::http::send;
 use crate::model::address::Name;
 use crate::model::catalog::{Catalog, CatalogRecord};
 use crate::model::clock::{Clock, Random};
@@ -20,23 +21,23 @@ const MOST_PAGES: usize = 100;
 
 /// Reads tables at the same time.
 pub(in crate::cloud) async fn read_catalog<C: Cloud, K: Clock, R: Random>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     tables: &BTreeSet<&str>,
 ) -> Result<Catalog, ReadError> {
-    let wanted = client.registry.catalogs.iter().filter(|table| tables.contains(table.name));
+    let wanted = reader.registry.catalogs.iter().filter(|table| tables.contains(table.name));
     let read = try_join_all(wanted.map(async |table| {
         let records = match table.shape {
-            CatalogShape::List => match list_records(client, table).await {
+            CatalogShape::List => match list_records(reader, table).await {
                 Err(error) if table.advisory && is_missing(&error) => Vec::new(),
                 read => read?,
             },
-            CatalogShape::Single => read_single_record(client, table, None).await?,
-            CatalogShape::Beside(key) => read_single_record(client, table, Some(key)).await?,
+            CatalogShape::Single => read_single_record(reader, table, None).await?,
+            CatalogShape::Beside(key) => read_single_record(reader, table, Some(key)).await?,
         };
         Ok::<_, ReadError>((Name::new_static(table.name), records))
     }));
     let tables = read.await?.into_iter().collect();
-    Ok(Catalog { read_at: Some(client.clock.now()), tables })
+    Ok(Catalog { read_at: Some(reader.requests.clock.now()), tables })
 }
 
 /// Tells whether the service does not have a table, or not in this form, or not for this key.
@@ -50,14 +51,14 @@ fn is_missing(error: &ReadError) -> bool {
 
 /// Reads a table of records. Its pages do not overlap: a catalog changes by the week.
 async fn list_records<C: Cloud, K: Clock, R: Random>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     table: &CatalogTable,
 ) -> Result<Vec<CatalogRecord>, ReadError> {
     let mut records: Vec<CatalogRecord> = Vec::new();
     for _ in 0..MOST_PAGES {
-        let limit = client.page.get();
+        let limit = reader.requests.page.get();
         let query = vec![("limit", limit.to_string()), ("offset", records.len().to_string())];
-        let (json, _) = client.read(table.path, query, None).await?;
+        let (json, _) = send::read(&reader.requests, table.path, query, None).await?;
         let page = decode::parse_page(json).map_err(|reason| unreadable_table(table, reason))?;
         let count = page.rows.len();
         let known = records.len();
@@ -78,11 +79,11 @@ async fn list_records<C: Cloud, K: Clock, R: Random>(
 
 /// Reads a table with one record, which has no name; under a key, when it stands beside another table.
 async fn read_single_record<C: Cloud, K: Clock, R: Random>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     table: &CatalogTable,
     key: Option<&str>,
 ) -> Result<Vec<CatalogRecord>, ReadError> {
-    let (json, _) = client.read(table.path, Vec::new(), None).await?;
+    let (json, _) = send::read(&reader.requests, table.path, Vec::new(), None).await?;
     let found = match key {
         Some(key) => json.get(key),
         None => decode::find_payload(&json, Envelope::Pricing),

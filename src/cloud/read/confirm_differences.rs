@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::try_join_all;
 
+use super::find_object::find_object;
 use super::lists::{Collection, read_list, record_object};
-use crate::cloud::client::Client;
+use super::object_reader::ObjectReader;
 use crate::cloud::error::ReadError;
 use crate::cloud::http::message::Cloud;
 use crate::model::address::Name;
@@ -27,13 +28,13 @@ type Lacking = BTreeMap<ObjectKey, BTreeSet<&'static str>>;
 /// Reads by id what lists leave out: each object whose record lacks what others of its kind show. Where none shows it,
 /// one object tells whether by-id reads do: only then the others are read, too.
 pub(in crate::cloud) async fn read_unlisted<C: Cloud, K: Clock, R: Random>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     wanted: &Wanted,
     snapshot: &mut Snapshot,
 ) -> Result<(), ReadError> {
     let mut by_kind: BTreeMap<&'static str, Lacking> = BTreeMap::new();
     for (key, applied) in &wanted.applied {
-        let kind = client.registry.kind(&key.kind).filter(|kind| kind.api.read.is_some());
+        let kind = reader.registry.kind(&key.kind).filter(|kind| kind.api.read.is_some());
         let object = snapshot.objects.get(key).filter(|object| !object.detailed);
         let Some((kind, object)) = kind.zip(object) else { continue };
         let lacks = left_out(kind, object, applied);
@@ -43,17 +44,17 @@ pub(in crate::cloud) async fn read_unlisted<C: Cloud, K: Clock, R: Random>(
     }
     for (kind, lacking) in by_kind {
         let shown = |snapshot: &Snapshot| -> BTreeSet<&'static str> {
-            let shown = shown_keys(client.registry, snapshot).into_iter();
+            let shown = shown_keys(reader.registry, snapshot).into_iter();
             shown.filter(|(of, _)| *of == kind).map(|(_, name)| name).collect()
         };
         let probes = choose_probes(&lacking, &shown(snapshot));
-        read_lacking(client, &lacking, probes, snapshot).await?;
+        read_lacking(reader, &lacking, probes, snapshot).await?;
         let shown = shown(snapshot);
         let shows = |(_, lacks): &(&ObjectKey, &BTreeSet<_>)| !lacks.is_disjoint(&shown);
         let others = lacking.iter().filter(shows).map(|(key, _)| key.clone());
         let unread = |key: &ObjectKey| snapshot.objects.get(key).is_some_and(|object| !object.detailed);
         let others = others.filter(unread).collect();
-        read_lacking(client, &lacking, others, snapshot).await?;
+        read_lacking(reader, &lacking, others, snapshot).await?;
     }
     Ok(())
 }
@@ -73,12 +74,12 @@ fn choose_probes(lacking: &Lacking, shown: &BTreeSet<&'static str>) -> Vec<Objec
 }
 
 async fn read_lacking<C: Cloud, K: Clock, R: Random>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     lacking: &Lacking,
     keys: Vec<ObjectKey>,
     snapshot: &mut Snapshot,
 ) -> Result<(), ReadError> {
-    read_each(client, &keys, snapshot).await?;
+    read_each(reader, &keys, snapshot).await?;
     for key in keys {
         let lacks = lacking.get(&key).into_iter().flatten();
         snapshot.count_one_by_one(&key.kind, lacks.copied().map(Name::new_static));
@@ -88,26 +89,26 @@ async fn read_lacking<C: Cloud, K: Clock, R: Random>(
 
 /// Reads again what lists showed otherwise than it was applied.
 pub(in crate::cloud) async fn confirm_differences<C: Cloud, K: Clock, R: Random>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     wanted: &Wanted,
     collections: &[Collection],
     snapshot: &mut Snapshot,
 ) -> Result<(), ReadError> {
-    let wanted = &with_main_ids(client, wanted).await;
-    for (kind, keys) in differing_objects(client.registry, wanted, snapshot) {
+    let wanted = &with_main_ids(reader, wanted).await;
+    for (kind, keys) in differing_objects(reader.registry, wanted, snapshot) {
         let by_id = kind.api.read.is_some();
         if by_id && keys.len() <= FEW {
-            read_each(client, &keys, snapshot).await?;
+            read_each(reader, &keys, snapshot).await?;
             continue;
         }
-        client.clock.sleep(client.lag.get()).await;
-        read_lists_again(client, kind, collections, (&keys, &mut *snapshot)).await?;
-        let left = differing_objects(client.registry, wanted, snapshot);
+        reader.requests.clock.sleep(reader.lag.get()).await;
+        read_lists_again(reader, kind, collections, (&keys, &mut *snapshot)).await?;
+        let left = differing_objects(reader.registry, wanted, snapshot);
         let left = left.into_iter().find(|(of, _)| of.name == kind.name).map(|(_, keys)| keys);
         let Some(mut left) = left.filter(|_| by_id) else { continue };
         let rest = left.split_off(left.len().min(FEW));
         let listed: Vec<_> = left.iter().map(|key| snapshot.objects.get(key).cloned()).collect();
-        read_each(client, &left, snapshot).await?;
+        read_each(reader, &left, snapshot).await?;
         let is_wrong = |(key, listed): (&ObjectKey, Option<Object>)| {
             let applied = wanted.applied.get(key);
             let (now, listed) = (snapshot.objects.get(key), listed);
@@ -117,29 +118,32 @@ pub(in crate::cloud) async fn confirm_differences<C: Cloud, K: Clock, R: Random>
         };
         // A list that is wrong of one is believed of none.
         if left.iter().zip(listed).any(is_wrong) {
-            read_each(client, &rest, snapshot).await?;
+            read_each(reader, &rest, snapshot).await?;
         }
     }
     Ok(())
 }
 
 /// Returns what is wanted, where what was last applied names other objects as the snapshot does.
-async fn with_main_ids<C: Cloud, K: Clock, R: Random>(client: &Client<C, K, R>, wanted: &Wanted) -> Wanted {
+async fn with_main_ids<C: Cloud, K: Clock, R: Random>(
+    reader: &ObjectReader<C, K, R>,
+    wanted: &Wanted,
+) -> Wanted {
     let mut wanted = wanted.clone();
     for (key, applied) in &mut wanted.applied {
-        if let Some(kind) = client.registry.kind(&key.kind) {
-            client.name_references(kind, applied).await;
+        if let Some(kind) = reader.registry.kind(&key.kind) {
+            reader.name_references(kind, applied).await;
         }
     }
     wanted
 }
 
 async fn read_each<C: Cloud, K: Clock, R: Random>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     keys: &[ObjectKey],
     snapshot: &mut Snapshot,
 ) -> Result<(), ReadError> {
-    let found = try_join_all(keys.iter().map(async |key| client.get(key).await)).await?;
+    let found = try_join_all(keys.iter().map(async |key| find_object(reader, key).await)).await?;
     // One that goes in this moment stays as it was listed: a 404 alone proves nothing.
     for (key, object) in keys.iter().zip(found) {
         if let Some(object) = object {
@@ -150,7 +154,7 @@ async fn read_each<C: Cloud, K: Clock, R: Random>(
 }
 
 async fn read_lists_again<C: Cloud, K: Clock, R: Random>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     kind: &'static Kind,
     collections: &[Collection],
     (keys, snapshot): (&[ObjectKey], &mut Snapshot),
@@ -160,7 +164,7 @@ async fn read_lists_again<C: Cloud, K: Clock, R: Random>(
     let lists = collections
         .iter()
         .filter(|(of, parent, _)| of.name == kind.name && parents.contains(&parent.as_ref()))
-        .map(|(kind, parent, project)| read_list(client, kind, parent.as_ref(), project.as_ref()));
+        .map(|(kind, parent, project)| read_list(reader, kind, parent.as_ref(), project.as_ref()));
     for object in try_join_all(lists).await?.into_iter().filter_map(|(_, _, objects)| objects).flatten() {
         let key = object.key();
         if keys.contains(&key) {

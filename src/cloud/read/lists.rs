@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::object_project;
+use super::object_reader::ObjectReader;
 use super::paging::{Scope, list_consistently};
-use crate::cloud::client::Client;
 use crate::cloud::error::ReadError;
 use crate::cloud::http::message::Cloud;
 use crate::model::address::Name;
@@ -20,12 +20,12 @@ pub(super) type Collection = (&'static Kind, Option<Name>, Option<Name>);
 pub(super) type Listed = (&'static Kind, Option<Name>, Option<Vec<Object>>);
 
 pub(super) async fn read_list<C: Cloud, K: Clock, R: Random>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     kind: &'static Kind,
     parent: Option<&Name>,
     project: Option<&Name>,
 ) -> Result<Listed, ReadError> {
-    match list_consistently(client, &Scope { kind, parent, project }).await {
+    match list_consistently(reader, &Scope { kind, parent, project }).await {
         Ok(mut objects) => {
             // A service that ignores the filter must not widen the plan.
             objects.retain(|object| {
@@ -36,7 +36,7 @@ pub(super) async fn read_list<C: Cloud, K: Clock, R: Random>(
         }
         Err(error) if error.is_not_found() && parent.is_some() => {
             let child = ObjectKey { kind: kind.name.into(), parent: parent.cloned(), id: Name::default() };
-            if client.parent_is_gone(kind, &child).await? {
+            if reader.parent_is_gone(kind, &child).await? {
                 Ok((kind, parent.cloned(), None))
             } else {
                 Err(error)

@@ -4,8 +4,10 @@
 pub mod account;
 pub(super) mod catalog;
 pub(super) mod confirm_differences;
+pub(super) mod find_object;
 mod lists;
 pub(super) mod object_ids;
-pub mod object_project;
+pub(super) mod object_project;
+pub(super) mod object_reader;
 pub(super) mod paging;
 pub(super) mod refresh;

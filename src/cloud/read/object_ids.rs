@@ -5,15 +5,11 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cloud::client::Client;
-use crate::cloud::error::ReadError;
 use crate::cloud::http::decode::is_uuid;
-use crate::cloud::http::message::Cloud;
 use crate::model::address::Name;
-use crate::model::clock::{Clock, Random};
-use crate::model::schema::{Kind, Type};
+use crate::model::schema::{Kind, Registry, Type};
 use crate::model::snapshot::{Object, ObjectKey, Snapshot};
-use crate::model::value::{Attributes, Value};
+use crate::model::value::Value;
 
 /// What the records that this client has read say of ids.
 #[derive(Default)]
@@ -63,75 +59,27 @@ impl KnownIds {
             object.id = id;
         }
     }
-}
 
-impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
-    /// Writes references to objects with several ids by the one that each is known by, looking up those that no record
-    /// has shown. One that this credential cannot look up is not told.
-    ///
-    /// # Errors
-    /// When a look-up has no usable answer.
-    pub(in crate::cloud) async fn resolve_references(
-        &self,
-        kind: &'static Kind,
-        attributes: &mut Attributes,
-    ) -> Result<(), ReadError> {
-        for (name, of) in multi_id_references(self.registry.kinds, kind) {
-            let Some(id) = attributes.get(name).and_then(Value::as_text).map(Name::new) else { continue };
-            match self.look_up(of, &id).await? {
-                Some(main) => drop(attributes.insert(Name::new_static(name), Value::Text(main))),
-                None => drop(attributes.remove(name)),
-            }
-        }
-        Ok(())
+    /// Tells whether an id was looked up in vain.
+    pub fn is_unreadable(&self, id: &(Name, Name)) -> bool {
+        self.unreadable.borrow().contains(id)
     }
 
-    /// Does the same with values that were sent, and keeps one that cannot be looked up.
-    pub async fn name_references(&self, kind: &'static Kind, attributes: &mut Attributes) {
-        let mut named = attributes.clone();
-        if self.resolve_references(kind, &mut named).await.is_ok() {
-            attributes.extend(named);
-        }
-    }
-
-    /// Lets an object be known by this id: a ledger is about to have it.
-    pub fn keep_id(&self, key: &ObjectKey) {
-        self.ids.prefer_ids([key]);
-    }
-
-    /// Returns the id by which an object is known; `None` where this credential cannot read it.
-    async fn look_up(&self, kind: &'static Kind, id: &Name) -> Result<Option<Name>, ReadError> {
-        if let Some(main) = self.ids.main_id(kind.name, id) {
-            return Ok(Some(main));
-        }
-        let asked = (Name::new_static(kind.name), id.clone());
-        // A UUID is the id by which the service itself names an object.
-        if kind.api.read.is_none() || is_uuid(id) || self.ids.unreadable.borrow().contains(&asked) {
-            return Ok(is_uuid(id).then(|| id.clone()));
-        }
-        let key = ObjectKey { kind: asked.0.clone(), parent: None, id: id.clone() };
-        match Box::pin(self.get(&key)).await {
-            Ok(Some(object)) => Ok(Some(object.id)),
-            // Nothing has this id: it is no other name of anything that is there.
-            Ok(None) => Ok(Some(id.clone())),
-            Err(ReadError::Refused { .. }) => {
-                self.ids.unreadable.borrow_mut().insert(asked);
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
+    /// Takes note that an id was looked up in vain.
+    pub fn mark_unreadable(&self, id: (Name, Name)) {
+        self.unreadable.borrow_mut().insert(id);
     }
 
     /// Puts each object of a snapshot under the one id that it is known by, now that all records are read.
-    pub(in crate::cloud) fn merge_aliases(&self, snapshot: &mut Snapshot) {
-        let main = |key: &ObjectKey| self.ids.main_id(&key.kind, &key.id).filter(|id| *id != key.id);
+    pub fn merge_aliases(&self, registry: Registry, snapshot: &mut Snapshot) {
+        let main = |key: &ObjectKey| self.main_id(&key.kind, &key.id).filter(|id| *id != key.id);
         let renamed: Vec<(ObjectKey, Name)> =
             snapshot.objects.keys().filter_map(|key| Some((key.clone(), main(key)?))).collect();
         for object in snapshot.objects.values_mut() {
-            let Some(kind) = self.registry.kind(&object.kind) else { continue };
-            for (name, of) in multi_id_references(self.registry.kinds, kind) {
+            let Some(kind) = registry.kind(&object.kind) else { continue };
+            for (name, of) in multi_id_references(registry.kinds, kind) {
                 let id = object.attributes.get(name).and_then(Value::as_text).map(Name::new);
-                if let Some(main) = id.and_then(|id| self.ids.main_id(of.name, &id)) {
+                if let Some(main) = id.and_then(|id| self.main_id(of.name, &id)) {
                     object.attributes.insert(Name::new_static(name), Value::Text(main));
                 }
             }
@@ -145,12 +93,12 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
                 snapshot.objects.insert(object.key(), object);
             }
         }
-        snapshot.ids.clone_from(&self.ids.by_any.borrow());
+        snapshot.ids.clone_from(&self.by_any.borrow());
     }
 }
 
 /// Returns the attributes of a kind that refer to objects with several ids.
-fn multi_id_references(
+pub(super) fn multi_id_references(
     kinds: &'static [&'static Kind],
     kind: &'static Kind,
 ) -> impl Iterator<Item = (&'static str, &'static Kind)> {

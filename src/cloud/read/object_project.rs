@@ -4,7 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::cloud::client::Client;
+use super::find_object::find_object;
+use super::object_reader::ObjectReader;
+use super::paging::{self, list_consistently};
 use crate::cloud::error::ReadError;
 use crate::cloud::http::message::Cloud;
 use crate::model::address::Name;
@@ -48,105 +50,118 @@ pub(in crate::cloud) fn is_default_project(object: &Object) -> bool {
 /// Projects that are read one by one to find the default one.
 const FEW: usize = 20;
 
-impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
-    /// Returns listed projects so that one of them says that it is the account's default. Where no row of the list
-    /// says so, reads them by id until one does.
-    ///
-    /// # Errors
-    /// When the service refuses a read or does not answer.
-    pub(in crate::cloud) async fn show_default(
-        &self,
-        mut projects: Vec<Object>,
-    ) -> Result<Vec<Object>, ReadError> {
-        if projects.iter().any(is_default_project) {
-            return Ok(projects);
-        }
-        for project in projects.iter_mut().filter(|project| !project.detailed).take(FEW) {
-            // One that goes in this moment stays as it was listed.
-            let Some(read) = self.get(&project.key()).await? else { continue };
-            *project = read;
-            if is_default_project(project) {
-                break;
-            }
-        }
-        Ok(projects)
+/// Returns listed projects so that one of them says that it is the account's default. Where no row of the list
+/// says so, reads them by id until one does.
+///
+/// # Errors
+/// When the service refuses a read or does not answer.
+pub(in crate::cloud) async fn show_default<C: Cloud, K: Clock, R: Random>(
+    reader: &ObjectReader<C, K, R>,
+    mut projects: Vec<Object>,
+) -> Result<Vec<Object>, ReadError> {
+    if projects.iter().any(is_default_project) {
+        return Ok(projects);
     }
-
-    /// Returns the project that a change of an object states: the one that is `known`, else the one that the service
-    /// says; `None` where no change of the kind states one.
-    ///
-    /// # Errors
-    /// What stands in the way: then the change must not be sent.
-    pub async fn project_of(&self, key: &ObjectKey, known: Option<&Name>) -> Result<Option<Name>, String> {
-        let states = self.registry.kind(&key.kind).is_some_and(|kind| kind.states_project);
-        if known.is_some() || !states {
-            return Ok(known.cloned());
+    for project in projects.iter_mut().filter(|project| !project.detailed).take(FEW) {
+        // One that goes in this moment stays as it was listed.
+        let Some(read) = find_object(reader, &project.key()).await? else { continue };
+        *project = read;
+        if is_default_project(project) {
+            break;
         }
-        let found = self.find_project(key).await.map_err(|error| error.to_string())?;
-        let unknown = || {
-            format!("nothing says in which project {} {} is, and a change must state it", key.kind, key.id)
+    }
+    Ok(projects)
+}
+
+/// Returns the project that a change of an object states: the one that is `known`, else the one that the service
+/// says; `None` where no change of the kind states one.
+///
+/// # Errors
+/// What stands in the way: then the change must not be sent.
+pub(in crate::cloud) async fn project_of<C: Cloud, K: Clock, R: Random>(
+    reader: &ObjectReader<C, K, R>,
+    key: &ObjectKey,
+    known: Option<&Name>,
+) -> Result<Option<Name>, String> {
+    let states = reader.registry.kind(&key.kind).is_some_and(|kind| kind.states_project);
+    if known.is_some() || !states {
+        return Ok(known.cloned());
+    }
+    let found = find_project(reader, key).await.map_err(|error| error.to_string())?;
+    let unknown =
+        || format!("nothing says in which project {} {} is, and a change must state it", key.kind, key.id);
+    found.map(Some).ok_or_else(unknown)
+}
+
+/// Reads the projects of objects that are to be changed and whose records say none.
+pub(in crate::cloud) async fn find_projects<C: Cloud, K: Clock, R: Random>(
+    reader: &ObjectReader<C, K, R>,
+    wanted: &Wanted,
+    snapshot: &mut Snapshot,
+) -> Result<(), ReadError> {
+    for key in &wanted.homeless {
+        let Some(object) = snapshot.find(key).filter(|object| object.project.is_none()) else {
+            continue;
         };
-        found.map(Some).ok_or_else(unknown)
+        let key = object.key();
+        let project = find_project(reader, &key).await?;
+        if let Some(object) = snapshot.objects.get_mut(&key) {
+            object.project = project;
+        }
     }
+    Ok(())
+}
 
-    /// Reads the projects of objects that are to be changed and whose records say none.
-    pub(in crate::cloud) async fn find_projects(
-        &self,
-        wanted: &Wanted,
-        snapshot: &mut Snapshot,
-    ) -> Result<(), ReadError> {
-        for key in &wanted.homeless {
-            let Some(object) = snapshot.find(key).filter(|object| object.project.is_none()) else {
-                continue;
-            };
-            let key = object.key();
-            let project = self.find_project(&key).await?;
-            if let Some(object) = snapshot.objects.get_mut(&key) {
-                object.project = project;
+/// Looks for the project of an object: a child is in its parent's.
+async fn find_project<C: Cloud, K: Clock, R: Random>(
+    reader: &ObjectReader<C, K, R>,
+    key: &ObjectKey,
+) -> Result<Option<Name>, ReadError> {
+    if let Some(project) = reader.homes.borrow().get(key) {
+        return Ok(Some(project.clone()));
+    }
+    let Some(kind) = reader.registry.kind(&key.kind) else { return Ok(None) };
+    let mut found = match kind.api.read {
+        Some(_) => find_object(reader, key).await?.and_then(|object| object.project),
+        None => None,
+    };
+    if found.is_none() {
+        found = match (kind.child_of(), key.parent.clone()) {
+            (Some((of, _)), Some(id)) => {
+                let parent = ObjectKey { kind: Name::new_static(of), parent: None, id };
+                Box::pin(find_project(reader, &parent)).await?
             }
-        }
-        Ok(())
-    }
-
-    /// Looks for the project of an object: a child is in its parent's.
-    async fn find_project(&self, key: &ObjectKey) -> Result<Option<Name>, ReadError> {
-        if let Some(project) = self.homes.borrow().get(key) {
-            return Ok(Some(project.clone()));
-        }
-        let Some(kind) = self.registry.kind(&key.kind) else { return Ok(None) };
-        let mut found = match kind.api.read {
-            Some(_) => self.get(key).await?.and_then(|object| object.project),
-            None => None,
+            _ => shown_in(reader, kind, key).await?,
         };
-        if found.is_none() {
-            found = match (kind.child_of(), key.parent.clone()) {
-                (Some((of, _)), Some(id)) => {
-                    let parent = ObjectKey { kind: Name::new_static(of), parent: None, id };
-                    Box::pin(self.find_project(&parent)).await?
-                }
-                _ => self.shown_in(kind, key).await?,
-            };
-        }
-        if let Some(project) = &found {
-            self.homes.borrow_mut().insert(key.clone(), project.clone());
-        }
-        Ok(found)
     }
+    if let Some(project) = &found {
+        reader.homes.borrow_mut().insert(key.clone(), project.clone());
+    }
+    Ok(found)
+}
 
-    /// Returns the one project whose filtered list shows an object.
-    async fn shown_in(&self, kind: &'static Kind, key: &ObjectKey) -> Result<Option<Name>, ReadError> {
-        let Some(projects) = project_kind(self.registry).filter(|_| kind.scope == Scope::Project) else {
-            return Ok(None);
-        };
-        let projects = self.list(projects, None, None).await?.into_iter().map(|project| project.id);
-        let mut shown = BTreeSet::new();
-        for project in projects {
-            let listed = self.list(kind, None, Some(&project)).await?;
-            if listed.iter().any(|object| object.id == key.id) {
-                shown.insert(project);
-            }
+/// Returns the one project whose filtered list shows an object.
+async fn shown_in<C: Cloud, K: Clock, R: Random>(
+    reader: &ObjectReader<C, K, R>,
+    kind: &'static Kind,
+    key: &ObjectKey,
+) -> Result<Option<Name>, ReadError> {
+    let Some(projects) = project_kind(reader.registry).filter(|_| kind.scope == Scope::Project) else {
+        return Ok(None);
+    };
+    let projects =
+        list_consistently(reader, &paging::Scope { kind: projects, parent: None, project: None })
+            .await?
+            .into_iter()
+            .map(|project| project.id);
+    let mut shown = BTreeSet::new();
+    for project in projects {
+        let scope = paging::Scope { kind, parent: None, project: Some(&project) };
+        let listed = list_consistently(reader, &scope).await?;
+        if listed.iter().any(|object| object.id == key.id) {
+            shown.insert(project);
         }
-        // A service that does not filter shows it in each: that says nothing, unless there is one project alone.
-        Ok(shown.pop_first().filter(|_| shown.is_empty()))
     }
+    // A service that does not filter shows it in each: that says nothing, unless there is one project alone.
+    Ok(shown.pop_first().filter(|_| shown.is_empty()))
 }

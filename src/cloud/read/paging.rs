@@ -14,10 +14,11 @@ use std::collections::HashSet;
 use futures_util::future::try_join_all;
 use jiff::Timestamp;
 
-use crate::cloud::client::Client;
+use super::object_reader::ObjectReader;
 use crate::cloud::error::ReadError;
 use crate::cloud::http::decode;
 use crate::cloud::http::message::Cloud;
+use crate::cloud::http::send;
 use crate::cloud::http::url_path::fill_path;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
@@ -199,34 +200,34 @@ fn are_ordered(rows: &[Object]) -> bool {
 /// believed to hold all: only a service that both gives smaller pages than it is asked for and counts
 /// each page by itself leaves something out so.
 pub(in crate::cloud) async fn list_consistently<C: Cloud, K: Clock, R: Random>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     scope: &Scope<'_>,
 ) -> Result<Vec<Object>, ReadError> {
-    collect_passes(client, scope, false).await.map(|pass| pass.rows)
+    collect_passes(reader, scope, false).await.map(|pass| pass.rows)
 }
 
 /// Lists what was there at one instant, whatever the service says of totals, with the service's `Date`
 /// at its beginning.
 pub(in crate::cloud) async fn list_stable<C: Cloud, K: Clock, R: Random>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     scope: &Scope<'_>,
 ) -> Result<(Vec<Object>, Option<Name>), ReadError> {
-    collect_passes(client, scope, true).await.map(|pass| (pass.rows, pass.date))
+    collect_passes(reader, scope, true).await.map(|pass| (pass.rows, pass.date))
 }
 
 /// Reads passes until one proves that it shows the world at one instant, or two in a row agree. Ids are
 /// never used again, so what two passes saw was there between them.
 async fn collect_passes<C: Cloud, K: Clock, R: Random>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     scope: &Scope<'_>,
     confirms: bool,
 ) -> Result<Pass, ReadError> {
     if scope.kind.api.absent_when.is_some() {
-        return read_singleton(client, scope).await;
+        return read_singleton(reader, scope).await;
     }
     let mut before: Option<Pass> = None;
     for _ in 0..MOST_PASSES {
-        let Ok(pass) = read_pass(client, scope, confirms).await? else {
+        let Ok(pass) = read_pass(reader, scope, confirms).await? else {
             before = None;
             continue;
         };
@@ -241,12 +242,12 @@ async fn collect_passes<C: Cloud, K: Clock, R: Random>(
 
 /// Reads the only object of its kind; one that is switched off is none.
 async fn read_singleton<C: Cloud, K: Clock, R: Random>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     scope: &Scope<'_>,
 ) -> Result<Pass, ReadError> {
     let endpoint = scope.kind.api.list;
     let fail = |reason| ReadError::Failed { request: format!("GET {}", endpoint.path), reason };
-    let (json, date) = client.read(endpoint.path, Vec::new(), None).await?;
+    let (json, date) = send::read(&reader.requests, endpoint.path, Vec::new(), None).await?;
     let record = decode::find_payload(&json, endpoint.envelope);
     let record = record.ok_or_else(|| fail("the answer holds no object".to_owned()))?;
     let object = decode::parse_object(scope.kind, record, None, true).map_err(fail)?;
@@ -257,11 +258,11 @@ async fn read_singleton<C: Cloud, K: Clock, R: Random>(
 }
 
 async fn read_pass<C: Cloud, K: Clock, R: Random>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     scope: &Scope<'_>,
     confirms: bool,
 ) -> Result<Result<Pass, Shifted>, ReadError> {
-    let mut pass = Pass { limit: client.page.get(), confirms, ..Pass::default() };
+    let mut pass = Pass { limit: reader.requests.page.get(), confirms, ..Pass::default() };
     while !pass.ended {
         if pass.rows.len() > MOST_ROWS || pass.pages > MOST_PAGES {
             return Err(ReadError::Failed {
@@ -270,7 +271,7 @@ async fn read_pass<C: Cloud, K: Clock, R: Random>(
             });
         }
         let offsets = pass.next_offsets();
-        let parts = try_join_all(offsets.iter().map(|offset| read_page(client, scope, *offset))).await?;
+        let parts = try_join_all(offsets.iter().map(|offset| read_page(reader, scope, *offset))).await?;
         for (offset, part) in offsets.into_iter().zip(parts) {
             if pass.accept_page(offset, part).is_err() {
                 return Ok(Err(Shifted));
@@ -281,7 +282,7 @@ async fn read_pass<C: Cloud, K: Clock, R: Random>(
 }
 
 async fn read_page<C: Cloud, K: Clock, R: Random>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     scope: &Scope<'_>,
     offset: usize,
 ) -> Result<Part, ReadError> {
@@ -289,22 +290,22 @@ async fn read_page<C: Cloud, K: Clock, R: Random>(
     let fail = |reason| ReadError::Failed { request: format!("GET {template}"), reason };
     let path =
         fill_path(template, None, scope.parent.map(Name::as_str)).map_err(|e| fail(e.to_string()))?;
-    let query = vec![("limit", client.page.get().to_string()), ("offset", offset.to_string())];
-    let mut count = client.count.get();
+    let query = vec![("limit", reader.requests.page.get().to_string()), ("offset", offset.to_string())];
+    let mut count = reader.requests.count.get();
     count.pages += 1;
-    client.count.set(count);
-    let (json, date) = client.read(&path, query, scope.project).await?;
+    reader.requests.count.set(count);
+    let (json, date) = send::read(&reader.requests, &path, query, scope.project).await?;
     let page = decode::parse_page(json).map_err(fail)?;
     let decoded = page.rows.iter().map(|row| {
         let mut object = decode::parse_object(scope.kind, row, scope.parent, false)?;
         let ids: Vec<Name> = decode::all_ids(scope.kind, row).collect();
-        client.ids.record_ids(scope.kind, &object, &ids);
-        client.ids.use_known_id(&mut object);
+        reader.ids.record_ids(scope.kind, &object, &ids);
+        reader.ids.use_known_id(&mut object);
         Ok(object)
     });
     let mut rows = decoded.collect::<Result<Vec<_>, _>>().map_err(fail)?;
     for row in &mut rows {
-        client.resolve_references(scope.kind, &mut row.attributes).await?;
+        reader.resolve_references(scope.kind, &mut row.attributes).await?;
     }
     Ok(Part { rows, total: page.total.and_then(|total| usize::try_from(total).ok()), date })
 }

@@ -6,12 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::future::{try_join_all, try_join3};
 
 use super::confirm_differences;
+use super::find_object::find_object;
 use super::lists::{read_list, record_lists, record_object};
-use super::object_project::{DEFAULT_MARK, is_default_project, project_kind};
-use crate::cloud::client::Client;
+use super::object_project::{DEFAULT_MARK, find_projects, is_default_project, project_kind, show_default};
+use super::object_reader::ObjectReader;
 use crate::cloud::error::ReadError;
 use crate::cloud::http::decode;
 use crate::cloud::http::message::Cloud;
+use crate::cloud::http::send;
 use crate::cloud::http::url_path::fill_path;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
@@ -25,24 +27,24 @@ const MOST_OTHERS: usize = 100;
 /// Reads everything that is wanted: lists and details at the same time, then whatever owned object no
 /// list shows, by its id.
 pub(in crate::cloud) async fn read_snapshot<C: Cloud, K: Clock, R: Random>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     wanted: &Wanted,
 ) -> Result<Snapshot, ReadError> {
-    let before = client.count.get();
-    client.ids.prefer_ids(wanted.owned.iter().filter(|key| !wanted.adopted.contains(*key)));
-    let mut collections = top_level(client, wanted);
-    collections.extend(child_lists(client, wanted));
+    let before = reader.requests.count.get();
+    reader.ids.prefer_ids(wanted.owned.iter().filter(|key| !wanted.adopted.contains(*key)));
+    let mut collections = top_level(reader, wanted);
+    collections.extend(child_lists(reader, wanted));
     let lists = try_join_all(
         collections
             .iter()
-            .map(|(kind, parent, project)| read_list(client, kind, parent.as_ref(), project.as_ref())),
+            .map(|(kind, parent, project)| read_list(reader, kind, parent.as_ref(), project.as_ref())),
     );
-    let details = try_join_all(detail_keys(client, wanted).map(async |key| {
-        let object = client.get(key).await?;
+    let details = try_join_all(detail_keys(reader, wanted).map(async |key| {
+        let object = find_object(reader, key).await?;
         Ok::<_, ReadError>((key.clone(), object))
     }));
     let choices = try_join_all(wanted.choices.iter().map(async |(key, attribute)| {
-        let ids = read_choices(client, key, attribute).await?;
+        let ids = read_choices(reader, key, attribute).await?;
         Ok::<_, ReadError>(((key.clone(), attribute.clone()), ids))
     }));
     let (lists, details, choices) = try_join3(lists, details, choices).await?;
@@ -51,36 +53,36 @@ pub(in crate::cloud) async fn read_snapshot<C: Cloud, K: Clock, R: Random>(
     let mut snapshot = Snapshot { choices, ..Snapshot::default() };
     let parents = record_lists(&mut snapshot, lists);
     for (key, object) in details {
-        snapshot.count_one_by_one(&key.kind, unlisted_attributes(client.registry, wanted, &key));
+        snapshot.count_one_by_one(&key.kind, unlisted_attributes(reader.registry, wanted, &key));
         record_object(&mut snapshot, key, object);
     }
-    let others = unowned_child_lists(client, wanted, &parents, &snapshot);
-    let others = others.iter().map(|(kind, parent)| read_list(client, kind, Some(parent), None));
+    let others = unowned_child_lists(reader, wanted, &parents, &snapshot);
+    let others = others.iter().map(|(kind, parent)| read_list(reader, kind, Some(parent), None));
     // One that goes meanwhile is nobody's business.
     record_lists(&mut snapshot, try_join_all(others).await?);
-    confirm_absences(client, wanted, &parents, &mut snapshot).await?;
-    confirm_twice(client, wanted, &mut snapshot).await?;
-    confirm_differences::read_unlisted(client, wanted, &mut snapshot).await?;
-    confirm_differences::confirm_differences(client, wanted, &collections, &mut snapshot).await?;
-    confirm_differences::fill_empty(client.registry, &mut snapshot);
-    client.merge_aliases(&mut snapshot);
-    client.find_projects(wanted, &mut snapshot).await?;
-    snapshot.account = default_project(client, &mut snapshot).await?;
+    confirm_absences(reader, wanted, &parents, &mut snapshot).await?;
+    confirm_twice(reader, wanted, &mut snapshot).await?;
+    confirm_differences::read_unlisted(reader, wanted, &mut snapshot).await?;
+    confirm_differences::confirm_differences(reader, wanted, &collections, &mut snapshot).await?;
+    confirm_differences::fill_empty(reader.registry, &mut snapshot);
+    reader.ids.merge_aliases(reader.registry, &mut snapshot);
+    find_projects(reader, wanted, &mut snapshot).await?;
+    snapshot.account = default_project(reader, &mut snapshot).await?;
     snapshot.default_project.clone_from(&snapshot.account);
-    snapshot.read_at = Some(client.clock.now());
-    snapshot.requests = requests_between(before, client.count.get());
+    snapshot.read_at = Some(reader.requests.clock.now());
+    snapshot.requests = requests_between(before, reader.requests.count.get());
     Ok(snapshot)
 }
 
 /// The lists of kinds, with the project to filter by; the kind of projects is always among them.
 fn top_level<C, K, R>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     wanted: &Wanted,
 ) -> Vec<(&'static Kind, Option<Name>, Option<Name>)> {
     let is_wanted =
         |kind: &&'static Kind| wanted.kinds.contains(kind.name) || kind.attribute(DEFAULT_MARK).is_some();
     let mut lists = Vec::new();
-    for kind in client.registry.top_level().filter(is_wanted) {
+    for kind in reader.registry.top_level().filter(is_wanted) {
         match &wanted.projects {
             Some(projects) if kind.scope == Scope::Project && !wanted.everywhere.contains(kind.name) => {
                 let each: BTreeSet<_> = projects.iter().cloned().collect();
@@ -95,29 +97,29 @@ fn top_level<C, K, R>(
 /// The lists of children: under the parents that are asked for, and under those of owned objects that
 /// only their list can show.
 fn child_lists<C, K, R>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     wanted: &Wanted,
 ) -> Vec<(&'static Kind, Option<Name>, Option<Name>)> {
     let mut under: BTreeSet<(Name, Name)> = wanted.parents.clone();
     for key in &wanted.owned {
-        let unreadable = client.registry.kind(&key.kind).is_some_and(|kind| kind.api.read.is_none());
+        let unreadable = reader.registry.kind(&key.kind).is_some_and(|kind| kind.api.read.is_none());
         if let Some(parent) = key.parent.clone().filter(|_| unreadable) {
             under.insert((key.kind.clone(), parent));
         }
     }
-    let known = under.into_iter().filter_map(|(kind, parent)| Some((client.registry.kind(&kind)?, parent)));
+    let known = under.into_iter().filter_map(|(kind, parent)| Some((reader.registry.kind(&kind)?, parent)));
     known.map(|(kind, parent)| (kind, Some(parent), None)).collect()
 }
 
 /// The lists of children under objects that nobody here owns, where what is in them matters: under the
 /// first of them, for each costs a request.
 fn unowned_child_lists<C, K, R>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     wanted: &Wanted,
     read: &BTreeSet<(Name, Name)>,
     snapshot: &Snapshot,
 ) -> Vec<(&'static Kind, Name)> {
-    let kinds = wanted.everywhere.iter().filter_map(|name| client.registry.kind(name));
+    let kinds = wanted.everywhere.iter().filter_map(|name| reader.registry.kind(name));
     let under = kinds.filter_map(|kind| Some((kind, kind.child_of()?.0)));
     let all =
         under.flat_map(|(kind, of)| snapshot.of_kind(of).map(move |object| (kind, object.id.clone())));
@@ -129,17 +131,17 @@ fn unowned_child_lists<C, K, R>(
 /// Reads what an attribute of an object can be changed to; `None` for an object that is gone, and for a
 /// service that does not tell.
 async fn read_choices<C: Cloud, K: Clock, R: Random>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     key: &ObjectKey,
     attribute: &str,
 ) -> Result<Option<Vec<Value>>, ReadError> {
-    let kind = client.registry.kind(&key.kind);
+    let kind = reader.registry.kind(&key.kind);
     let endpoint = kind.and_then(|kind| kind.attribute(attribute)?.choices);
     let Some(endpoint) = endpoint else { return Ok(None) };
     let fail = |reason| ReadError::Failed { request: format!("GET {}", endpoint.path), reason };
     let path = fill_path(endpoint.path, Some(&key.id), key.parent.as_deref());
     let path = path.map_err(|error| fail(error.to_string()))?;
-    let json = match client.read(&path, Vec::new(), None).await {
+    let json = match send::read(&reader.requests, &path, Vec::new(), None).await {
         Ok((json, _)) => json,
         Err(ReadError::Refused { refusal, .. }) if matches!(refusal.status, 404 | 409 | 501) => {
             return Ok(None);
@@ -153,11 +155,11 @@ async fn read_choices<C: Cloud, K: Clock, R: Random>(
 
 /// Objects to read by id.
 fn detail_keys<'a, C, K, R>(
-    client: &'a Client<C, K, R>,
+    reader: &'a ObjectReader<C, K, R>,
     wanted: &'a Wanted,
 ) -> impl Iterator<Item = &'a ObjectKey> {
     let readable =
-        |key: &&ObjectKey| client.registry.kind(&key.kind).is_some_and(|kind| kind.api.read.is_some());
+        |key: &&ObjectKey| reader.registry.kind(&key.kind).is_some_and(|kind| kind.api.read.is_some());
     wanted.details.iter().filter(readable)
 }
 
@@ -171,7 +173,7 @@ fn unlisted_attributes(registry: Registry, wanted: &Wanted, key: &ObjectKey) -> 
 /// Asks by id for every owned object that no list shows. A child that only its list can show is
 /// absent when that list was read without it.
 async fn confirm_absences<C: Cloud, K: Clock, R: Random>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     wanted: &Wanted,
     parents: &BTreeSet<(Name, Name)>,
     snapshot: &mut Snapshot,
@@ -180,7 +182,7 @@ async fn confirm_absences<C: Cloud, K: Clock, R: Random>(
         .owned
         .iter()
         .filter(|key| !snapshot.objects.contains_key(*key) && !snapshot.absent.contains(*key))
-        .filter_map(|key| Some((key, client.registry.kind(&key.kind)?)))
+        .filter_map(|key| Some((key, reader.registry.kind(&key.kind)?)))
         .collect();
     let (by_id, by_list): (Vec<_>, Vec<_>) =
         missing.into_iter().partition(|(_, kind)| kind.api.read.is_some());
@@ -195,7 +197,7 @@ async fn confirm_absences<C: Cloud, K: Clock, R: Random>(
         }
     }
     let found = try_join_all(by_id.into_iter().map(async |(key, _)| {
-        let object = client.get(key).await?;
+        let object = find_object(reader, key).await?;
         Ok::<_, ReadError>((key.clone(), object))
     }));
     for (key, object) in found.await? {
@@ -206,24 +208,25 @@ async fn confirm_absences<C: Cloud, K: Clock, R: Random>(
 
 /// Looks a second time for what looks gone, once a list could have lagged behind: one 404 may flap.
 async fn confirm_twice<C: Cloud, K: Clock, R: Random>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     wanted: &Wanted,
     snapshot: &mut Snapshot,
 ) -> Result<(), ReadError> {
-    let kinds = |key: &ObjectKey| client.registry.kind(&key.kind);
+    let kinds = |key: &ObjectKey| reader.registry.kind(&key.kind);
     let gone = wanted.owned.iter().filter(|key| snapshot.absent.contains(*key));
     let gone: BTreeMap<&ObjectKey, &'static Kind> =
         gone.filter_map(|key| Some((key, kinds(key)?))).collect();
     if gone.is_empty() {
         return Ok(());
     }
-    client.clock.sleep(client.lag.get()).await;
+    reader.requests.clock.sleep(reader.lag.get()).await;
     let (by_id, by_list): (Vec<_>, Vec<_>) =
         gone.into_iter().partition(|(_, kind)| kind.api.read.is_some());
-    let found = try_join_all(by_id.into_iter().map(async |(key, _)| client.get(key).await)).await?;
+    let found =
+        try_join_all(by_id.into_iter().map(async |(key, _)| find_object(reader, key).await)).await?;
     let under: BTreeMap<(&str, Option<&Name>), &'static Kind> =
         by_list.into_iter().map(|(key, kind)| ((kind.name, key.parent.as_ref()), kind)).collect();
-    let lists = under.into_iter().map(|((_, parent), kind)| read_list(client, kind, parent, None));
+    let lists = under.into_iter().map(|((_, parent), kind)| read_list(reader, kind, parent, None));
     let listed = try_join_all(lists).await?;
     let listed = listed.into_iter().filter_map(|(_, _, objects)| objects).flatten();
     for object in found.into_iter().flatten().chain(listed) {
@@ -237,10 +240,10 @@ async fn confirm_twice<C: Cloud, K: Clock, R: Random>(
 
 /// Returns the id of the project that says it is the account's default.
 async fn default_project<C: Cloud, K: Clock, R: Random>(
-    client: &Client<C, K, R>,
+    reader: &ObjectReader<C, K, R>,
     snapshot: &mut Snapshot,
 ) -> Result<Option<Name>, ReadError> {
-    let Some(kind) = project_kind(client.registry) else { return Ok(None) };
+    let Some(kind) = project_kind(reader.registry) else { return Ok(None) };
     let default = |snapshot: &Snapshot| {
         let mut projects = snapshot.of_kind(kind.name);
         projects.find(|project| is_default_project(project)).map(|project| project.id.clone())
@@ -248,7 +251,7 @@ async fn default_project<C: Cloud, K: Clock, R: Random>(
     if let Some(id) = default(snapshot) {
         return Ok(Some(id));
     }
-    for project in client.show_default(snapshot.of_kind(kind.name).cloned().collect()).await? {
+    for project in show_default(reader, snapshot.of_kind(kind.name).cloned().collect()).await? {
         record_object(snapshot, project.key(), Some(project));
     }
     Ok(default(snapshot))

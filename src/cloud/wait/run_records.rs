@@ -2,11 +2,12 @@
 
 use serde_json::Value as Json;
 
-use crate::cloud::client::Client;
 use crate::cloud::error::{Mutation, ReadError};
 use crate::cloud::http::decode;
 use crate::cloud::http::message::{Body, Cloud};
+use crate::cloud::http::requests::Requests;
 use crate::cloud::http::response_class::{Settled, called_object};
+use crate::cloud::http::send;
 use crate::cloud::http::url_path::fill_path;
 use crate::cloud::write::mutation::Changes;
 use crate::model::address::Name;
@@ -26,26 +27,23 @@ const TAIL: usize = 3;
 /// Records of the list that are looked at: the newest come first.
 const LOOKED_AT: &str = "100";
 
-impl<C: Cloud, K: Clock, R: Random> Changes<'_, C, K, R> {
-    /// Sends one call that begins a record of its own, and returns its id besides, where the answer has
-    /// one.
-    pub async fn begin_run(
-        &self,
-        kind: &'static Kind,
-        call: &'static Call,
-        (object, project): (&ObjectKey, Option<&Name>),
-        run: &Run,
-        body: impl Into<Body>,
-    ) -> (Mutation, Option<Name>) {
-        let path = fill_path(call.endpoint.path, Some(&object.id), object.parent.as_deref());
-        match self.send_mutation(call.endpoint, path, project, body).await {
-            Settled::Ended(mutation) => (mutation, None),
-            Settled::Success(json) => {
-                let record =
-                    json.as_ref().and_then(|json| decode::find_payload(json, call.endpoint.envelope));
-                let id = record.and_then(|record| text_field(record, run.id)).map(Name::new);
-                (called_object(kind, call.endpoint, object, json.as_ref()), id)
-            }
+/// Sends one call that begins a record of its own, and returns its id besides, where the answer has
+/// one.
+pub async fn begin_run<C: Cloud, K: Clock, R: Random>(
+    changes: &Changes<'_, C, K, R>,
+    kind: &'static Kind,
+    call: &'static Call,
+    (object, project): (&ObjectKey, Option<&Name>),
+    run: &Run,
+    body: impl Into<Body>,
+) -> (Mutation, Option<Name>) {
+    let path = fill_path(call.endpoint.path, Some(&object.id), object.parent.as_deref());
+    match changes.send_mutation(call.endpoint, path, project, body).await {
+        Settled::Ended(mutation) => (mutation, None),
+        Settled::Success(json) => {
+            let record = json.as_ref().and_then(|json| decode::find_payload(json, call.endpoint.envelope));
+            let id = record.and_then(|record| text_field(record, run.id)).map(Name::new);
+            (called_object(kind, call.endpoint, object, json.as_ref()), id)
         }
     }
 }
@@ -61,76 +59,73 @@ pub struct Running {
     pub error: Option<String>,
 }
 
-impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
-    /// Reads the status of a record of an object; `None` when its list does not show it.
-    ///
-    /// # Errors
-    /// As `refresh`.
-    pub async fn run_status(
-        &self,
-        kind: &'static Kind,
-        object: &ObjectKey,
-        run: &Run,
-        id: &str,
-    ) -> Result<Option<Running>, ReadError> {
-        let found = self.runs(kind, object, run).await?.into_iter();
-        Ok(found.filter(|record| record.id == id).last())
-    }
+/// Reads the status of a record of an object; `None` when its list does not show it.
+///
+/// # Errors
+/// As `refresh`.
+pub(in crate::cloud) async fn read_run_status<C: Cloud, K: Clock, R: Random>(
+    requests: &Requests<C, K, R>,
+    kind: &'static Kind,
+    object: &ObjectKey,
+    run: &Run,
+    id: &str,
+) -> Result<Option<Running>, ReadError> {
+    let found = read_runs(requests, kind, object, run).await?.into_iter();
+    Ok(found.filter(|record| record.id == id).last())
+}
 
-    /// Reads the newest records of an object, newest first; none when the service keeps no such list.
-    ///
-    /// # Errors
-    /// As `refresh`.
-    pub async fn runs(
-        &self,
-        kind: &'static Kind,
-        object: &ObjectKey,
-        run: &Run,
-    ) -> Result<Vec<Running>, ReadError> {
-        let rows = self.rows_of(kind, object, (run.listed_by, LOOKED_AT)).await?;
-        let record = |row: &Json| {
-            Some(Running {
-                id: Name::new(text_field(row, run.id)?),
-                status: Name::new(text_field(row, run.status)?),
-                error: run.error.and_then(|field| display_text(row, field)),
-            })
-        };
-        Ok(rows.iter().filter_map(record).collect())
-    }
+/// Reads the newest records of an object, newest first; none when the service keeps no such list.
+///
+/// # Errors
+/// As `refresh`.
+pub(in crate::cloud) async fn read_runs<C: Cloud, K: Clock, R: Random>(
+    requests: &Requests<C, K, R>,
+    kind: &'static Kind,
+    object: &ObjectKey,
+    run: &Run,
+) -> Result<Vec<Running>, ReadError> {
+    let rows = rows_of(requests, kind, object, (run.listed_by, LOOKED_AT)).await?;
+    let record = |row: &Json| {
+        Some(Running {
+            id: Name::new(text_field(row, run.id)?),
+            status: Name::new(text_field(row, run.status)?),
+            error: run.error.and_then(|field| display_text(row, field)),
+        })
+    };
+    Ok(rows.iter().filter_map(record).collect())
+}
 
-    /// Reads what was last told of an object's records, oldest first.
-    ///
-    /// # Errors
-    /// As `refresh`.
-    pub async fn run_tail(
-        &self,
-        kind: &'static Kind,
-        object: &ObjectKey,
-        run: &Run,
-    ) -> Result<Vec<String>, ReadError> {
-        let Some((action, field)) = run.told_by else { return Ok(Vec::new()) };
-        let rows = self.rows_of(kind, object, (action, LOOKED_AT)).await?;
-        let mut tail: Vec<String> =
-            rows.iter().filter_map(|row| display_text(row, field)).take(TAIL).collect();
-        tail.reverse();
-        Ok(tail)
-    }
+/// Reads what was last told of an object's records, oldest first.
+///
+/// # Errors
+/// As `refresh`.
+pub(in crate::cloud) async fn read_run_tail<C: Cloud, K: Clock, R: Random>(
+    requests: &Requests<C, K, R>,
+    kind: &'static Kind,
+    object: &ObjectKey,
+    run: &Run,
+) -> Result<Vec<String>, ReadError> {
+    let Some((action, field)) = run.told_by else { return Ok(Vec::new()) };
+    let rows = rows_of(requests, kind, object, (action, LOOKED_AT)).await?;
+    let mut tail: Vec<String> = rows.iter().filter_map(|row| display_text(row, field)).take(TAIL).collect();
+    tail.reverse();
+    Ok(tail)
+}
 
-    async fn rows_of(
-        &self,
-        kind: &'static Kind,
-        object: &ObjectKey,
-        (action, most): (&str, &str),
-    ) -> Result<Vec<Json>, ReadError> {
-        let Some(endpoint) = kind.action(action).and_then(Action::endpoint) else {
-            return Ok(Vec::new());
-        };
-        let fail = |reason| ReadError::Failed { request: format!("GET {}", endpoint.path), reason };
-        let path = fill_path(endpoint.path, Some(&object.id), object.parent.as_deref());
-        let path = path.map_err(|error| fail(error.to_string()))?;
-        let (json, _) = self.read(&path, vec![("limit", most.to_owned())], None).await?;
-        Ok(decode::parse_page(json).map_err(fail)?.rows)
-    }
+async fn rows_of<C: Cloud, K: Clock, R: Random>(
+    requests: &Requests<C, K, R>,
+    kind: &'static Kind,
+    object: &ObjectKey,
+    (action, most): (&str, &str),
+) -> Result<Vec<Json>, ReadError> {
+    let Some(endpoint) = kind.action(action).and_then(Action::endpoint) else {
+        return Ok(Vec::new());
+    };
+    let fail = |reason| ReadError::Failed { request: format!("GET {}", endpoint.path), reason };
+    let path = fill_path(endpoint.path, Some(&object.id), object.parent.as_deref());
+    let path = path.map_err(|error| fail(error.to_string()))?;
+    let (json, _) = send::read(requests, &path, vec![("limit", most.to_owned())], None).await?;
+    Ok(decode::parse_page(json).map_err(fail)?.rows)
 }
 
 /// Returns what a field says to people, cut where it goes on too long.

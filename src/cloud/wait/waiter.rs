@@ -2,17 +2,20 @@
 //! kind that are waited for, however many there are.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use std::time::Duration;
 
 use thiserror::Error;
 use tokio::sync::Mutex;
 
-use crate::cloud::client::Client;
+use super::list_poll::{Group, GroupKey, Waiting, Watch};
 use crate::cloud::error::ReadError;
 use crate::cloud::http::message::Cloud;
-use crate::cloud::read::object_project;
+use crate::cloud::read::find_object::find_object;
+use crate::cloud::read::object_project::{is_default_project, project_kind, show_default};
+use crate::cloud::read::object_reader::ObjectReader;
+use crate::cloud::read::paging::{Scope, list_consistently, list_stable};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::{Kind, Ready};
@@ -24,9 +27,6 @@ const SHORTEST: Duration = Duration::from_millis(200);
 
 /// Longest wait between two looks.
 const LONGEST: Duration = Duration::from_secs(2);
-
-/// Up to so many objects are looked at one by one: a list costs at least one request, too.
-const FEW: usize = 2;
 
 /// Why a wait ended without what was waited for.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -79,50 +79,6 @@ struct Canary {
     default: bool,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct GroupKey {
-    kind: &'static str,
-    parent: Option<Name>,
-    project: Option<Name>,
-}
-
-/// Objects that one list shows, and how it was last read.
-#[derive(Default)]
-struct Group {
-    waiting: Cell<usize>,
-    /// Held while the list is read: whoever comes meanwhile takes what it brings.
-    last: Mutex<Look>,
-}
-
-#[derive(Default)]
-struct Look {
-    /// When the read began.
-    began: Option<Duration>,
-    objects: BTreeMap<Name, Object>,
-    /// Pages that it took.
-    pages: u32,
-}
-
-/// Counts a wait for as long as it lasts.
-struct Waiting(Rc<Group>);
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.0.waiting.set(self.0.waiting.get().saturating_sub(1));
-    }
-}
-
-/// One object that is waited for.
-struct Watch<'a> {
-    kind: &'static Kind,
-    key: &'a ObjectKey,
-    project: Option<&'a Name>,
-    started: Duration,
-    within: Duration,
-    /// When the last look that this wait used began.
-    looked: Option<Duration>,
-}
-
 /// How much of a settled object is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Show {
@@ -152,7 +108,7 @@ enum State {
     Passing,
 }
 
-impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
+impl Settling {
     /// Waits until an object has settled and returns it as its by-id read shows it.
     ///
     /// Many waits for objects of one kind (in a project, or under a parent) share their requests.
@@ -160,16 +116,23 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ///
     /// # Errors
     /// When it fails, is deleted, cannot be read, or has not settled `within` the time.
-    pub async fn wait_until_ready(
+    pub async fn wait_until_ready<C: Cloud, K: Clock, R: Random>(
         &self,
+        reader: &ObjectReader<C, K, R>,
         kind: &'static Kind,
         key: &ObjectKey,
         project: Option<&Name>,
         within: Duration,
         on_status: &dyn Fn(&str),
     ) -> Result<Object, Unsettled> {
-        self.until_settled(self.new_watch(kind, key, project, within), on_status, Show::Whole, (None, None))
-            .await
+        self.until_settled(
+            reader,
+            Watch::new(&reader.requests.clock, kind, key, project, within),
+            on_status,
+            Show::Whole,
+            (None, None),
+        )
+        .await
     }
 
     /// Waits as `settled`, after a request that sets an object in motion. A look that shows it settled and
@@ -178,16 +141,17 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ///
     /// # Errors
     /// As `settled`.
-    pub async fn settled_anew(
+    pub async fn settled_anew<C: Cloud, K: Clock, R: Random>(
         &self,
+        reader: &ObjectReader<C, K, R>,
         (kind, key): (&'static Kind, &ObjectKey),
         project: Option<&Name>,
         within: Duration,
         before: &Object,
         on_status: &dyn Fn(&str),
     ) -> Result<Object, Unsettled> {
-        let watch = self.new_watch(kind, key, project, within);
-        self.until_settled(watch, on_status, Show::Whole, (Some(before), None)).await
+        let watch = Watch::new(&reader.requests.clock, kind, key, project, within);
+        self.until_settled(reader, watch, on_status, Show::Whole, (Some(before), None)).await
     }
 
     /// Returns an object as soon as anything shows it: its list, which many share, or its by-id read. `None`
@@ -195,24 +159,25 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub async fn wait_until_visible(
+    pub async fn wait_until_visible<C: Cloud, K: Clock, R: Random>(
         &self,
+        reader: &ObjectReader<C, K, R>,
         kind: &'static Kind,
         key: &ObjectKey,
         project: Option<&Name>,
         within: Duration,
     ) -> Result<Option<Object>, ReadError> {
         let group = self.join_group(kind, key, project);
-        let mut watch = self.new_watch(kind, key, project, within);
+        let mut watch = Watch::new(&reader.requests.clock, kind, key, project, within);
         let status = Name::new_static("not listed");
         loop {
-            if let Some(object) = self.read_object(&group.0, &mut watch).await? {
+            if let Some(object) = group.group().read_object(reader, &mut watch).await? {
                 return Ok(Some(object));
             }
-            if let Some(object) = self.second_look(kind, key, project).await? {
+            if let Some(object) = second_look(reader, kind, key, project).await? {
                 return Ok(Some(object));
             }
-            if self.sleep_until_next_read(&watch, &status).await.is_err() {
+            if sleep_until_next_read(&reader.requests.clock, &watch, &status).await.is_err() {
                 return Ok(None);
             }
         }
@@ -223,22 +188,24 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ///
     /// # Errors
     /// As `settled`.
-    pub async fn settled_as_listed(
+    pub async fn settled_as_listed<C: Cloud, K: Clock, R: Random>(
         &self,
+        reader: &ObjectReader<C, K, R>,
         (kind, key): (&'static Kind, &ObjectKey),
         project: Option<&Name>,
         within: Duration,
         known: Option<Object>,
         on_status: &dyn Fn(&str),
     ) -> Result<Object, Unsettled> {
-        let watch = self.new_watch(kind, key, project, within);
-        self.until_settled(watch, on_status, Show::Listed, (None, known)).await
+        let watch = Watch::new(&reader.requests.clock, kind, key, project, within);
+        self.until_settled(reader, watch, on_status, Show::Listed, (None, known)).await
     }
 
     /// Looks until an object has settled: `before` is how it was before it was set in motion, `known` how it
     /// was just read.
-    async fn until_settled(
+    async fn until_settled<C: Cloud, K: Clock, R: Random>(
         &self,
+        reader: &ObjectReader<C, K, R>,
         mut watch: Watch<'_>,
         on_status: &dyn Fn(&str),
         show: Show,
@@ -249,13 +216,13 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         let mut status = Name::new_static("not listed");
         loop {
             let seen = match known.take() {
-                None => self.read_object(&group.0, &mut watch).await?,
+                None => group.group().read_object(reader, &mut watch).await?,
                 known => known,
             };
             if let Some(object) = seen {
                 report_status(kind, &object, &mut status, on_status);
                 // Once it is another one than it was, every look is a new one.
-                before = before.filter(|before| is_same(before, &object) && self.may_lag(&watch));
+                before = before.filter(|before| is_same(before, &object) && may_lag(reader, &watch));
                 let enough = object.detailed || kind.api.read.is_none() || show == Show::Listed;
                 match status_state(kind, &object) {
                     State::Settled | State::Failed if before.is_some() => {}
@@ -263,8 +230,9 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
                     State::Leaving => return Err(Unsettled::Leaving),
                     State::Settled if enough => return Ok(object),
                     State::Settled => {
-                        let confirmed =
-                            self.get(key).await?.filter(|o| status_state(kind, o) == State::Settled);
+                        let confirmed = find_object(reader, key)
+                            .await?
+                            .filter(|o| status_state(kind, o) == State::Settled);
                         if let Some(object) = confirmed {
                             return Ok(object);
                         }
@@ -272,7 +240,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
                     State::Passing => {}
                 }
             }
-            self.sleep_until_next_read(&watch, &status).await?;
+            sleep_until_next_read(&reader.requests.clock, &watch, &status).await?;
         }
     }
 
@@ -281,8 +249,9 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     ///
     /// # Errors
     /// When it fails to go, cannot be read, or is still there `within` the time.
-    pub async fn wait_until_gone(
+    pub async fn wait_until_gone<C: Cloud, K: Clock, R: Random>(
         &self,
+        reader: &ObjectReader<C, K, R>,
         kind: &'static Kind,
         key: &ObjectKey,
         project: Option<&Name>,
@@ -290,17 +259,16 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         on_status: &dyn Fn(&str),
     ) -> Result<(), Unsettled> {
         let group = self.join_group(kind, key, project);
-        let mut watch = self.new_watch(kind, key, project, within);
+        let mut watch = Watch::new(&reader.requests.clock, kind, key, project, within);
         let mut status = Name::new_static("there");
         loop {
-            let trace = match self.read_object(&group.0, &mut watch).await? {
+            let trace = match group.group().read_object(reader, &mut watch).await? {
                 Some(object) => Trace::Seen(Box::new(object)),
-                None => self.trace_deletion(kind, key, project).await?,
+                None => self.trace_deletion(reader, kind, key, project).await?,
             };
             let pause = match trace {
                 Trace::Proven => return Ok(()),
-                Trace::Unproven => self
-                    .sleep_until_next_read(&watch, &status)
+                Trace::Unproven => sleep_until_next_read(&reader.requests.clock, &watch, &status)
                     .await
                     .map_err(|_| Unsettled::Unproven { within: watch.within }),
                 Trace::Seen(object) => {
@@ -308,7 +276,7 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
                     if status_state(kind, &object) == State::Failed {
                         return Err(failed_status(status, &object));
                     }
-                    self.sleep_until_next_read(&watch, &status).await
+                    sleep_until_next_read(&reader.requests.clock, &watch, &status).await
                 }
             };
             pause?;
@@ -317,64 +285,47 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
 
     /// Looks for an object that the first look did not show, with its project seen before as well as
     /// after: a permission that was lost or came back in between would hide it all the same.
-    async fn trace_deletion(
+    async fn trace_deletion<C: Cloud, K: Clock, R: Random>(
         &self,
+        reader: &ObjectReader<C, K, R>,
         kind: &'static Kind,
         key: &ObjectKey,
         project: Option<&Name>,
     ) -> Result<Trace, ReadError> {
-        let before = self.sees_home(kind, key, project).await?;
-        if let Some(object) = self.second_look(kind, key, project).await? {
+        let before = self.sees_home(reader, kind, key, project).await?;
+        if let Some(object) = second_look(reader, kind, key, project).await? {
             return Ok(Trace::Seen(Box::new(object)));
         }
-        let proven = before && self.sees_home(kind, key, project).await?;
+        let proven = before && self.sees_home(reader, kind, key, project).await?;
         Ok(if proven { Trace::Proven } else { Trace::Unproven })
-    }
-
-    /// Looks both ways: by id and in the list, whichever the first look was.
-    async fn second_look(
-        &self,
-        kind: &'static Kind,
-        key: &ObjectKey,
-        project: Option<&Name>,
-    ) -> Result<Option<Object>, ReadError> {
-        if kind.api.read.is_some() {
-            let object = self.get(key).await?;
-            if object.is_some() {
-                return Ok(object);
-            }
-        }
-        match self.list_stable(kind, key.parent.as_ref(), project).await {
-            Ok((objects, _)) => {
-                let id = self.ids.main_id(kind.name, &key.id);
-                let id = id.as_ref().unwrap_or(&key.id);
-                Ok(objects.into_iter().find(|object| object.id == *id))
-            }
-            Err(error) if error.is_not_found() && self.parent_is_gone(kind, key).await? => Ok(None),
-            Err(error) => Err(error),
-        }
     }
 
     /// Tells whether the project of an absent object is seen, or is proven gone itself. Without a
     /// project the account's default one stands for the account.
-    async fn sees_home(
+    async fn sees_home<C: Cloud, K: Clock, R: Random>(
         &self,
+        reader: &ObjectReader<C, K, R>,
         kind: &'static Kind,
         key: &ObjectKey,
         project: Option<&Name>,
     ) -> Result<bool, ReadError> {
-        let Some(projects) = object_project::project_kind(self.registry) else { return Ok(true) };
+        let Some(projects) = project_kind(reader.registry) else { return Ok(true) };
         let home = project.filter(|_| kind.name != projects.name || project != Some(&key.id));
         // A clock may show the same moment twice; a count does not.
-        let begun = self.settling.canaries.get();
+        let begun = self.canaries.get();
         let (seen, default) = {
-            let mut canary = self.settling.canary.lock().await;
+            let mut canary = self.canary.lock().await;
             // One that began before now says nothing about this moment.
             if canary.as_ref().is_none_or(|canary| canary.number <= begun) {
-                let number = self.settling.canaries.get() + 1;
-                self.settling.canaries.set(number);
-                let objects = self.show_default(self.list(projects, None, None).await?).await?;
-                let default = objects.iter().any(object_project::is_default_project);
+                let number = self.canaries.get() + 1;
+                self.canaries.set(number);
+                let objects = show_default(
+                    reader,
+                    list_consistently(reader, &Scope { kind: projects, parent: None, project: None })
+                        .await?,
+                )
+                .await?;
+                let default = objects.iter().any(is_default_project);
                 let projects = objects.into_iter().map(|object| object.id).collect();
                 *canary = Some(Canary { number, projects, default });
             }
@@ -385,88 +336,61 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         match home {
             Some(id) if !seen && default => {
                 let key = ObjectKey { kind: projects.name.into(), parent: None, id: id.clone() };
-                Ok(self.get(&key).await?.is_none())
+                Ok(find_object(reader, &key).await?.is_none())
             }
             Some(_) => Ok(seen),
             None => Ok(default),
         }
     }
 
-    /// Lists; a parent that is gone has no children left.
-    async fn list_or_none(
-        &self,
-        kind: &'static Kind,
-        key: &ObjectKey,
-        project: Option<&Name>,
-    ) -> Result<Vec<Object>, ReadError> {
-        match self.list(kind, key.parent.as_ref(), project).await {
-            Err(error) if error.is_not_found() && self.parent_is_gone(kind, key).await? => Ok(Vec::new()),
-            other => other,
-        }
-    }
-
     fn join_group(&self, kind: &'static Kind, key: &ObjectKey, project: Option<&Name>) -> Waiting {
         let name = GroupKey { kind: kind.name, parent: key.parent.clone(), project: project.cloned() };
-        let group = Rc::clone(self.settling.groups.borrow_mut().entry(name).or_default());
-        group.waiting.set(group.waiting.get() + 1);
-        Waiting(group)
+        let group = Rc::clone(self.groups.borrow_mut().entry(name).or_default());
+        Waiting::new(group)
     }
+}
 
-    fn new_watch<'a>(
-        &self,
-        kind: &'static Kind,
-        key: &'a ObjectKey,
-        project: Option<&'a Name>,
-        within: Duration,
-    ) -> Watch<'a> {
-        Watch { kind, key, project, started: self.clock.elapsed(), within, looked: None }
-    }
-
-    /// Looks at the object: in a list read that is newer than this wait's last look, in a new one, or
-    /// by id when few objects of the list are waited for.
-    async fn read_object(&self, group: &Group, watch: &mut Watch<'_>) -> Result<Option<Object>, ReadError> {
-        let mut last = group.last.lock().await;
-        let is_news =
-            last.began.is_some_and(|at| at >= watch.started && watch.looked.is_none_or(|seen| at > seen));
-        let few = FEW.max(last.pages as usize);
-        if !is_news && watch.kind.api.read.is_some() && group.waiting.get() <= few {
-            drop(last);
-            return self.get(watch.key).await;
+/// Looks both ways: by id and in the list, whichever the first look was.
+async fn second_look<C: Cloud, K: Clock, R: Random>(
+    reader: &ObjectReader<C, K, R>,
+    kind: &'static Kind,
+    key: &ObjectKey,
+    project: Option<&Name>,
+) -> Result<Option<Object>, ReadError> {
+    if kind.api.read.is_some() {
+        let object = find_object(reader, key).await?;
+        if object.is_some() {
+            return Ok(object);
         }
-        if !is_news {
-            let began = self.clock.elapsed();
-            let pages = self.count.get().pages;
-            let objects = match self.list_or_none(watch.kind, watch.key, watch.project).await {
-                // While others come and go, one object can still be looked at by itself.
-                Err(ReadError::Shifting { .. }) if watch.kind.api.read.is_some() => {
-                    drop(last);
-                    return self.get(watch.key).await;
-                }
-                objects => objects?,
-            };
-            last.began = Some(began);
-            last.pages = self.count.get().pages - pages;
-            last.objects = objects.into_iter().map(|object| (object.id.clone(), object)).collect();
+    }
+    match list_stable(reader, &Scope { kind, parent: key.parent.as_ref(), project }).await {
+        Ok((objects, _)) => {
+            let id = reader.ids.main_id(kind.name, &key.id);
+            let id = id.as_ref().unwrap_or(&key.id);
+            Ok(objects.into_iter().find(|object| object.id == *id))
         }
-        watch.looked = last.began;
-        let id = self.ids.main_id(watch.kind.name, &watch.key.id);
-        Ok(last.objects.get(id.as_ref().unwrap_or(&watch.key.id)).cloned())
+        Err(error) if error.is_not_found() && reader.parent_is_gone(kind, key).await? => Ok(None),
+        Err(error) => Err(error),
     }
+}
 
-    /// Tells whether a look of now can show how it was when the wait began.
-    fn may_lag(&self, watch: &Watch<'_>) -> bool {
-        self.clock.elapsed().saturating_sub(watch.started) < self.lag.get()
-    }
+/// Tells whether a look of now can show how it was when the wait began.
+fn may_lag<C: Cloud, K: Clock, R: Random>(reader: &ObjectReader<C, K, R>, watch: &Watch<'_>) -> bool {
+    reader.requests.clock.elapsed().saturating_sub(watch.started) < reader.lag.get()
+}
 
-    /// Waits until the next look: a quarter of the time so far, within bounds.
-    async fn sleep_until_next_read(&self, watch: &Watch<'_>, status: &Name) -> Result<(), Unsettled> {
-        let waited = self.clock.elapsed().saturating_sub(watch.started);
-        let Some(left) = watch.within.checked_sub(waited).filter(|left| !left.is_zero()) else {
-            return Err(Unsettled::TimedOut { status: status.clone(), within: watch.within });
-        };
-        self.clock.sleep((waited / 4).clamp(SHORTEST, LONGEST).min(left)).await;
-        Ok(())
-    }
+/// Waits until the next look: a quarter of the time so far, within bounds.
+async fn sleep_until_next_read(
+    clock: &impl Clock,
+    watch: &Watch<'_>,
+    status: &Name,
+) -> Result<(), Unsettled> {
+    let waited = clock.elapsed().saturating_sub(watch.started);
+    let Some(left) = watch.within.checked_sub(waited).filter(|left| !left.is_zero()) else {
+        return Err(Unsettled::TimedOut { status: status.clone(), within: watch.within });
+    };
+    clock.sleep((waited / 4).clamp(SHORTEST, LONGEST).min(left)).await;
+    Ok(())
 }
 
 /// Tells whether two looks at an object show the same, as far as both show it.

@@ -4,13 +4,15 @@
 use serde_json::Value as Json;
 
 use super::mutation::{Changes, MUTATION_DEADLINE};
-use crate::cloud::client::Client;
 use crate::cloud::error::{Mutation, ReadError};
 use crate::cloud::http::decode;
 use crate::cloud::http::message::{Cloud, Request};
+use crate::cloud::http::requests::Requests;
 use crate::cloud::http::response_class::Settled;
-use crate::cloud::http::send::READ_DEADLINE;
-use crate::cloud::read::object_project;
+use crate::cloud::http::send::{self, READ_DEADLINE};
+use crate::cloud::read::object_project::{is_default_project, project_kind};
+use crate::cloud::read::object_reader::ObjectReader;
+use crate::cloud::read::paging::{Scope, list_consistently};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::redact::SentSecrets;
@@ -59,70 +61,76 @@ impl Ask {
     }
 }
 
-impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
-    /// Sends what changes nothing, whatever its verb, and returns its whole answer: again while that can
-    /// help.
-    ///
-    /// # Errors
-    /// When it is refused, or has no usable answer.
-    pub async fn send_query(&self, ask: &Ask) -> Result<Json, ReadError> {
-        Ok(self.read_as(&ask.to_request()).await?.0)
-    }
-
-    /// Returns the records of a list, page by page, as far as `enough` lets it; `None` when the answer is
-    /// no list. A record that moved from one page to the next while it was read may stand twice or not at
-    /// all: it is for looking.
-    ///
-    /// # Errors
-    /// When it is refused, or has no usable answer.
-    pub async fn ask_rows(
-        &self,
-        ask: &Ask,
-        enough: impl Fn(&[Json]) -> bool,
-    ) -> Result<Option<Vec<Json>>, ReadError> {
-        let mut rows = Vec::new();
-        for _ in 0..MOST_PAGES {
-            let mut request = ask.to_request();
-            request
-                .query
-                .extend([("limit", self.page.get().to_string()), ("offset", rows.len().to_string())]);
-            let (json, _) = self.read_as(&request).await?;
-            let Ok(page) = decode::parse_page(json) else { return Ok(None) };
-            let (count, total) = (page.rows.len(), page.total);
-            rows.extend(page.rows);
-            // A list that says nothing of its length, or that has no pages, shows all at once.
-            let more = total.is_some_and(|total| (rows.len() as u64) < total);
-            if count == 0 || !more || enough(&rows) {
-                break;
-            }
-        }
-        Ok(Some(rows))
-    }
-
-    /// Returns the id of a project by its name or id; of the account's default one without either.
-    ///
-    /// # Errors
-    /// When projects cannot be listed.
-    pub async fn resolve_named_project(&self, named: Option<&Name>) -> Result<Option<Name>, ReadError> {
-        let Some(kind) = object_project::project_kind(self.registry) else { return Ok(None) };
-        let projects = self.list(kind, None, None).await?;
-        let is_named = |object: &Object, named: &Name| {
-            object.id == *named || object.attributes.get("name").and_then(Value::as_text) == Some(named)
-        };
-        let found = projects.into_iter().find(|object| match named {
-            Some(named) => is_named(object, named),
-            None => object_project::is_default_project(object),
-        });
-        Ok(found.map(|object| object.id))
-    }
+/// Sends what changes nothing, whatever its verb, and returns its whole answer: again while that can
+/// help.
+///
+/// # Errors
+/// When it is refused, or has no usable answer.
+pub(in crate::cloud) async fn send_query<C: Cloud, K: Clock, R: Random>(
+    requests: &Requests<C, K, R>,
+    ask: &Ask,
+) -> Result<Json, ReadError> {
+    Ok(send::read_as(requests, &ask.to_request()).await?.0)
 }
 
-impl<C: Cloud, K: Clock, R: Random> Changes<'_, C, K, R> {
-    /// Sends an action once; again only when the limiter refused it, for then it had no effect.
-    pub async fn send_action(&self, ask: &Ask) -> Acted {
-        match self.client.send_mutation(&ask.to_request(), self.gate, self.back).await {
-            Settled::Ended(mutation) => Acted::Ended(mutation),
-            Settled::Success(json) => Acted::Done(json),
+/// Returns the records of a list, page by page, as far as `enough` lets it; `None` when the answer is
+/// no list. A record that moved from one page to the next while it was read may stand twice or not at
+/// all: it is for looking.
+///
+/// # Errors
+/// When it is refused, or has no usable answer.
+pub(in crate::cloud) async fn ask_rows<C: Cloud, K: Clock, R: Random>(
+    requests: &Requests<C, K, R>,
+    ask: &Ask,
+    enough: impl Fn(&[Json]) -> bool,
+) -> Result<Option<Vec<Json>>, ReadError> {
+    let mut rows = Vec::new();
+    for _ in 0..MOST_PAGES {
+        let mut request = ask.to_request();
+        request
+            .query
+            .extend([("limit", requests.page.get().to_string()), ("offset", rows.len().to_string())]);
+        let (json, _) = send::read_as(requests, &request).await?;
+        let Ok(page) = decode::parse_page(json) else { return Ok(None) };
+        let (count, total) = (page.rows.len(), page.total);
+        rows.extend(page.rows);
+        // A list that says nothing of its length, or that has no pages, shows all at once.
+        let more = total.is_some_and(|total| (rows.len() as u64) < total);
+        if count == 0 || !more || enough(&rows) {
+            break;
         }
+    }
+    Ok(Some(rows))
+}
+
+/// Returns the id of a project by its name or id; of the account's default one without either.
+///
+/// # Errors
+/// When projects cannot be listed.
+pub(in crate::cloud) async fn resolve_named_project<C: Cloud, K: Clock, R: Random>(
+    reader: &ObjectReader<C, K, R>,
+    named: Option<&Name>,
+) -> Result<Option<Name>, ReadError> {
+    let Some(kind) = project_kind(reader.registry) else { return Ok(None) };
+    let projects = list_consistently(reader, &Scope { kind, parent: None, project: None }).await?;
+    let is_named = |object: &Object, named: &Name| {
+        object.id == *named || object.attributes.get("name").and_then(Value::as_text) == Some(named)
+    };
+    let found = projects.into_iter().find(|object| match named {
+        Some(named) => is_named(object, named),
+        None => is_default_project(object),
+    });
+    Ok(found.map(|object| object.id))
+}
+
+/// Sends an action once; again only when the limiter refused it, for then it had no effect.
+pub async fn send_action<C: Cloud, K: Clock, R: Random>(
+    changes: &Changes<'_, C, K, R>,
+    ask: &Ask,
+) -> Acted {
+    match send::send_mutation(&changes.reader.requests, &ask.to_request(), changes.gate, changes.back).await
+    {
+        Settled::Ended(mutation) => Acted::Ended(mutation),
+        Settled::Success(json) => Acted::Done(json),
     }
 }

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use crate::cloud::client::Client;
 use crate::cloud::error::Mutation;
 use crate::cloud::http::message::{Body, Cloud, Request};
 use crate::cloud::http::response_class::{Settled, called_object, created_object};
-use crate::cloud::http::send::Gate;
+use crate::cloud::http::send::{self, Gate};
 use crate::cloud::http::url_path::{PathError, fill_path};
+use crate::cloud::read::object_project::project_of;
+use crate::cloud::read::object_reader::ObjectReader;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::schema::{Call, Endpoint, Kind};
@@ -21,7 +22,7 @@ pub(in crate::cloud) const MUTATION_DEADLINE: Duration = Duration::from_mins(1);
 
 /// A client that may change something.
 pub struct Changes<'c, C, K, R> {
-    pub(in crate::cloud) client: &'c Client<C, K, R>,
+    pub(in crate::cloud) reader: &'c ObjectReader<C, K, R>,
     pub(in crate::cloud) gate: Gate<'c>,
     /// Told when the limiter refused a request: it is not under way any more, and waits to be sent again.
     pub(in crate::cloud) back: &'c dyn Fn(),
@@ -61,7 +62,7 @@ impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
         project: Option<&Name>,
         body: impl Into<Body>,
     ) -> Mutation {
-        let project = match self.client.project_of(object, project).await {
+        let project = match project_of(self.reader, object, project).await {
             Ok(project) => project,
             Err(reason) => return Mutation::NotSent(reason),
         };
@@ -77,8 +78,8 @@ impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
     /// Names what an answer describes, and what that refers to, as lists and by-id reads do.
     async fn with_main_ids(&self, kind: &'static Kind, mutation: Mutation) -> Mutation {
         let Mutation::Done(Some(mut object), secret) = mutation else { return mutation };
-        self.client.ids.use_known_id(&mut object);
-        self.client.name_references(kind, &mut object.attributes).await;
+        self.reader.ids.use_known_id(&mut object);
+        self.reader.name_references(kind, &mut object.attributes).await;
         Mutation::Done(Some(object), secret)
     }
 
@@ -90,7 +91,7 @@ impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
         object: &ObjectKey,
         project: Option<&Name>,
     ) -> Mutation {
-        let project = match self.client.project_of(object, project).await {
+        let project = match project_of(self.reader, object, project).await {
             Ok(project) => project,
             Err(reason) => return Mutation::NotSent(reason),
         };
@@ -129,6 +130,6 @@ impl<'c, C: Cloud, K: Clock, R: Random> Changes<'c, C, K, R> {
             secrets,
             deadline: MUTATION_DEADLINE,
         };
-        self.client.send_mutation(&request, self.gate, self.back).await
+        send::send_mutation(&self.reader.requests, &request, self.gate, self.back).await
     }
 }

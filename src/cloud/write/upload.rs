@@ -5,12 +5,12 @@
 use serde_json::Value as Json;
 
 use super::mutation::Changes;
-use crate::cloud::client::Client;
 use crate::cloud::error::Mutation;
 use crate::cloud::http::decode;
 use crate::cloud::http::message::{
     Answer, Cloud, ExchangeError, Grant, LONGEST_KEY, LONGEST_URL, SignedUrl, Upload,
 };
+use crate::cloud::http::requests::Requests;
 use crate::cloud::http::response_class::Settled;
 use crate::cloud::http::url_path::fill_path;
 use crate::model::address::Name;
@@ -27,28 +27,24 @@ pub enum UploadError {
     Final(String),
 }
 
-impl<C: Cloud, K: Clock, R: Random> Changes<'_, C, K, R> {
-    /// Asks for leave to upload. It changes nothing, so whoever gets no answer can ask again.
-    ///
-    /// # Errors
-    /// How it ended without one.
-    pub async fn request_grant(
-        &self,
-        call: &'static Call,
-        object: &ObjectKey,
-        project: Option<&Name>,
-    ) -> Result<Grant, Mutation> {
-        let path = fill_path(call.endpoint.path, Some(&object.id), object.parent.as_deref());
-        match self.send_mutation(call.endpoint, path, project, Json::Null).await {
-            Settled::Ended(mutation) => Err(mutation),
-            Settled::Success(json) => {
-                json.as_ref().and_then(parse_grant).ok_or_else(|| Mutation::Unknown {
-                    reason: "the answer holds no address to upload to".to_owned(),
-                    settled: true,
-                    answer: None,
-                })
-            }
-        }
+/// Asks for leave to upload. It changes nothing, so whoever gets no answer can ask again.
+///
+/// # Errors
+/// How it ended without one.
+pub async fn request_grant<C: Cloud, K: Clock, R: Random>(
+    changes: &Changes<'_, C, K, R>,
+    call: &'static Call,
+    object: &ObjectKey,
+    project: Option<&Name>,
+) -> Result<Grant, Mutation> {
+    let path = fill_path(call.endpoint.path, Some(&object.id), object.parent.as_deref());
+    match changes.send_mutation(call.endpoint, path, project, Json::Null).await {
+        Settled::Ended(mutation) => Err(mutation),
+        Settled::Success(json) => json.as_ref().and_then(parse_grant).ok_or_else(|| Mutation::Unknown {
+            reason: "the answer holds no address to upload to".to_owned(),
+            settled: true,
+            answer: None,
+        }),
     }
 }
 
@@ -64,17 +60,18 @@ fn parse_grant(json: &Json) -> Option<Grant> {
     })
 }
 
-impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
-    /// Uploads to a signed address, once. The limiter is the service's, and this is another host.
-    ///
-    /// # Errors
-    /// Why it did not succeed, without the address.
-    pub async fn upload(&self, upload: &Upload) -> Result<(), UploadError> {
-        match self.cloud.upload(upload).await {
-            Ok(answer) => classify_upload(&answer, &upload.url),
-            Err(ExchangeError::Held { reason }) => Err(UploadError::Final(reason)),
-            Err(error) => Err(UploadError::Passing(error.to_string())),
-        }
+/// Uploads to a signed address, once. The limiter is the service's, and this is another host.
+///
+/// # Errors
+/// Why it did not succeed, without the address.
+pub(in crate::cloud) async fn upload<C: Cloud, K: Clock, R: Random>(
+    requests: &Requests<C, K, R>,
+    upload: &Upload,
+) -> Result<(), UploadError> {
+    match requests.cloud.upload(upload).await {
+        Ok(answer) => classify_upload(&answer, &upload.url),
+        Err(ExchangeError::Held { reason }) => Err(UploadError::Final(reason)),
+        Err(error) => Err(UploadError::Passing(error.to_string())),
     }
 }
 

@@ -28,7 +28,7 @@ fn still(count: usize, largest: usize, total: impl Fn(usize, usize) -> Json) -> 
         let part = slice(request, &rows, largest);
         answer(200, &json!({"data": part, "total": total(rows.len(), part.len())}))
     });
-    let listed = run(&clock, list_consistently(&client, &vms())).unwrap();
+    let listed = run(&clock, list_consistently(&client.reader, &vms())).unwrap();
     assert_eq!(numbers(&listed), (0..u32::try_from(count).unwrap()).collect::<Vec<_>>());
     assert_eq!(client.request_count().pages as usize, log.borrow().len());
     (listed.len(), log.borrow().len())
@@ -72,7 +72,7 @@ fn a_list_that_never_ends_is_given_up_after_a_bounded_number_of_requests() {
             let offset = request.query.iter().find(|(name, _)| *name == "offset").unwrap();
             answer(200, &json!({"data": [{"id": format!("vm-{}", offset.1)}], "total": total}))
         });
-        let error = run(&clock, list_consistently(&client, &vms())).unwrap_err().to_string();
+        let error = run(&clock, list_consistently(&client.reader, &vms())).unwrap_err().to_string();
         assert!(error.contains("does not end"), "{error}");
         let requests = log.borrow().len();
         assert!((MOST_PAGES..=MOST_PAGES + 2 * WAVE).contains(&requests), "{requests}");
@@ -83,7 +83,7 @@ fn a_list_that_never_ends_is_given_up_after_a_bounded_number_of_requests() {
 fn pages_go_out_together() {
     let rows = dated(1_000);
     let (client, clock, log) = client(|request| page(request, &rows, 100));
-    run(&clock, list_consistently(&client, &vms())).unwrap();
+    run(&clock, list_consistently(&client.reader, &vms())).unwrap();
     let mut moments: Vec<_> = log.borrow().iter().map(|(at, _)| *at).collect();
     moments.dedup();
     assert_eq!(moments.len(), 2, "two round trips: {moments:?}");
@@ -99,7 +99,7 @@ fn pages_without_common_rows_are_read_twice() {
         let rows: Vec<_> = rows.iter().map(|n| json!({"id": format!("vm-{n}")})).collect();
         page(request, &rows, 1)
     });
-    let (listed, date) = run(&clock, list_stable(&client, &vms())).unwrap();
+    let (listed, date) = run(&clock, list_stable(&client.reader, &vms())).unwrap();
     assert_eq!(numbers(&listed), [5, 4, 1]);
     assert!(date.is_some());
 }
@@ -113,7 +113,7 @@ fn a_list_that_never_holds_still_is_refused() {
             (0..100).map(|n| json!({"id": format!("vm-{}", next.get() * 1_000 + n)})).collect();
         answer(200, &json!({"data": rows, "total": 500 + next.get()}))
     });
-    let error = run(&clock, list_consistently(&client, &vms())).unwrap_err();
+    let error = run(&clock, list_consistently(&client.reader, &vms())).unwrap_err();
     assert!(error.to_string().contains("changed under each of 6 reads"), "{error}");
     assert!(log.borrow().len() < 60);
 }
@@ -121,6 +121,6 @@ fn a_list_that_never_holds_still_is_refused() {
 #[test]
 fn a_record_without_an_id_is_an_error_not_a_gap() {
     let (client, clock, _) = client(|_| answer(200, &json!({"data": [{"name": "web"}], "total": 1})));
-    let error = run(&clock, list_consistently(&client, &vms())).unwrap_err();
+    let error = run(&clock, list_consistently(&client.reader, &vms())).unwrap_err();
     assert_eq!(error.to_string(), "GET /api/v1/vms: a vm in the answer has no legal `id`");
 }

@@ -227,9 +227,9 @@ proptest! {
         let scope = Scope { kind: kind("vm"), parent: None, project: None };
         let listed = run(&clock, async {
             if stable {
-                list_stable(&client, &scope).await.map(|(rows, _)| rows)
+                list_stable(&client.reader, &scope).await.map(|(rows, _)| rows)
             } else {
-                list_consistently(&client, &scope).await
+                list_consistently(&client.reader, &scope).await
             }
         });
         let listed = match listed {

@@ -1,0 +1,142 @@
+//! One list for many waits: objects of one kind, parent and project that are waited for at the same time share the reads
+//! of their list. In: a wait. Out: its object, as a read that is newer than the wait's last look shows it.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+
+use crate::cloud::error::ReadError;
+use crate::cloud::http::message::Cloud;
+use crate::cloud::read::find_object::find_object;
+use crate::cloud::read::object_reader::ObjectReader;
+use crate::cloud::read::paging::{Scope, list_consistently};
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::model::schema::Kind;
+use crate::model::snapshot::{Object, ObjectKey};
+
+/// Up to so many objects are looked at one by one: a list costs at least one request, too.
+const FEW: usize = 2;
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct GroupKey {
+    pub kind: &'static str,
+    pub parent: Option<Name>,
+    pub project: Option<Name>,
+}
+
+/// Objects that one list shows, and how it was last read.
+#[derive(Default)]
+pub(super) struct Group {
+    waiting: Cell<usize>,
+    /// Held while the list is read: whoever comes meanwhile takes what it brings.
+    last: Mutex<Look>,
+}
+
+#[derive(Default)]
+struct Look {
+    /// When the read began.
+    began: Option<Duration>,
+    objects: BTreeMap<Name, Object>,
+    /// Pages that it took.
+    pages: u32,
+}
+
+/// Counts a wait for as long as it lasts.
+pub(super) struct Waiting(Rc<Group>);
+
+impl Waiting {
+    /// Counts one more wait for objects of a group.
+    pub fn new(group: Rc<Group>) -> Self {
+        group.waiting.set(group.waiting.get() + 1);
+        Self(group)
+    }
+
+    /// Returns the group.
+    pub fn group(&self) -> &Group {
+        &self.0
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.waiting.set(self.0.waiting.get().saturating_sub(1));
+    }
+}
+
+/// One object that is waited for.
+pub(super) struct Watch<'a> {
+    pub kind: &'static Kind,
+    pub key: &'a ObjectKey,
+    pub project: Option<&'a Name>,
+    pub started: Duration,
+    pub within: Duration,
+    /// When the last look that this wait used began.
+    looked: Option<Duration>,
+}
+
+impl<'a> Watch<'a> {
+    /// Returns a wait that begins now.
+    pub fn new(
+        clock: &impl Clock,
+        kind: &'static Kind,
+        key: &'a ObjectKey,
+        project: Option<&'a Name>,
+        within: Duration,
+    ) -> Self {
+        Self { kind, key, project, started: clock.elapsed(), within, looked: None }
+    }
+}
+
+impl Group {
+    /// Looks at the object: in a list read that is newer than this wait's last look, in a new one, or
+    /// by id when few objects of the list are waited for.
+    pub async fn read_object<C: Cloud, K: Clock, R: Random>(
+        &self,
+        reader: &ObjectReader<C, K, R>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Option<Object>, ReadError> {
+        let mut last = self.last.lock().await;
+        let is_news =
+            last.began.is_some_and(|at| at >= watch.started && watch.looked.is_none_or(|seen| at > seen));
+        let few = FEW.max(last.pages as usize);
+        if !is_news && watch.kind.api.read.is_some() && self.waiting.get() <= few {
+            drop(last);
+            return find_object(reader, watch.key).await;
+        }
+        if !is_news {
+            let began = reader.requests.clock.elapsed();
+            let pages = reader.requests.count.get().pages;
+            let objects = match list_or_none(reader, watch.kind, watch.key, watch.project).await {
+                // While others come and go, one object can still be looked at by itself.
+                Err(ReadError::Shifting { .. }) if watch.kind.api.read.is_some() => {
+                    drop(last);
+                    return find_object(reader, watch.key).await;
+                }
+                objects => objects?,
+            };
+            last.began = Some(began);
+            last.pages = reader.requests.count.get().pages - pages;
+            last.objects = objects.into_iter().map(|object| (object.id.clone(), object)).collect();
+        }
+        watch.looked = last.began;
+        let id = reader.ids.main_id(watch.kind.name, &watch.key.id);
+        Ok(last.objects.get(id.as_ref().unwrap_or(&watch.key.id)).cloned())
+    }
+}
+
+/// Lists; a parent that is gone has no children left.
+async fn list_or_none<C: Cloud, K: Clock, R: Random>(
+    reader: &ObjectReader<C, K, R>,
+    kind: &'static Kind,
+    key: &ObjectKey,
+    project: Option<&Name>,
+) -> Result<Vec<Object>, ReadError> {
+    match list_consistently(reader, &Scope { kind, parent: key.parent.as_ref(), project }).await {
+        Err(error) if error.is_not_found() && reader.parent_is_gone(kind, key).await? => Ok(Vec::new()),
+        other => other,
+    }
+}
