@@ -11,7 +11,8 @@ use super::protocol::resolve_intent::Found;
 use super::run_state::Session;
 use super::step::{Job, Scope, Target};
 use super::steps::delete::check_certificate;
-use super::steps::update::{Stand, UNSEEN, call_progress, prepared_from_intent};
+use super::steps::planned_call::{Stand, call_progress, prepared_from_intent};
+use super::steps::update::UNSEEN;
 use super::steps::wait;
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::record::ClosedOutcome;
@@ -168,18 +169,6 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
             return Err(self.record_ambiguous_intent(intent, Vec::new(), &why).await);
         }
         self.presume_absent(intent, &format!("deletion of {}: {STILL_THERE}", object.id)).await
-    }
-
-    /// Closes a request that showed no effect within the bounds. Where none are assumed (strict), only
-    /// a human can say that it has none any more.
-    ///
-    /// # Errors
-    /// The question, once it is recorded; or when the ledger cannot be written.
-    pub(super) async fn presume_absent(&self, intent: &Intent, why: &str) -> Result<(), StepError> {
-        if self.context.strict {
-            return Err(self.record_ambiguous_intent(intent, Vec::new(), why).await);
-        }
-        self.close(intent, ClosedOutcome::PresumedAbsent).await
     }
 }
 

@@ -1,12 +1,11 @@
-//! Finding what came of a creation whose answer is lost, once its bounds have passed.
+//! Finding what came of a request whose answer is lost, once its bounds have passed.
 
 use crate::apply::event::StepError;
 use crate::apply::run_state::Session;
 use crate::apply::step::{Job, Scope};
-use crate::apply::steps::create::owned_from_intent;
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::intent_candidates::{LATE_EFFECT, creation_candidates};
-use crate::ledger::journal::record::Record;
+use crate::ledger::journal::record::{ClosedOutcome, Record};
 use crate::ledger::journal::store::Store;
 use crate::ledger::state::entry::{Intent, Owned, Question};
 use crate::model::address::{Address, Name};
@@ -150,5 +149,32 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         let (registry, ledger) = (self.context.client.registry(), self.context.journal.ledger());
         let found = creation_candidates(registry, intent, &ledger, &objects);
         Ok(found.into_iter().map(|object| object.id.clone()).collect())
+    }
+
+    /// Closes a request that showed no effect within the bounds. Where none are assumed (strict), only
+    /// a human can say that it has none any more.
+    ///
+    /// # Errors
+    /// The question, once it is recorded; or when the ledger cannot be written.
+    pub(in crate::apply) async fn presume_absent(
+        &self,
+        intent: &Intent,
+        why: &str,
+    ) -> Result<(), StepError> {
+        if self.context.strict {
+            return Err(self.record_ambiguous_intent(intent, Vec::new(), why).await);
+        }
+        self.close(intent, ClosedOutcome::PresumedAbsent).await
+    }
+}
+
+/// Returns the birth certificate of an object that came of an intent.
+pub(in crate::apply) fn owned_from_intent(intent: &Intent, object: &Object, provisional: bool) -> Owned {
+    Owned {
+        id: object.id.clone(),
+        parent: intent.parent.clone(),
+        project: object.project.clone().or_else(|| intent.project.clone()),
+        created_at: object.created_at.clone(),
+        provisional,
     }
 }

@@ -10,7 +10,7 @@ use super::rollout::Rollout;
 use super::verify_written::{Verified, Written};
 use crate::apply::context::Undelivered;
 use crate::apply::event::StepError;
-use crate::apply::protocol::resolve_intent::{Found, LOST_SECRET};
+use crate::apply::protocol::resolve_intent::{Found, LOST_SECRET, owned_from_intent};
 use crate::apply::request_encoding::{self, ledger_entry, missing_value_error};
 use crate::apply::run_state::Session;
 use crate::apply::step::{Job, Scope, Target, read_failed};
@@ -467,15 +467,4 @@ fn describe_mismatch(answered: &Object, seen: &Object) -> Option<String> {
     let same = told.duration_since(shown).abs() <= SignedDuration::from_secs(1);
     let id = &seen.id;
     (!same).then(|| format!("the answer names {id}, which was made at another time than the answer says"))
-}
-
-/// Returns the birth certificate of an object that came of an intent.
-pub(in crate::apply) fn owned_from_intent(intent: &Intent, object: &Object, provisional: bool) -> Owned {
-    Owned {
-        id: object.id.clone(),
-        parent: intent.parent.clone(),
-        project: object.project.clone().or_else(|| intent.project.clone()),
-        created_at: object.created_at.clone(),
-        provisional,
-    }
 }

@@ -4,9 +4,10 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
+use super::planned_call::{Move, Stand, call_progress, is_told};
 use super::upload::begun_by;
 use super::verify_written::{Verified, Written};
-use super::wait::{TICK, at_rest, has_failed, is_in_use};
+use super::wait::{TICK, at_rest, has_failed};
 use crate::apply::event::StepError;
 use crate::apply::request_encoding::{self, ledger_entry, missing_value_error};
 use crate::apply::run_state::Session;
@@ -21,9 +22,7 @@ use crate::ledger::state::entry::{Entry, Intent, IntentAction, Owned};
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::expression::Expression;
-use crate::model::reading::Reading;
-use crate::model::schema::{Attribute, Call, Kind, OnChange, Run};
-use crate::model::secret::FingerprintKey;
+use crate::model::schema::{Attribute, Kind, Run};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::{Attributes, Value};
 use crate::plan::model::step::{PlannedCall, Remember};
@@ -41,76 +40,6 @@ pub(in crate::apply) struct Change<'p> {
     pub(in crate::apply) calls: &'p [PlannedCall],
     pub(in crate::apply) desired: &'p BTreeMap<Name, Expression>,
     pub(in crate::apply) remember: &'p Remember,
-}
-
-/// One call whose values are all known.
-pub(in crate::apply) struct Move {
-    pub(in crate::apply) call: &'static Call,
-    /// Each attribute as the plan saw it, and as it should be.
-    attributes: BTreeMap<Name, (Value, Value)>,
-}
-
-impl Move {
-    pub(in crate::apply) fn targets(&self) -> Attributes {
-        self.attributes.iter().map(|(name, (_, target))| (name.clone(), target.clone())).collect()
-    }
-
-    /// Returns a call that takes one attribute from one value to another.
-    pub(in crate::apply) fn new(call: &'static Call, attribute: &Attribute, ends: (Value, Value)) -> Self {
-        Self { call, attributes: [(attribute.name.into(), ends)].into() }
-    }
-
-    /// Lets the call take another attribute along.
-    pub(in crate::apply) fn add_attribute(&mut self, attribute: &Attribute, ends: (Value, Value)) {
-        self.attributes.insert(attribute.name.into(), ends);
-    }
-
-    /// Returns a live value with a secret wherever there was one, or is to be one, or somebody else may have
-    /// one: nothing else tells that a text of the service's is secret.
-    fn mark_live_secrets(&self, kind: &Kind, name: &Name, live: Option<&Value>) -> Value {
-        let live = live.cloned().unwrap_or_default();
-        let Some((before, target)) = self.attributes.get(name) else { return live };
-        match kind.attribute(name) {
-            Some(attribute) => attribute.hidden([Some(before), Some(target)], live),
-            None => live,
-        }
-    }
-
-    /// Returns what is sent, whole: what others keep in a map, the plan knows by its seal only, and the object
-    /// has just shown it.
-    fn with_what_stays(&self, sent: &Attributes, object: &Object, key: &FingerprintKey) -> Attributes {
-        let mut sent = sent.clone();
-        for (name, value) in &mut sent {
-            let before = self.attributes.get(name).map(|(before, _)| before);
-            let live = object.attributes.get(name);
-            let (Value::Map(map), Some(Value::Map(before)), Some(Value::Map(live))) = (value, before, live)
-            else {
-                continue;
-            };
-            for (part, value) in map {
-                let Some((before, live)) = before.get(part).zip(live.get(part)) else { continue };
-                let lacks_text = matches!(value, Value::Secret(_)) && value.to_wire().is_none();
-                if lacks_text
-                    && request_encoding::is_equal_by_fingerprint(value, before, key)
-                    && request_encoding::is_equal_by_fingerprint(before, live, key)
-                {
-                    *value = live.clone();
-                }
-            }
-        }
-        sent
-    }
-}
-
-/// How far an object is along a move.
-#[derive(Debug, PartialEq, Eq)]
-pub(in crate::apply) enum Stand {
-    /// Everything that can be read is as it should be.
-    There,
-    /// It is as the plan saw it, at least in part.
-    Before,
-    /// This attribute is neither.
-    Elsewhere(Name),
 }
 
 impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
@@ -457,116 +386,5 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
         } else {
             format!("{name} was {before} when the plan was made and is {live} now")
         })
-    }
-}
-
-/// Returns a move that an intent recorded, for comparing only: its secrets have no text.
-pub(in crate::apply) fn prepared_from_intent(
-    call: &'static Call,
-    before: &Attributes,
-    target: &Attributes,
-) -> Move {
-    let before_of = |name: &Name| before.get(name).cloned().unwrap_or_default();
-    let attributes =
-        target.iter().map(|(name, target)| (name.clone(), (before_of(name), target.clone()))).collect();
-    Move { call, attributes }
-}
-
-/// Compares an object with both ends of a move.
-pub(in crate::apply) fn call_progress(
-    kind: &Kind,
-    step: &Move,
-    reached: &Attributes,
-    object: &Object,
-    key: &FingerprintKey,
-) -> Stand {
-    let mut all_there = is_told(kind, step, object);
-    for (name, (before, target)) in &step.attributes {
-        let told = |attribute: &&Attribute| Reading::new(attribute, object).comparable_value().is_some();
-        // What the service does not show is neither one end nor the other.
-        let Some(attribute) = kind.attribute(name).filter(told) else { continue };
-        let live = step.mark_live_secrets(kind, name, object.attributes.get(name));
-        let is = |value: &Value| request_encoding::same_sealed(attribute, &live, value, key);
-        // What brings an object back has nothing left to do when it is in use.
-        if is(target) || (!attribute.is_writable() && is_in_use(kind, object)) {
-            continue;
-        }
-        let unlinked = matches!(attribute.change, OnChange::Link { .. }) && is(&Value::Null);
-        if !is(before) && !unlinked && !reached.get(name).is_some_and(is) {
-            return Stand::Elsewhere(name.clone());
-        }
-        all_there = false;
-    }
-    if all_there { Stand::There } else { Stand::Before }
-}
-
-/// Tells whether an object shows any of what a move changes: its effect can be seen.
-fn is_told(kind: &Kind, step: &Move, object: &Object) -> bool {
-    let told = |name: &Name| {
-        kind.attribute(name)
-            .is_some_and(|attribute| Reading::new(attribute, object).comparable_value().is_some())
-    };
-    step.attributes.keys().any(told)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::kinds::REGISTRY;
-
-    const KEY: FingerprintKey = FingerprintKey([7; 32]);
-
-    fn attributes(pairs: &[(&str, Value)]) -> Attributes {
-        pairs.iter().map(|(name, value)| ((*name).into(), value.clone())).collect()
-    }
-
-    fn object(kind: &str, pairs: &[(&str, Value)]) -> Object {
-        Object {
-            kind: kind.into(),
-            id: "x".into(),
-            parent: None,
-            project: None,
-            created_at: None,
-            attributes: attributes(pairs),
-            detailed: true,
-        }
-    }
-
-    #[test]
-    fn an_object_is_before_there_or_elsewhere() {
-        let (vm, volume) = (REGISTRY.kind("vm").unwrap(), REGISTRY.kind("volume").unwrap());
-        let elsewhere = |name: &str| Stand::Elsewhere(name.into());
-        let size = |n: i64| ("size", Value::Integer(n));
-        let link = |id: &str| ("vm", Value::text(id));
-        let power = |word: &str| ("power", Value::text(word));
-        for (kind, call, before, target, live, wanted) in [
-            (volume, "resize", size(5), size(9), vec![size(5)], Stand::Before),
-            (volume, "resize", size(5), size(9), vec![size(9)], Stand::There),
-            (volume, "resize", size(5), size(9), vec![size(7)], elsewhere("size")),
-            (volume, "detach", link("a"), ("vm", Value::Null), vec![link("a")], Stand::Before),
-            (volume, "detach", link("a"), ("vm", Value::Null), vec![("vm", Value::Null)], Stand::There),
-            (volume, "detach", link("a"), ("vm", Value::Null), vec![link("c")], elsewhere("vm")),
-            // Undone by the call before it.
-            (volume, "attach", link("a"), link("b"), vec![("vm", Value::Null)], Stand::Before),
-            // Nothing tells what it is: the call is made.
-            (volume, "resize", size(5), size(9), vec![], Stand::Before),
-            (volume, "attach", link("a"), link("b"), vec![link("b")], Stand::There),
-            (vm, "stop", power("on"), power("off"), vec![], Stand::Before),
-            (vm, "stop", power("on"), power("off"), vec![power("off")], Stand::There),
-        ] {
-            let call = kind.call(call).unwrap();
-            let step = prepared_from_intent(call, &attributes(&[before]), &attributes(&[target]));
-            let stands = call_progress(kind, &step, &Attributes::new(), &object(kind.name, &live), &KEY);
-            assert_eq!(stands, wanted, "{} with {live:?}", call.name);
-        }
-    }
-
-    #[test]
-    fn what_an_earlier_call_of_the_step_reached_is_no_surprise() {
-        let volume = REGISTRY.kind("volume").unwrap();
-        let ends = |n: i64| attributes(&[("size", Value::Integer(n))]);
-        let step = prepared_from_intent(volume.call("resize").unwrap(), &ends(5), &ends(9));
-        let live = object("volume", &[("size", Value::Integer(7))]);
-        assert_eq!(call_progress(volume, &step, &ends(7), &live, &KEY), Stand::Before);
     }
 }

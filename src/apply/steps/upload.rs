@@ -11,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::{Either, select};
 
-use super::update::Move;
+use super::planned_call::Move;
 use super::wait::{TICK, has_failed, is_leaving};
 use crate::apply::context::Unpacked;
 use crate::apply::event::StepError;

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::update::Move;
+use super::planned_call::Move;
 use super::wait::TICK;
 use crate::apply::event::{Refusal, StepError};
 use crate::apply::request_encoding;
