@@ -1,6 +1,8 @@
 //! `World`: what expressions see while an apply runs: ids from the ledger, attributes from the
-//! objects as they were last read.
+//! objects as they were last read. `ReadyObjects`: the objects that this run has seen at rest, as far as expressions look
+//! into them.
 
+use std::cell::{Ref, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ledger::state::entry::Entry;
@@ -104,4 +106,58 @@ pub(super) fn looked_into_by(plan: &Plan) -> BTreeSet<Address> {
         }
     }
     found.into_iter().cloned().collect()
+}
+
+/// Which objects are at rest, and those into which expressions look.
+#[derive(Default)]
+pub(super) struct ReadyObjects {
+    /// Resources into whose attributes some expression looks: only their objects are kept.
+    looked_into: BTreeSet<Address>,
+    seen: RefCell<BTreeMap<Address, Object>>,
+    /// Resources whose objects came to rest in this run.
+    at_rest: RefCell<BTreeSet<Address>>,
+}
+
+impl ReadyObjects {
+    /// Returns what is known before the first step.
+    pub(super) fn new(looked_into: BTreeSet<Address>) -> Self {
+        Self { looked_into, ..Self::default() }
+    }
+
+    /// Returns the objects that were kept or read for expressions.
+    pub(super) fn seen(&self) -> Ref<'_, BTreeMap<Address, Object>> {
+        self.seen.borrow()
+    }
+
+    /// Keeps an object that was read for an expression.
+    pub(super) fn keep_object(&self, address: &Address, object: Object) {
+        self.seen.borrow_mut().insert(address.clone(), object);
+    }
+
+    /// Remembers that a resource's object came to rest.
+    pub(super) fn mark_ready(&self, address: &Address) {
+        self.at_rest.borrow_mut().insert(address.clone());
+    }
+
+    /// Remembers that a resource's object begins to change: it must come to rest again.
+    pub(super) fn mark_changing(&self, address: &Address) {
+        self.at_rest.borrow_mut().remove(address);
+    }
+
+    pub(super) fn is_ready(&self, address: &Address) -> bool {
+        self.at_rest.borrow().contains(address)
+    }
+
+    /// Keeps an object at rest for the expressions that look into it.
+    pub(super) fn store_ready_object(&self, address: &Address, object: Object) {
+        self.mark_ready(address);
+        if self.looked_into.contains(address) {
+            self.seen.borrow_mut().insert(address.clone(), object);
+        }
+    }
+
+    /// Forgets an object that is gone.
+    pub(super) fn drop_object(&self, address: &Address) {
+        self.seen.borrow_mut().remove(address);
+    }
 }

@@ -13,11 +13,15 @@ use futures_util::stream::FuturesUnordered;
 
 use super::event::{Event, Outcome, StepError};
 use super::request_encoding::seal_parts;
-use super::run_state::Session;
 use super::schedule::{Progress, Schedule};
 use super::step::{Entrance, Job};
+use super::step_parts::StepParts;
 use super::steps::create::Wish;
 use super::steps::update::Change;
+use crate::apply::finalize::{describe_ambiguous_intents, known_outputs, sweep_watched_creations};
+use crate::apply::steps::create::create_object;
+use crate::apply::steps::delete::delete_object;
+use crate::apply::steps::update::update_object;
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::store::Store;
@@ -52,11 +56,11 @@ struct Ended {
 
 /// Runs a plan.
 pub(super) async fn execute_plan<C: Cloud, K: Clock, R: Random, S: Store>(
-    session: &Session<'_, C, K, R, S>,
+    parts: &StepParts<'_, C, K, R, S>,
     plan: &Plan,
 ) -> Outcome {
-    let run = session.context.client.random().uuid();
-    if let Err(error) = session.record_run_start(run, plan).await {
+    let run = parts.context.client.random().uuid();
+    if let Err(error) = record_run_start(parts, run, plan).await {
         return nothing_done(plan, &error);
     }
     let mut schedule = Schedule::new(&plan.steps);
@@ -66,17 +70,17 @@ pub(super) async fn execute_plan<C: Cloud, K: Clock, R: Random, S: Store>(
     let (turns, going) = (address_locks(plan), deletion_addresses(plan));
     let mut running = FuturesUnordered::new();
     loop {
-        while !halted && !session.context.stop.get() && has_room(session, running.len(), &entering) {
+        while !halted && !parts.context.stop.get() && has_room(parts, running.len(), &entering) {
             let Some(number) = schedule.next_step() else { break };
             let step = &plan.steps[number];
             let turn = turns.get(&step.address);
-            running.push(session.run_step((number, &going), step, turn, Entrance::new(&entering)));
+            running.push(run_step(parts, (number, &going), step, turn, Entrance::new(&entering)));
         }
         let crowded = entering.get() >= ENTERING;
         let turn = poll_fn(|context| match running.poll_next_unpin(context) {
             Poll::Ready(Some(ended)) => Poll::Ready(Turn::Ended(ended)),
             Poll::Ready(None) => Poll::Ready(Turn::Quiet),
-            Poll::Pending if session.is_over() => Poll::Ready(Turn::Over),
+            Poll::Pending if parts.fence.is_over(parts.writer) => Poll::Ready(Turn::Over),
             Poll::Pending if crowded && entering.get() < ENTERING => Poll::Ready(Turn::Room),
             Poll::Pending => Poll::Pending,
         });
@@ -84,12 +88,12 @@ pub(super) async fn execute_plan<C: Cloud, K: Clock, R: Random, S: Store>(
             Turn::Room => continue,
             Turn::Quiet => break,
             Turn::Over => {
-                errors.extend(session.abandon_running(plan, &mut schedule));
+                errors.extend(abandon_running(parts, plan, &mut schedule));
                 break;
             }
             Turn::Ended(ended) => ended,
         };
-        session.tell_end(plan, &ended);
+        tell_end(parts, plan, &ended);
         match ended.result {
             Ok(_) => schedule.mark_done(ended.step),
             // Known before, and blocks nothing: what needs the resource is not skipped.
@@ -99,19 +103,19 @@ pub(super) async fn execute_plan<C: Cloud, K: Clock, R: Random, S: Store>(
             }
             Err(error) => {
                 halted |= ends_everything(&error);
-                session.emit_skipped(plan, ended.step, schedule.mark_failed(ended.step));
+                emit_skipped(parts, plan, ended.step, schedule.mark_failed(ended.step));
                 errors.insert(ended.step, error);
             }
         }
     }
     let mut outcome = summarize_outcome(plan, &schedule, errors);
-    outcome.interrupted = session.context.stop.get() && schedule.progress().contains(&Progress::Waiting);
-    session.record_run_end(run, plan, &mut outcome).await;
+    outcome.interrupted = parts.context.stop.get() && schedule.progress().contains(&Progress::Waiting);
+    record_run_end(parts, run, plan, &mut outcome).await;
     outcome
 }
 
-fn has_room<C, K, R, S>(session: &Session<'_, C, K, R, S>, running: usize, entering: &Cell<usize>) -> bool {
-    running < session.context.parallel.max(1) && entering.get() < ENTERING
+fn has_room<C, K, R, S>(parts: &StepParts<'_, C, K, R, S>, running: usize, entering: &Cell<usize>) -> bool {
+    running < parts.context.parallel.max(1) && entering.get() < ENTERING
 }
 
 /// Returns a lock for each address with several steps. The ledger takes one request at a time for an
@@ -145,215 +149,248 @@ fn ends_everything(error: &StepError) -> bool {
     }
 }
 
-impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
-    async fn record_run_start(&self, run: uuid::Uuid, plan: &Plan) -> Result<(), StepError> {
-        let (account, unknown) =
-            (&plan.base.account, self.context.journal.ledger().identity.account.is_none());
-        let mut records = Vec::new();
-        if unknown && !account.is_empty() {
-            records.push(Record::Account { account: account.clone() });
+async fn record_run_start<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    run: uuid::Uuid,
+    plan: &Plan,
+) -> Result<(), StepError> {
+    let (account, unknown) =
+        (&plan.base.account, parts.context.journal.ledger().identity.account.is_none());
+    let mut records = Vec::new();
+    if unknown && !account.is_empty() {
+        records.push(Record::Account { account: account.clone() });
+    }
+    let (who, at) = (parts.context.who.to_owned(), parts.clock().now());
+    let origin = parts.context.origin.clone();
+    records.push(Record::Begin { run, plan: plan.base.nonce, who, at, origin });
+    for bookkeeping in &plan.bookkeeping {
+        records.extend(correction_records(parts, bookkeeping).await);
+    }
+    parts.commit(records).await
+}
+
+async fn correction_records<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    bookkeeping: &Bookkeeping,
+) -> Vec<Record> {
+    match bookkeeping {
+        Bookkeeping::Gone(address, id) => {
+            vec![Record::Gone { op: None, address: address.clone(), id: id.clone() }]
         }
-        let (who, at) = (self.context.who.to_owned(), self.clock().now());
-        let origin = self.context.origin.clone();
-        records.push(Record::Begin { run, plan: plan.base.nonce, who, at, origin });
-        for bookkeeping in &plan.bookkeeping {
-            records.extend(self.correction_records(bookkeeping).await);
+        Bookkeeping::Forget(address) => vec![Record::Forgotten { address: address.clone() }],
+        Bookkeeping::Move(moves) => vec![Record::Moved { moves: moves.clone() }],
+        // Generated secrets are kept before the first step: then they are pinned by now.
+        Bookkeeping::PinRecipients(names)
+            if parts.context.journal.ledger().secrets.recipients == *names =>
+        {
+            Vec::new()
         }
-        self.commit(records).await
-    }
-
-    async fn correction_records(&self, bookkeeping: &Bookkeeping) -> Vec<Record> {
-        match bookkeeping {
-            Bookkeeping::Gone(address, id) => {
-                vec![Record::Gone { op: None, address: address.clone(), id: id.clone() }]
-            }
-            Bookkeeping::Forget(address) => vec![Record::Forgotten { address: address.clone() }],
-            Bookkeeping::Move(moves) => vec![Record::Moved { moves: moves.clone() }],
-            // Generated secrets are kept before the first step: then they are pinned by now.
-            Bookkeeping::PinRecipients(names)
-                if self.context.journal.ledger().secrets.recipients == *names =>
-            {
-                Vec::new()
-            }
-            Bookkeeping::PinRecipients(names) => {
-                vec![Record::SecretRecipients { recipients: names.clone() }]
-            }
-            Bookkeeping::Remember(address, entry) => {
-                let known = self.current_object(address);
-                let (address, mut entry) = (address.clone(), entry.clone());
-                self.record_computed(&address, &mut entry.applied).await;
-                if known.is_none() {
-                    vec![Record::Adopted { address, entry }]
-                } else if known == entry.current {
-                    vec![Record::Applied { address, entry }]
-                } else {
-                    // A human confirmed what was only found: its certificate changes, too.
-                    vec![Record::Forgotten { address: address.clone() }, Record::Adopted { address, entry }]
-                }
-            }
+        Bookkeeping::PinRecipients(names) => {
+            vec![Record::SecretRecipients { recipients: names.clone() }]
         }
-    }
-
-    async fn run_step(
-        &self,
-        (number, going): (usize, &BTreeSet<&Address>),
-        step: &Step,
-        turn: Option<&Mutex<()>>,
-        entrance: Entrance<'_>,
-    ) -> Ended {
-        let _turn = match turn {
-            Some(turn) => Some(turn.lock().await),
-            None => None,
-        };
-        let begun = self.clock().elapsed();
-        let (address, doing) = (step.address.clone(), operation_gerund(&step.operation));
-        self.emit_event(Event::Started { step: number, address, doing });
-        let until = begun + Duration::from_secs(step.timeout_seconds.into());
-        let result = match self.describe_unresolved_intent(&step.address) {
-            Some(question) => Err(StepError::Question(question)),
-            None => self.run_operation(number, step, (until, going), &entrance).await,
-        };
-        Ended { step: number, result, took: self.clock().elapsed().saturating_sub(begun) }
-    }
-
-    /// Returns the open question of an address: while it stands, nothing is done there.
-    fn describe_unresolved_intent(&self, address: &Address) -> Option<String> {
-        let ledger = self.context.journal.ledger();
-        let question = ledger.questions.values().find(|question| question.intent.address == *address)?;
-        Some(question.text.clone())
-    }
-
-    async fn run_operation(
-        &self,
-        number: usize,
-        step: &Step,
-        (until, going): (Duration, &BTreeSet<&Address>),
-        entrance: &Entrance<'_>,
-    ) -> Result<Option<Name>, StepError> {
-        let (address, kind) = (&step.address, self.kind(&step.kind)?);
-        let needs = match &step.operation {
-            Operation::Create { remember, .. } | Operation::Update { remember, .. } => {
-                remember.depends_on.clone()
-            }
-            Operation::Delete { .. } => self.built_on(address),
-        };
-        let needs = &*needs;
-        let job = Job { step: Some(number), address, kind, until, needs, entrance: Some(entrance) };
-        match &step.operation {
-            Operation::Create { desired, project, parent, remember, deposes } => {
-                let parent = parent.as_ref();
-                let wish = Wish { desired, project, parent, remember, deposes: *deposes };
-                let id = self.create_object(&job, &wish).await?;
-                if remember.let_go {
-                    self.commit([Record::Forgotten { address: address.clone() }]).await?;
-                }
-                Ok(Some(id))
-            }
-            Operation::Update { object, calls, desired, remember } => {
-                let change = Change { object: object.as_ref(), calls, desired, remember };
-                self.update(&job, &change).await.map(Some)
-            }
-            Operation::Delete { object, deposed: _ } => {
-                let parent = self.parent_that_stays(&job, going);
-                self.delete_object(&job, object, parent.as_ref()).await.map(|()| Some(object.id.clone()))
+        Bookkeeping::Remember(address, entry) => {
+            let known = parts.current_object(address);
+            let (address, mut entry) = (address.clone(), entry.clone());
+            parts.record_computed(&address, &mut entry.applied).await;
+            if known.is_none() {
+                vec![Record::Adopted { address, entry }]
+            } else if known == entry.current {
+                vec![Record::Applied { address, entry }]
+            } else {
+                // A human confirmed what was only found: its certificate changes, too.
+                vec![Record::Forgotten { address: address.clone() }, Record::Adopted { address, entry }]
             }
         }
     }
+}
 
-    /// Returns the parent of a child that rolls it out by going, where the parent does not go itself.
-    fn parent_that_stays(&self, job: &Job<'_>, going: &BTreeSet<&Address>) -> Option<Address> {
-        if !job.kind.rolls_out_parent {
-            return None;
+async fn run_step<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    (number, going): (usize, &BTreeSet<&Address>),
+    step: &Step,
+    turn: Option<&Mutex<()>>,
+    entrance: Entrance<'_>,
+) -> Ended {
+    let _turn = match turn {
+        Some(turn) => Some(turn.lock().await),
+        None => None,
+    };
+    let begun = parts.clock().elapsed();
+    let (address, doing) = (step.address.clone(), operation_gerund(&step.operation));
+    parts.emit_event(Event::Started { step: number, address, doing });
+    let until = begun + Duration::from_secs(step.timeout_seconds.into());
+    let result = match describe_unresolved_intent(parts, &step.address) {
+        Some(question) => Err(StepError::Question(question)),
+        None => run_operation(parts, number, step, (until, going), &entrance).await,
+    };
+    Ended { step: number, result, took: parts.clock().elapsed().saturating_sub(begun) }
+}
+
+/// Returns the open question of an address: while it stands, nothing is done there.
+fn describe_unresolved_intent<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    address: &Address,
+) -> Option<String> {
+    let ledger = parts.context.journal.ledger();
+    let question = ledger.questions.values().find(|question| question.intent.address == *address)?;
+    Some(question.text.clone())
+}
+
+async fn run_operation<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    number: usize,
+    step: &Step,
+    (until, going): (Duration, &BTreeSet<&Address>),
+    entrance: &Entrance<'_>,
+) -> Result<Option<Name>, StepError> {
+    let (address, kind) = (&step.address, parts.kind(&step.kind)?);
+    let needs = match &step.operation {
+        Operation::Create { remember, .. } | Operation::Update { remember, .. } => {
+            remember.depends_on.clone()
         }
-        let ledger = self.context.journal.ledger();
-        let parent = ledger.entries.get(job.address)?.parent.as_ref()?;
-        (!going.contains(parent)).then(|| parent.clone())
-    }
-
-    /// Returns what an object stands under or was built on: while that changes, the object cannot go.
-    fn built_on(&self, address: &Address) -> Vec<Address> {
-        let ledger = self.context.journal.ledger();
-        let entry = ledger.entries.get(address);
-        entry.into_iter().flat_map(|entry| entry.parent.iter().chain(&entry.depends_on)).cloned().collect()
-    }
-
-    fn tell_end(&self, plan: &Plan, ended: &Ended) {
-        let (step, planned) = (ended.step, &plan.steps[ended.step]);
-        let address = planned.address.clone();
-        self.emit_event(match &ended.result {
-            Ok(id) => {
-                let (id, took) = (id.clone(), ended.took);
-                let done = if self.is_found(planned) {
-                    "adopted"
-                } else {
-                    operation_past_tense(&planned.operation)
-                };
-                Event::Succeeded { step, address, done, id, took }
+        Operation::Delete { .. } => built_on(parts, address),
+    };
+    let needs = &*needs;
+    let job = Job { step: Some(number), address, kind, until, needs, entrance: Some(entrance) };
+    match &step.operation {
+        Operation::Create { desired, project, parent, remember, deposes } => {
+            let parent = parent.as_ref();
+            let wish = Wish { desired, project, parent, remember, deposes: *deposes };
+            let id = create_object(parts, &job, &wish).await?;
+            if remember.let_go {
+                parts.commit([Record::Forgotten { address: address.clone() }]).await?;
             }
-            Err(error) => Event::Failed { step, address, error: error.clone() },
-        });
-    }
-
-    /// Tells whether the object of a creation was found after a lost answer: it is there, and nothing says that this
-    /// apply made it.
-    fn is_found(&self, step: &Step) -> bool {
-        let found = || {
-            let ledger = self.context.journal.ledger();
-            ledger.entries.get(&step.address)?.current.as_ref().map(|owned| owned.provisional)
-        };
-        matches!(step.operation, Operation::Create { .. }) && found() == Some(true)
-    }
-
-    /// Ends the steps that still run: what they wait for can not be recorded any more.
-    fn abandon_running(&self, plan: &Plan, schedule: &mut Schedule) -> Vec<(usize, StepError)> {
-        let Err(error) = self.check_may_send() else { return Vec::new() };
-        let is_running = |step: &usize| schedule.progress()[*step] == Progress::Running;
-        let running: Vec<usize> = (0..plan.steps.len()).filter(is_running).collect();
-        for step in &running {
-            let address = plan.steps[*step].address.clone();
-            self.emit_event(Event::Failed { step: *step, address, error: error.clone() });
-            self.emit_skipped(plan, *step, schedule.mark_failed(*step));
+            Ok(Some(id))
         }
-        running.into_iter().map(|step| (step, error.clone())).collect()
-    }
-
-    fn emit_skipped(&self, plan: &Plan, failed: usize, skipped: Vec<usize>) {
-        for step in skipped {
-            let address = plan.steps[step].address.clone();
-            self.emit_event(Event::Skipped { step, address, because: plan.steps[failed].address.clone() });
+        Operation::Update { object, calls, desired, remember } => {
+            let change = Change { object: object.as_ref(), calls, desired, remember };
+            update_object(parts, &job, &change).await.map(Some)
+        }
+        Operation::Delete { object, deposed: _ } => {
+            let parent = parent_that_stays(parts, &job, going);
+            delete_object(parts, &job, object, parent.as_ref()).await.map(|()| Some(object.id.clone()))
         }
     }
+}
 
-    async fn record_run_end(&self, run: uuid::Uuid, plan: &Plan, outcome: &mut Outcome) {
-        if self.check_may_send().is_err() {
-            return;
+/// Returns the parent of a child that rolls it out by going, where the parent does not go itself.
+fn parent_that_stays<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    going: &BTreeSet<&Address>,
+) -> Option<Address> {
+    if !job.kind.rolls_out_parent {
+        return None;
+    }
+    let ledger = parts.context.journal.ledger();
+    let parent = ledger.entries.get(job.address)?.parent.as_ref()?;
+    (!going.contains(parent)).then(|| parent.clone())
+}
+
+/// Returns what an object stands under or was built on: while that changes, the object cannot go.
+fn built_on<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    address: &Address,
+) -> Vec<Address> {
+    let ledger = parts.context.journal.ledger();
+    let entry = ledger.entries.get(address);
+    entry.into_iter().flat_map(|entry| entry.parent.iter().chain(&entry.depends_on)).cloned().collect()
+}
+
+fn tell_end<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    plan: &Plan,
+    ended: &Ended,
+) {
+    let (step, planned) = (ended.step, &plan.steps[ended.step]);
+    let address = planned.address.clone();
+    parts.emit_event(match &ended.result {
+        Ok(id) => {
+            let (id, took) = (id.clone(), ended.took);
+            let done =
+                if is_found(parts, planned) { "adopted" } else { operation_past_tense(&planned.operation) };
+            Event::Succeeded { step, address, done, id, took }
         }
-        outcome.notes = self.sweep_watched_creations().await;
-        outcome.questions = self.describe_ambiguous_intents();
-        let lost = plan.blocks.iter().filter(|block| block.is_lost_secret_of_object());
-        outcome.questions.extend(lost.map(|block| format!("{} {}", block.text, block.help)));
-        outcome.outputs = self.known_outputs(&plan.outputs).await;
-        add_not_kept(plan, outcome);
-        let complete = outcome.failed.is_empty() && outcome.skipped.is_empty();
-        let at = self.clock().now();
-        let tally = Tally {
-            done: outcome.done.len(),
-            failed: outcome.failed.len(),
-            skipped: outcome.skipped.len(),
-            questions: outcome.questions.len(),
-        };
-        let key = self.context.journal.ledger().identity.key.clone();
-        // What an apply that broke off could not compute is as it was.
-        let before = self.context.journal.ledger().outputs.clone().filter(|_| !complete);
-        let mut outputs = before.unwrap_or_default();
-        let given = outcome.outputs.iter();
-        outputs.extend(given.map(|(name, value)| (name.clone(), seal_parts(value, &key))));
-        let outputs = Some(outputs);
-        let ended = Record::Ended { run, plan: plan.base.nonce, complete, at, tally, outputs };
-        if let Err(error) = self.commit([ended]).await {
-            // Everything that was done is recorded: only the word that the run is over is missing.
-            outcome.notes.push(error.to_string());
-        }
+        Err(error) => Event::Failed { step, address, error: error.clone() },
+    });
+}
+
+/// Tells whether the object of a creation was found after a lost answer: it is there, and nothing says that this
+/// apply made it.
+fn is_found<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    step: &Step,
+) -> bool {
+    let found = || {
+        let ledger = parts.context.journal.ledger();
+        ledger.entries.get(&step.address)?.current.as_ref().map(|owned| owned.provisional)
+    };
+    matches!(step.operation, Operation::Create { .. }) && found() == Some(true)
+}
+
+/// Ends the steps that still run: what they wait for can not be recorded any more.
+fn abandon_running<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    plan: &Plan,
+    schedule: &mut Schedule,
+) -> Vec<(usize, StepError)> {
+    let Err(error) = parts.check_may_send() else { return Vec::new() };
+    let is_running = |step: &usize| schedule.progress()[*step] == Progress::Running;
+    let running: Vec<usize> = (0..plan.steps.len()).filter(is_running).collect();
+    for step in &running {
+        let address = plan.steps[*step].address.clone();
+        parts.emit_event(Event::Failed { step: *step, address, error: error.clone() });
+        emit_skipped(parts, plan, *step, schedule.mark_failed(*step));
+    }
+    running.into_iter().map(|step| (step, error.clone())).collect()
+}
+
+fn emit_skipped<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    plan: &Plan,
+    failed: usize,
+    skipped: Vec<usize>,
+) {
+    for step in skipped {
+        let address = plan.steps[step].address.clone();
+        parts.emit_event(Event::Skipped { step, address, because: plan.steps[failed].address.clone() });
+    }
+}
+
+async fn record_run_end<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    run: uuid::Uuid,
+    plan: &Plan,
+    outcome: &mut Outcome,
+) {
+    if parts.check_may_send().is_err() {
+        return;
+    }
+    outcome.notes = sweep_watched_creations(parts).await;
+    outcome.questions = describe_ambiguous_intents(parts);
+    let lost = plan.blocks.iter().filter(|block| block.is_lost_secret_of_object());
+    outcome.questions.extend(lost.map(|block| format!("{} {}", block.text, block.help)));
+    outcome.outputs = known_outputs(parts, &plan.outputs).await;
+    add_not_kept(plan, outcome);
+    let complete = outcome.failed.is_empty() && outcome.skipped.is_empty();
+    let at = parts.clock().now();
+    let tally = Tally {
+        done: outcome.done.len(),
+        failed: outcome.failed.len(),
+        skipped: outcome.skipped.len(),
+        questions: outcome.questions.len(),
+    };
+    let key = parts.context.journal.ledger().identity.key.clone();
+    // What an apply that broke off could not compute is as it was.
+    let before = parts.context.journal.ledger().outputs.clone().filter(|_| !complete);
+    let mut outputs = before.unwrap_or_default();
+    let given = outcome.outputs.iter();
+    outputs.extend(given.map(|(name, value)| (name.clone(), seal_parts(value, &key))));
+    let outputs = Some(outputs);
+    let ended = Record::Ended { run, plan: plan.base.nonce, complete, at, tally, outputs };
+    if let Err(error) = parts.commit([ended]).await {
+        // Everything that was done is recorded: only the word that the run is over is missing.
+        outcome.notes.push(error.to_string());
     }
 }
 

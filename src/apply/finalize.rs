@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::event::StepError;
-use super::run_state::Session;
+use super::step_parts::StepParts;
+use crate::apply::protocol::resolve_intent::look_for_late_effect;
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::intent_candidates::is_watched;
 use crate::ledger::journal::record::ClosedOutcome;
@@ -15,57 +16,59 @@ use crate::model::clock::{Clock, Random};
 use crate::model::expression::Expression;
 use crate::model::value::Value;
 
-impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
-    /// The closing sweep: asks about every watched creation whose object has turned up, and lets go of
-    /// those that were watched long enough. Returns what could not be looked into.
-    pub(super) async fn sweep_watched_creations(&self) -> Vec<String> {
-        let watched: Vec<Intent> = self.context.journal.ledger().watched.values().cloned().collect();
-        let now = self.clock().now();
-        let mut notes = Vec::new();
-        for intent in watched {
-            let result = match self.kind(&intent.kind) {
-                Ok(kind) if is_watched(&intent, now) => self.look_for_late_effect(kind, &intent).await,
-                Ok(_) => self.close(&intent, ClosedOutcome::PresumedAbsent).await,
-                Err(error) => Err(error),
-            };
-            match result {
-                // It is recorded, and told with all the others.
-                Ok(()) | Err(StepError::Question(_)) => {}
-                Err(error) => notes.push(format!(
-                    "{}: an earlier request was given up; whether it has had a late effect cannot be told: {error}",
-                    intent.address
-                )),
-            }
+/// The closing sweep: asks about every watched creation whose object has turned up, and lets go of
+/// those that were watched long enough. Returns what could not be looked into.
+pub(super) async fn sweep_watched_creations<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+) -> Vec<String> {
+    let watched: Vec<Intent> = parts.context.journal.ledger().watched.values().cloned().collect();
+    let now = parts.clock().now();
+    let mut notes = Vec::new();
+    for intent in watched {
+        let result = match parts.kind(&intent.kind) {
+            Ok(kind) if is_watched(&intent, now) => look_for_late_effect(parts, kind, &intent).await,
+            Ok(_) => parts.close(&intent, ClosedOutcome::PresumedAbsent).await,
+            Err(error) => Err(error),
+        };
+        match result {
+            // It is recorded, and told with all the others.
+            Ok(()) | Err(StepError::Question(_)) => {}
+            Err(error) => notes.push(format!(
+                "{}: an earlier request was given up; whether it has had a late effect cannot be told: {error}",
+                intent.address
+            )),
         }
-        notes
     }
+    notes
+}
 
-    /// Returns every open question, with the ways to answer it.
-    pub(super) fn describe_ambiguous_intents(&self) -> Vec<String> {
-        let ledger = self.context.journal.ledger();
-        ledger
-            .questions
-            .keys()
-            .filter_map(|op| ambiguous_intent::describe_ambiguous_intent(&ledger, *op))
-            .collect()
-    }
+/// Returns every open question, with the ways to answer it.
+pub(super) fn describe_ambiguous_intents<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+) -> Vec<String> {
+    let ledger = parts.context.journal.ledger();
+    ledger
+        .questions
+        .keys()
+        .filter_map(|op| ambiguous_intent::describe_ambiguous_intent(&ledger, *op))
+        .collect()
+}
 
-    /// Returns the outputs whose values are known now.
-    pub(super) async fn known_outputs(
-        &self,
-        planned: &BTreeMap<Name, Expression>,
-    ) -> BTreeMap<Name, Value> {
-        let mut outputs = BTreeMap::new();
-        for (name, expression) in planned {
-            if let Ok(value) = self.evaluate_expression(expression).await
-                && !value.is_unknown()
-            {
-                // A reference alone is the service's text; anything else is the configuration's, too.
-                let redact = |text: &str| self.context.client.redact(text);
-                let is_live = matches!(expression, Expression::Reference(_));
-                outputs.insert(name.clone(), if is_live { value.to_redacted(&redact) } else { value });
-            }
+/// Returns the outputs whose values are known now.
+pub(super) async fn known_outputs<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    planned: &BTreeMap<Name, Expression>,
+) -> BTreeMap<Name, Value> {
+    let mut outputs = BTreeMap::new();
+    for (name, expression) in planned {
+        if let Ok(value) = parts.evaluate_expression(expression).await
+            && !value.is_unknown()
+        {
+            // A reference alone is the service's text; anything else is the configuration's, too.
+            let redact = |text: &str| parts.context.client.redact(text);
+            let is_live = matches!(expression, Expression::Reference(_));
+            outputs.insert(name.clone(), if is_live { value.to_redacted(&redact) } else { value });
         }
-        outputs
     }
+    outputs
 }

@@ -11,7 +11,7 @@ mod planned_secrets;
 mod protocol;
 mod request_encoding;
 pub mod run;
-mod run_state;
 pub mod schedule;
 mod step;
+mod step_parts;
 mod steps;

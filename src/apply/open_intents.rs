@@ -8,12 +8,18 @@ use jiff::{SignedDuration, Timestamp};
 use super::context::Bounds;
 use super::event::{Event, StepError};
 use super::protocol::resolve_intent::Found;
-use super::run_state::Session;
 use super::step::{Job, Scope, Target};
+use super::step_parts::StepParts;
 use super::steps::delete::check_certificate;
 use super::steps::planned_call::{Stand, call_progress, prepared_from_intent};
 use super::steps::update::UNSEEN;
 use super::steps::wait;
+use crate::apply::protocol::resolve_intent::{
+    find_created_object, presume_absent, record_ambiguous_intent,
+};
+use crate::apply::steps::delete::record_gone;
+use crate::apply::steps::update::completed_call_records;
+use crate::apply::steps::wait::{read_when_stable, wait_until_gone};
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::record::ClosedOutcome;
 use crate::ledger::journal::store::Store;
@@ -35,141 +41,149 @@ const STILL_THERE: &str = "the object is there, and nobody knows whether its del
 /// How often the usual time of an operation is waited for, before an object is left as it is.
 const PATIENCE: u32 = 4;
 
-impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
-    /// Resolves every open intent, oldest first. Whoever recorded them is dead: the ledger's lock says so.
-    pub(super) async fn resolve_open_intents(&self) -> Result<(), StepError> {
-        let mut open: Vec<Intent> = self.context.journal.ledger().intents.values().cloned().collect();
-        open.sort_by_key(|intent| (intent.at, intent.op));
-        let begun = self.clock().elapsed();
-        for intent in &open {
-            match self.recover_one(intent, begun).await {
-                // The question is recorded: it freezes its address, and the rest goes on.
-                Ok(()) | Err(StepError::Question(_)) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-
-    async fn recover_one(&self, intent: &Intent, begun: Duration) -> Result<(), StepError> {
-        let kind = self.kind(&intent.kind)?;
-        if let IntentAction::Update { id, call, .. } = &intent.action
-            && intent.foreign
-        {
-            // A late old call can undo a newer one: what the object shows now proves nothing.
-            let why = format!("{call} of {id}: {MAY_STILL_COME}");
-            return Err(self.record_ambiguous_intent(intent, Vec::new(), &why).await);
-        }
-        let what = match &intent.action {
-            IntentAction::Create { .. } => "what came of a creation",
-            IntentAction::Update { .. } => "what came of a change",
-            IntentAction::Delete { .. } => "what came of a deletion",
-        };
-        let text = format!("looking up {what} whose answer was never recorded");
-        self.emit_event(Event::Recovering { address: intent.address.clone(), text });
-        let usual = kind.estimate.create.max(kind.estimate.update).max(kind.estimate.delete);
-        let patience = Duration::from_secs(u64::from(usual.max(15)) * u64::from(PATIENCE));
-        let wait = self.wait_for(kind, intent, begun).await?;
-        self.clock().sleep(wait).await;
-        let until = self.clock().elapsed() + patience;
-        let job = Job { step: None, address: &intent.address, kind, until, needs: &[], entrance: None };
-        match &intent.action {
-            IntentAction::Create { .. } => self.recover_creation(&job, intent).await,
-            IntentAction::Update { id, call, before, target } => {
-                let step = (call, before, target);
-                self.recover_change(&job, intent, id, step).await
-            }
-            IntentAction::Delete { object } => self.recover_deletion(&job, intent, object).await,
-        }
-    }
-
-    /// Returns how long an intent must still be left alone.
-    async fn wait_for(
-        &self,
-        kind: &'static Kind,
-        intent: &Intent,
-        begun: Duration,
-    ) -> Result<Duration, StepError> {
-        let since_begun = self.clock().elapsed().saturating_sub(begun);
-        let age = wall_age(intent.at, self.clock().now());
-        let wait = remaining_bounds(self.context.bounds, age, since_begun);
-        let IntentAction::Create { server_date: Some(date), .. } = &intent.action else { return Ok(wait) };
-        if !wait.is_zero() {
-            return Ok(wait);
-        }
-        // This machine's clock says that it is long ago: the service's must agree.
-        let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
-        let (_, now) = self.list_stable(kind, &scope).await?;
-        let age = now.and_then(|now| wall_age(parse_http_date(date)?, parse_http_date(&now)?));
-        let since_begun = self.clock().elapsed().saturating_sub(begun);
-        Ok(age.map_or(wait, |age| remaining_bounds(self.context.bounds, Some(age), since_begun)))
-    }
-
-    async fn recover_creation(&self, job: &Job<'_>, intent: &Intent) -> Result<(), StepError> {
-        match self.find_created_object(job.kind, intent).await? {
-            Found::Bound(owned, _) => {
-                self.emit_progress(job, format!("it made {}, which is bound now", owned.id));
-                Ok(())
-            }
-            Found::Absent => {
-                self.close(intent, ClosedOutcome::PresumedAbsent).await?;
-                self.emit_progress(job, "it made nothing".to_owned());
-                Ok(())
-            }
-        }
-    }
-
-    async fn recover_change(
-        &self,
-        job: &Job<'_>,
-        intent: &Intent,
-        id: &Name,
-        (call, before, target): (&Name, &Attributes, &Attributes),
-    ) -> Result<(), StepError> {
-        let key = ObjectKey { kind: intent.kind.clone(), parent: intent.parent.clone(), id: id.clone() };
-        let place = Target { key, project: intent.project.clone() };
-        let object = match self.read_when_stable(job, &place).await {
-            Ok(object) => Some(object),
-            // The plan sees for itself that it is gone, or not at rest.
-            Err(StepError::Moved(_) | StepError::Unsettled(_)) => None,
+/// Resolves every open intent, oldest first. Whoever recorded them is dead: the ledger's lock says so.
+pub(super) async fn resolve_open_intents<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+) -> Result<(), StepError> {
+    let mut open: Vec<Intent> = parts.context.journal.ledger().intents.values().cloned().collect();
+    open.sort_by_key(|intent| (intent.at, intent.op));
+    let begun = parts.clock().elapsed();
+    for intent in &open {
+        match recover_one(parts, intent, begun).await {
+            // The question is recorded: it freezes its address, and the rest goes on.
+            Ok(()) | Err(StepError::Question(_)) => {}
             Err(error) => return Err(error),
-        };
-        let arrived = job.kind.call(call).zip(object).is_some_and(|(call, object)| {
-            let step = prepared_from_intent(call, before, target);
-            call_progress(job.kind, &step, &Attributes::new(), &object, &self.secret_key()) == Stand::There
-        });
-        if arrived {
-            self.emit_progress(job, format!("{call} had its effect"));
-            self.commit(self.completed_call_records(job, intent, target)).await
-        } else {
-            self.emit_progress(job, format!("{call} had no effect, or another one since"));
-            self.presume_absent(intent, &format!("{call} of {id}: {UNSEEN}")).await
         }
     }
+    Ok(())
+}
 
-    async fn recover_deletion(
-        &self,
-        job: &Job<'_>,
-        intent: &Intent,
-        object: &Owned,
-    ) -> Result<(), StepError> {
-        let target = Target::from_owned(job.kind, object);
-        let live = self.get(&target.key).await?;
-        if live.as_ref().is_none_or(|live| wait::is_leaving(job.kind, live)) {
-            self.wait_until_gone(job, &target).await?;
-            self.emit_progress(job, format!("{} is gone", object.id));
-            return self.record_gone(job, Some(intent), object).await;
-        }
-        if let Some(Err(_)) = live.map(|live| check_certificate(object, &live)) {
-            self.emit_progress(job, format!("{} is another object now", object.id));
-        }
-        self.emit_progress(job, format!("{} was not deleted", object.id));
-        if intent.foreign {
-            let why = format!("deletion of {}: {MAY_STILL_COME}", object.id);
-            return Err(self.record_ambiguous_intent(intent, Vec::new(), &why).await);
-        }
-        self.presume_absent(intent, &format!("deletion of {}: {STILL_THERE}", object.id)).await
+async fn recover_one<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    intent: &Intent,
+    begun: Duration,
+) -> Result<(), StepError> {
+    let kind = parts.kind(&intent.kind)?;
+    if let IntentAction::Update { id, call, .. } = &intent.action
+        && intent.foreign
+    {
+        // A late old call can undo a newer one: what the object shows now proves nothing.
+        let why = format!("{call} of {id}: {MAY_STILL_COME}");
+        return Err(record_ambiguous_intent(parts, intent, Vec::new(), &why).await);
     }
+    let what = match &intent.action {
+        IntentAction::Create { .. } => "what came of a creation",
+        IntentAction::Update { .. } => "what came of a change",
+        IntentAction::Delete { .. } => "what came of a deletion",
+    };
+    let text = format!("looking up {what} whose answer was never recorded");
+    parts.emit_event(Event::Recovering { address: intent.address.clone(), text });
+    let usual = kind.estimate.create.max(kind.estimate.update).max(kind.estimate.delete);
+    let patience = Duration::from_secs(u64::from(usual.max(15)) * u64::from(PATIENCE));
+    let wait = wait_for(parts, kind, intent, begun).await?;
+    parts.clock().sleep(wait).await;
+    let until = parts.clock().elapsed() + patience;
+    let job = Job { step: None, address: &intent.address, kind, until, needs: &[], entrance: None };
+    match &intent.action {
+        IntentAction::Create { .. } => recover_creation(parts, &job, intent).await,
+        IntentAction::Update { id, call, before, target } => {
+            let step = (call, before, target);
+            recover_change(parts, &job, intent, id, step).await
+        }
+        IntentAction::Delete { object } => recover_deletion(parts, &job, intent, object).await,
+    }
+}
+
+/// Returns how long an intent must still be left alone.
+async fn wait_for<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    kind: &'static Kind,
+    intent: &Intent,
+    begun: Duration,
+) -> Result<Duration, StepError> {
+    let since_begun = parts.clock().elapsed().saturating_sub(begun);
+    let age = wall_age(intent.at, parts.clock().now());
+    let wait = remaining_bounds(parts.context.bounds, age, since_begun);
+    let IntentAction::Create { server_date: Some(date), .. } = &intent.action else { return Ok(wait) };
+    if !wait.is_zero() {
+        return Ok(wait);
+    }
+    // This machine's clock says that it is long ago: the service's must agree.
+    let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
+    let (_, now) = parts.list_stable(kind, &scope).await?;
+    let age = now.and_then(|now| wall_age(parse_http_date(date)?, parse_http_date(&now)?));
+    let since_begun = parts.clock().elapsed().saturating_sub(begun);
+    Ok(age.map_or(wait, |age| remaining_bounds(parts.context.bounds, Some(age), since_begun)))
+}
+
+async fn recover_creation<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    intent: &Intent,
+) -> Result<(), StepError> {
+    match find_created_object(parts, job.kind, intent).await? {
+        Found::Bound(owned, _) => {
+            parts.emit_progress(job, format!("it made {}, which is bound now", owned.id));
+            Ok(())
+        }
+        Found::Absent => {
+            parts.close(intent, ClosedOutcome::PresumedAbsent).await?;
+            parts.emit_progress(job, "it made nothing".to_owned());
+            Ok(())
+        }
+    }
+}
+
+async fn recover_change<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    intent: &Intent,
+    id: &Name,
+    (call, before, target): (&Name, &Attributes, &Attributes),
+) -> Result<(), StepError> {
+    let key = ObjectKey { kind: intent.kind.clone(), parent: intent.parent.clone(), id: id.clone() };
+    let place = Target { key, project: intent.project.clone() };
+    let object = match read_when_stable(parts, job, &place).await {
+        Ok(object) => Some(object),
+        // The plan sees for itself that it is gone, or not at rest.
+        Err(StepError::Moved(_) | StepError::Unsettled(_)) => None,
+        Err(error) => return Err(error),
+    };
+    let arrived = job.kind.call(call).zip(object).is_some_and(|(call, object)| {
+        let step = prepared_from_intent(call, before, target);
+        call_progress(job.kind, &step, &Attributes::new(), &object, &parts.secret_key()) == Stand::There
+    });
+    if arrived {
+        parts.emit_progress(job, format!("{call} had its effect"));
+        parts.commit(completed_call_records(parts, job, intent, target)).await
+    } else {
+        parts.emit_progress(job, format!("{call} had no effect, or another one since"));
+        presume_absent(parts, intent, &format!("{call} of {id}: {UNSEEN}")).await
+    }
+}
+
+async fn recover_deletion<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    intent: &Intent,
+    object: &Owned,
+) -> Result<(), StepError> {
+    let target = Target::from_owned(job.kind, object);
+    let live = parts.get(&target.key).await?;
+    if live.as_ref().is_none_or(|live| wait::is_leaving(job.kind, live)) {
+        wait_until_gone(parts, job, &target).await?;
+        parts.emit_progress(job, format!("{} is gone", object.id));
+        return record_gone(parts, job, Some(intent), object).await;
+    }
+    if let Some(Err(_)) = live.map(|live| check_certificate(object, &live)) {
+        parts.emit_progress(job, format!("{} is another object now", object.id));
+    }
+    parts.emit_progress(job, format!("{} was not deleted", object.id));
+    if intent.foreign {
+        let why = format!("deletion of {}: {MAY_STILL_COME}", object.id);
+        return Err(record_ambiguous_intent(parts, intent, Vec::new(), &why).await);
+    }
+    presume_absent(parts, intent, &format!("deletion of {}: {STILL_THERE}", object.id)).await
 }
 
 /// Returns how much of the bounds is left for a request.

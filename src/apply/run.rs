@@ -1,13 +1,20 @@
-//! `run` applies a plan; `resolve_open_intents` finishes what an earlier run left open.
+//! `run` applies a plan; `resolve_open_intents` finishes what an earlier run left open. Both own the parts that their
+//! steps share.
 
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
+use futures_util::lock::Mutex;
 
 use super::context::Context;
+use super::dependents::Dependants;
+use super::evaluation_scope::{ReadyObjects, looked_into_by};
 use super::event::{Outcome, StepError};
-use super::executor;
-use super::run_state::Session;
+use super::protocol::journal_writer::Scribe;
+use super::protocol::preexisting::Baselines;
+use super::protocol::write_fence::{Fence, run_under_lease};
+use super::step_parts::StepParts;
+use super::{executor, open_intents};
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::store::Store;
 use crate::model::clock::{Clock, Random};
@@ -21,12 +28,14 @@ pub async fn resolve_open_intents<C: Cloud, K: Clock, R: Random, S: Store>(
     context: &Context<'_, C, K, R, S>,
 ) -> Result<(), StepError> {
     let session = Session::new(context, None);
+    let parts = session.parts();
     // It only reads and records, so it can be dropped anywhere.
-    match select(pin!(session.resolve_open_intents()), pin!(context.journal.keep_lease())).await {
+    match select(pin!(open_intents::resolve_open_intents(&parts)), pin!(context.journal.keep_lease())).await
+    {
         Either::Left((result, _)) => {
             result.map_err(|error| error.redact_error(&|text| context.client.redact(&text)))
         }
-        Either::Right((lost, _)) => session.cut_off(&lost),
+        Either::Right((lost, _)) => parts.fence.cut_off(parts.writer, &lost),
     }
 }
 
@@ -37,6 +46,50 @@ pub async fn run<C: Cloud, K: Clock, R: Random, S: Store>(
     plan: &Plan,
 ) -> Outcome {
     let session = Session::new(context, Some(plan));
-    let outcome = session.run_under_lease(executor::execute_plan(&session, plan)).await;
+    let parts = session.parts();
+    let outcome =
+        run_under_lease(context.journal, parts.writer, executor::execute_plan(&parts, plan)).await;
     outcome.redact_outcome(&|text| context.client.redact(&text))
+}
+
+/// The parts of one apply, or of one recovery: they own what its steps share.
+struct Session<'a, C, K, R, S> {
+    context: &'a Context<'a, C, K, R, S>,
+    baselines: Baselines,
+    dependants: Dependants,
+    scribe: Scribe,
+    fence: Fence,
+    uploads: Mutex<()>,
+    objects: ReadyObjects,
+}
+
+impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
+    fn new(context: &'a Context<'a, C, K, R, S>, plan: Option<&Plan>) -> Self {
+        let (dependants, baselines) = {
+            let ledger = context.journal.ledger();
+            (Dependants::from_ledger(&ledger, context.client.registry()), Baselines::from_ledger(&ledger))
+        };
+        Self {
+            context,
+            baselines,
+            dependants,
+            scribe: Scribe::default(),
+            fence: Fence::default(),
+            uploads: Mutex::default(),
+            objects: ReadyObjects::new(plan.map(looked_into_by).unwrap_or_default()),
+        }
+    }
+
+    /// Returns the parts, for steps.
+    fn parts(&self) -> StepParts<'_, C, K, R, S> {
+        StepParts {
+            context: self.context,
+            preexisting: &self.baselines,
+            dependants: &self.dependants,
+            writer: &self.scribe,
+            fence: &self.fence,
+            uploads: &self.uploads,
+            objects: &self.objects,
+        }
+    }
 }

@@ -25,10 +25,9 @@ use futures_util::lock::{Mutex, OwnedMutexGuard};
 
 use crate::apply::event::StepError;
 use crate::apply::request_encoding;
-use crate::apply::run_state::Session;
 use crate::apply::step::{Scope, read_failed};
+use crate::cloud::client::Client;
 use crate::cloud::http::message::Cloud;
-use crate::ledger::journal::store::Store;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
@@ -168,21 +167,20 @@ impl Baselines {
     fn shared_list(&self, kind: &'static Kind, scope: &Scope) -> Shared {
         Arc::clone(self.lists.borrow_mut().entry((kind.name, scope.clone())).or_default())
     }
-}
 
-impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     /// Returns what was there before a creation that is about to be sent.
-    pub(in crate::apply) async fn preexisting_objects(
+    pub(in crate::apply) async fn preexisting_objects<C: Cloud, K: Clock, R: Random>(
         &self,
+        client: &Client<C, K, R>,
         kind: &'static Kind,
         scope: &Scope,
         expected: &Attributes,
     ) -> Result<Baseline, StepError> {
-        let place = self.baselines.shared_list(kind, scope);
+        let place = self.shared_list(kind, scope);
         let mut list = place.lock().await;
-        let now = self.clock().elapsed();
+        let now = client.clock().elapsed();
         if list.as_ref().is_none_or(|list| now.saturating_sub(list.read_at) > SERVES) {
-            let (objects, date) = self.list_stable(kind, scope).await?;
+            let (objects, date) = self.list_stable(client, kind, scope).await?;
             let mut ids: BTreeMap<String, Vec<Name>> = BTreeMap::new();
             for object in objects {
                 ids.entry(distinguishing_value(kind, &object.attributes)).or_default().push(object.id);
@@ -204,18 +202,18 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
 
     /// Lists the objects of a place until two passes agree; a parent that is gone has none. What they show
     /// was made by no creation that leaves after now.
-    pub(in crate::apply) async fn list_stable(
+    pub(in crate::apply) async fn list_stable<C: Cloud, K: Clock, R: Random>(
         &self,
+        client: &Client<C, K, R>,
         kind: &'static Kind,
         scope: &Scope,
     ) -> Result<(Vec<Object>, Option<Name>), StepError> {
-        let client = self.context.client;
         match client.list_stable(kind, scope.parent.as_ref(), scope.project.as_ref()).await {
             Err(error) if scope.parent.is_some() && error.is_not_found() => Ok((Vec::new(), None)),
             Err(error) => Err(read_failed(error)),
             Ok((objects, date)) => {
                 let ids = objects.iter().map(|object| object.id.clone());
-                self.baselines.record_seen(kind.name, scope.parent.as_ref(), ids, self.clock().elapsed());
+                self.record_seen(kind.name, scope.parent.as_ref(), ids, client.clock().elapsed());
                 Ok((objects, date))
             }
         }

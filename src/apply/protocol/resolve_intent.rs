@@ -1,8 +1,8 @@
 //! Finding what came of a request whose answer is lost, once its bounds have passed.
 
 use crate::apply::event::StepError;
-use crate::apply::run_state::Session;
 use crate::apply::step::{Job, Scope};
+use crate::apply::step_parts::StepParts;
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::intent_candidates::{LATE_EFFECT, creation_candidates};
 use crate::ledger::journal::record::{ClosedOutcome, Record};
@@ -26,146 +26,151 @@ pub(in crate::apply) enum Found {
     Absent,
 }
 
-impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
-    /// Looks for what a creation made. Must not be called before the bounds have passed: until then a
-    /// stranger's object can be listed before ours.
-    ///
-    /// # Errors
-    /// When several objects could be it (then the question is recorded), or the list cannot be read.
-    pub(in crate::apply) async fn find_created_object(
-        &self,
-        kind: &'static Kind,
-        intent: &Intent,
-    ) -> Result<Found, StepError> {
-        let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
-        let (objects, _) = self.list_stable(kind, &scope).await?;
-        self.classify_candidates(intent, objects).await
-    }
+/// Looks for what a creation made. Must not be called before the bounds have passed: until then a
+/// stranger's object can be listed before ours.
+///
+/// # Errors
+/// When several objects could be it (then the question is recorded), or the list cannot be read.
+pub(in crate::apply) async fn find_created_object<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    kind: &'static Kind,
+    intent: &Intent,
+) -> Result<Found, StepError> {
+    let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
+    let (objects, _) = parts.list_stable(kind, &scope).await?;
+    classify_candidates(parts, intent, objects).await
+}
 
-    /// Decides over a list that was read after the bounds.
-    ///
-    /// Where no bound is assumed (strict), only a human can say what a list means. A foreign request may
-    /// still leave, so that it made nothing is never presumed either.
-    pub(in crate::apply) async fn classify_candidates(
-        &self,
-        intent: &Intent,
-        objects: Vec<Object>,
-    ) -> Result<Found, StepError> {
-        let registry = self.context.client.registry();
-        let mut found: Vec<Object> = {
-            let ledger = self.context.journal.ledger();
-            creation_candidates(registry, intent, &ledger, &objects).into_iter().cloned().collect()
-        };
-        let strict = self.context.strict;
-        let why = match found.len() {
-            0 if strict => "nobody knows whether the request made anything, and nothing is presumed",
-            0 if intent.foreign => {
-                "whoever sent the request lost the ledger and is not proven dead: nothing came of it yet"
-            }
-            1 if self.lost_secret(&intent.kind, &intent.address) => LOST_SECRET,
-            1 if strict => "this object could be what the request made, or somebody else's",
-            0 | 1 => "",
-            _ => "several objects could be what the request made",
-        };
-        if !why.is_empty() {
-            let ids = found.into_iter().map(|object| object.id).collect();
-            return Err(self.record_ambiguous_intent(intent, ids, why).await);
+/// Decides over a list that was read after the bounds.
+///
+/// Where no bound is assumed (strict), only a human can say what a list means. A foreign request may
+/// still leave, so that it made nothing is never presumed either.
+pub(in crate::apply) async fn classify_candidates<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    intent: &Intent,
+    objects: Vec<Object>,
+) -> Result<Found, StepError> {
+    let registry = parts.context.client.registry();
+    let mut found: Vec<Object> = {
+        let ledger = parts.context.journal.ledger();
+        creation_candidates(registry, intent, &ledger, &objects).into_iter().cloned().collect()
+    };
+    let strict = parts.context.strict;
+    let why = match found.len() {
+        0 if strict => "nobody knows whether the request made anything, and nothing is presumed",
+        0 if intent.foreign => {
+            "whoever sent the request lost the ledger and is not proven dead: nothing came of it yet"
         }
-        let Some(object) = found.pop() else { return Ok(Found::Absent) };
-        let owned = owned_from_intent(intent, &object, true);
-        self.baselines.mark_claimed(&intent.kind, intent.parent.as_ref(), &owned.id);
-        self.commit([Record::Bound { op: intent.op, object: owned.clone() }]).await?;
-        self.drop_object(&intent.address);
-        Ok(Found::Bound(owned, Box::new(object)))
+        1 if lost_secret(parts, &intent.kind, &intent.address) => LOST_SECRET,
+        1 if strict => "this object could be what the request made, or somebody else's",
+        0 | 1 => "",
+        _ => "several objects could be what the request made",
+    };
+    if !why.is_empty() {
+        let ids = found.into_iter().map(|object| object.id).collect();
+        return Err(record_ambiguous_intent(parts, intent, ids, why).await);
     }
+    let Some(object) = found.pop() else { return Ok(Found::Absent) };
+    let owned = owned_from_intent(intent, &object, true);
+    parts.preexisting.mark_claimed(&intent.kind, intent.parent.as_ref(), &owned.id);
+    parts.commit([Record::Bound { op: intent.op, object: owned.clone() }]).await?;
+    parts.objects.drop_object(&intent.address);
+    Ok(Found::Bound(owned, Box::new(object)))
+}
 
-    /// Tells whether a secret is lost for good when the answer with it is: it is wanted, and nothing shows it again.
-    pub(in crate::apply) fn lost_secret(&self, kind: &str, address: &Address) -> bool {
-        let kind = self.context.client.registry().kind(kind);
-        let once = kind.is_some_and(|kind| kind.shown_once.is_some() && kind.reveal().is_none());
-        once && (self.context.wants_secret)(address)
+/// Tells whether a secret is lost for good when the answer with it is: it is wanted, and nothing shows it again.
+pub(in crate::apply) fn lost_secret<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    kind: &str,
+    address: &Address,
+) -> bool {
+    let kind = parts.context.client.registry().kind(kind);
+    let once = kind.is_some_and(|kind| kind.shown_once.is_some() && kind.reveal().is_none());
+    once && (parts.context.wants_secret)(address)
+}
+
+/// Records a question that only a human can answer, and returns it as the step's error.
+pub(in crate::apply) async fn record_ambiguous_intent<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    intent: &Intent,
+    candidates: Vec<Name>,
+    why: &str,
+) -> StepError {
+    let address = &intent.address;
+    let text = if candidates.is_empty() {
+        format!("{address}: {why}")
+    } else {
+        format!("{address}: {why} ({})", candidates.join(", "))
+    };
+    let text = parts.context.client.redact(&text);
+    let question = Question { intent: intent.clone(), candidates, text: text.clone() };
+    match parts.commit([Record::Asked(Box::new(question))]).await {
+        Ok(()) => StepError::Question(text),
+        Err(error) => error,
     }
+}
 
-    /// Records a question that only a human can answer, and returns it as the step's error.
-    pub(in crate::apply) async fn record_ambiguous_intent(
-        &self,
-        intent: &Intent,
-        candidates: Vec<Name>,
-        why: &str,
-    ) -> StepError {
-        let address = &intent.address;
-        let text = if candidates.is_empty() {
-            format!("{address}: {why}")
-        } else {
-            format!("{address}: {why} ({})", candidates.join(", "))
-        };
-        let text = self.context.client.redact(&text);
-        let question = Question { intent: intent.clone(), candidates, text: text.clone() };
-        match self.commit([Record::Asked(Box::new(question))]).await {
-            Ok(()) => StepError::Question(text),
-            Err(error) => error,
-        }
+/// Stops a creation when an earlier one for the same address, presumed without effect, turns out
+/// to have had one after all: a second object would be the duplicate.
+pub(in crate::apply) async fn check_late_effects<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+) -> Result<(), StepError> {
+    let watched: Vec<Intent> = {
+        let ledger = parts.context.journal.ledger();
+        let watched = ledger.watched.values().filter(|intent| intent.address == *job.address);
+        watched.cloned().collect()
+    };
+    for intent in watched {
+        look_for_late_effect(parts, job.kind, &intent).await?;
     }
+    Ok(())
+}
 
-    /// Stops a creation when an earlier one for the same address, presumed without effect, turns out
-    /// to have had one after all: a second object would be the duplicate.
-    pub(in crate::apply) async fn check_late_effects(&self, job: &Job<'_>) -> Result<(), StepError> {
-        let watched: Vec<Intent> = {
-            let ledger = self.context.journal.ledger();
-            let watched = ledger.watched.values().filter(|intent| intent.address == *job.address);
-            watched.cloned().collect()
-        };
-        for intent in watched {
-            self.look_for_late_effect(job.kind, &intent).await?;
-        }
+/// Asks about a watched creation whose object has turned up.
+///
+/// # Errors
+/// The question, once it is recorded; or when the list cannot be read.
+pub(in crate::apply) async fn look_for_late_effect<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    kind: &'static Kind,
+    intent: &Intent,
+) -> Result<(), StepError> {
+    let ids = could_be(parts, kind, intent).await?;
+    if ids.is_empty() {
         Ok(())
+    } else {
+        Err(record_ambiguous_intent(parts, intent, ids, LATE_EFFECT).await)
     }
+}
 
-    /// Asks about a watched creation whose object has turned up.
-    ///
-    /// # Errors
-    /// The question, once it is recorded; or when the list cannot be read.
-    pub(in crate::apply) async fn look_for_late_effect(
-        &self,
-        kind: &'static Kind,
-        intent: &Intent,
-    ) -> Result<(), StepError> {
-        let ids = self.could_be(kind, intent).await?;
-        if ids.is_empty() {
-            Ok(())
-        } else {
-            Err(self.record_ambiguous_intent(intent, ids, LATE_EFFECT).await)
-        }
-    }
+/// Returns the objects that are listed now and could be what a creation made.
+pub(in crate::apply) async fn could_be<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    kind: &'static Kind,
+    intent: &Intent,
+) -> Result<Vec<Name>, StepError> {
+    let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
+    let (objects, _) = parts.list_stable(kind, &scope).await?;
+    let (registry, ledger) = (parts.context.client.registry(), parts.context.journal.ledger());
+    let found = creation_candidates(registry, intent, &ledger, &objects);
+    Ok(found.into_iter().map(|object| object.id.clone()).collect())
+}
 
-    /// Returns the objects that are listed now and could be what a creation made.
-    pub(in crate::apply) async fn could_be(
-        &self,
-        kind: &'static Kind,
-        intent: &Intent,
-    ) -> Result<Vec<Name>, StepError> {
-        let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
-        let (objects, _) = self.list_stable(kind, &scope).await?;
-        let (registry, ledger) = (self.context.client.registry(), self.context.journal.ledger());
-        let found = creation_candidates(registry, intent, &ledger, &objects);
-        Ok(found.into_iter().map(|object| object.id.clone()).collect())
+/// Closes a request that showed no effect within the bounds. Where none are assumed (strict), only
+/// a human can say that it has none any more.
+///
+/// # Errors
+/// The question, once it is recorded; or when the ledger cannot be written.
+pub(in crate::apply) async fn presume_absent<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    intent: &Intent,
+    why: &str,
+) -> Result<(), StepError> {
+    if parts.context.strict {
+        return Err(record_ambiguous_intent(parts, intent, Vec::new(), why).await);
     }
-
-    /// Closes a request that showed no effect within the bounds. Where none are assumed (strict), only
-    /// a human can say that it has none any more.
-    ///
-    /// # Errors
-    /// The question, once it is recorded; or when the ledger cannot be written.
-    pub(in crate::apply) async fn presume_absent(
-        &self,
-        intent: &Intent,
-        why: &str,
-    ) -> Result<(), StepError> {
-        if self.context.strict {
-            return Err(self.record_ambiguous_intent(intent, Vec::new(), why).await);
-        }
-        self.close(intent, ClosedOutcome::PresumedAbsent).await
-    }
+    parts.close(intent, ClosedOutcome::PresumedAbsent).await
 }
 
 /// Returns the birth certificate of an object that came of an intent.

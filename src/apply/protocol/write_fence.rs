@@ -12,13 +12,15 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 
+use super::journal_writer::Scribe;
+use crate::apply::context::Context;
 use crate::apply::event::StepError;
-use crate::apply::run_state::Session;
 use crate::apply::step::{Armed, Job};
 use crate::cloud::error::Mutation;
 use crate::cloud::http::message::Cloud;
 use crate::cloud::write::mutation::Changes;
 use crate::ledger::journal::error::StoreError;
+use crate::ledger::journal::handle::Journal;
 use crate::ledger::journal::store::Store;
 use crate::model::clock::{Clock, Random};
 
@@ -34,75 +36,62 @@ pub(in crate::apply) struct Fence {
     out: Cell<usize>,
 }
 
-impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
+impl Fence {
     /// Tells whether anything may still be sent and recorded.
     ///
     /// # Errors
     /// Why not.
-    pub(in crate::apply) fn check_may_send(&self) -> Result<(), StepError> {
-        self.scribe.check_writable()?;
-        self.fence.shut.borrow().clone().map_or(Ok(()), Err)
+    pub(in crate::apply) fn check_may_send(&self, scribe: &Scribe) -> Result<(), StepError> {
+        scribe.check_writable()?;
+        self.shut.borrow().clone().map_or(Ok(()), Err)
     }
 
     /// Tells whether nothing is left to wait for: nothing can be recorded, and nothing is out.
-    pub(in crate::apply) fn is_over(&self) -> bool {
-        self.scribe.check_writable().is_err() && self.fence.out.get() == 0
+    pub(in crate::apply) fn is_over(&self, scribe: &Scribe) -> bool {
+        scribe.check_writable().is_err() && self.out.get() == 0
     }
 
     /// Remembers that the ledger's place is lost.
     ///
     /// # Errors
     /// Always: the loss.
-    pub(in crate::apply) fn cut_off(&self, lost: &StoreError) -> Result<(), StepError> {
-        self.scribe.record_failure(lost);
-        self.check_may_send()
-    }
-
-    /// Does the work of a run while the ledger's place is kept. When that is lost, the work comes to its
-    /// end by itself: nothing more is sent or recorded.
-    pub(in crate::apply) async fn run_under_lease<T>(&self, work: impl Future<Output = T>) -> T {
-        let (mut work, mut keep) = (pin!(work), pin!(self.context.journal.keep_lease()));
-        let mut lost = false;
-        poll_fn(|context| {
-            if !lost && let Poll::Ready(error) = keep.as_mut().poll(context) {
-                lost = true;
-                self.scribe.record_failure(&error);
-            }
-            work.as_mut().poll(context)
-        })
-        .await
+    pub(in crate::apply) fn cut_off(&self, scribe: &Scribe, lost: &StoreError) -> Result<(), StepError> {
+        scribe.record_failure(lost);
+        self.check_may_send(scribe)
     }
 
     /// Sends a request that changes something, its intent being durable. What has not left within
     /// the bound of sending is abandoned: then a later run can reckon with the intent's own time.
-    pub(in crate::apply) async fn send_mutation(
+    pub(in crate::apply) async fn send_mutation<C: Cloud, K: Clock, R: Random, S: Store>(
         &self,
+        context: &Context<'_, C, K, R, S>,
+        scribe: &Scribe,
         job: &Job<'_>,
         armed: &Armed,
         request: impl AsyncFnOnce(Changes<'_, C, K, R>) -> Mutation,
     ) -> Result<Mutation, StepError> {
         // A lease that ran short is the gate's business: what it holds back is recorded as not sent.
-        self.scribe.check_writable()?;
+        scribe.check_writable()?;
         let left = Cell::new(false);
         let gate = |whole: Duration| {
-            self.may_leave(armed, whole)?;
+            self.may_leave(context, scribe, armed, whole)?;
             if !left.replace(true) {
-                self.fence.out.set(self.fence.out.get() + 1);
+                self.out.set(self.out.get() + 1);
             }
             Ok(())
         };
         // Between the limiter's refusal and the next try nothing is under way.
         let back = || {
             if left.replace(false) {
-                self.fence.out.set(self.fence.out.get() - 1);
+                self.out.set(self.out.get() - 1);
             }
         };
-        let bound = self.context.bounds.sending;
-        let request = pin!(request(self.context.client.changes(&gate).telling_back(&back)));
-        let time = pin!(self.clock().sleep(bound));
+        let bound = context.bounds.sending;
+        let request = pin!(request(context.client.changes(&gate).telling_back(&back)));
+        let time = pin!(context.client.clock().sleep(bound));
         let ended = select(request, time).await;
         if left.get() {
-            self.fence.out.set(self.fence.out.get() - 1);
+            self.out.set(self.out.get() - 1);
         }
         if let Some(entrance) = job.entrance {
             entrance.release_slot();
@@ -118,24 +107,49 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
     }
 
     /// The gate: asked right before a request leaves that may take `whole`.
-    fn may_leave(&self, armed: &Armed, whole: Duration) -> Result<(), String> {
-        self.check_may_send().map_err(|error| error.to_string())?;
-        let held = self.context.journal.held_for();
+    fn may_leave<C: Cloud, K: Clock, R: Random, S: Store>(
+        &self,
+        context: &Context<'_, C, K, R, S>,
+        scribe: &Scribe,
+        armed: &Armed,
+        whole: Duration,
+    ) -> Result<(), String> {
+        self.check_may_send(scribe).map_err(|error| error.to_string())?;
+        let held = context.journal.held_for();
         if let Some(left) = held.filter(|left| *left < whole + MARGIN) {
             let text = format!(
                 "the ledger is ours for {} s more, and a request may take {} s: nothing more is sent",
                 left.as_secs(),
                 whole.as_secs()
             );
-            *self.fence.shut.borrow_mut() = Some(StepError::Displaced(text.clone()));
+            *self.shut.borrow_mut() = Some(StepError::Displaced(text.clone()));
             return Err(text);
         }
-        let bound = self.context.bounds.sending;
-        if self.clock().elapsed().saturating_sub(armed.since) > bound {
+        let bound = context.bounds.sending;
+        if context.client.clock().elapsed().saturating_sub(armed.since) > bound {
             return Err(send_timeout_message(bound));
         }
         Ok(())
     }
+}
+
+/// Does the work of a run while the ledger's place is kept. When that is lost, the work comes to its
+/// end by itself: nothing more is sent or recorded.
+pub(in crate::apply) async fn run_under_lease<S: Store, T>(
+    journal: &Journal<S>,
+    scribe: &Scribe,
+    work: impl Future<Output = T>,
+) -> T {
+    let (mut work, mut keep) = (pin!(work), pin!(journal.keep_lease()));
+    let mut lost = false;
+    poll_fn(|context| {
+        if !lost && let Poll::Ready(error) = keep.as_mut().poll(context) {
+            lost = true;
+            scribe.record_failure(&error);
+        }
+        work.as_mut().poll(context)
+    })
+    .await
 }
 
 fn send_timeout_message(bound: Duration) -> String {

@@ -11,9 +11,16 @@ use super::verify_written::{Verified, Written};
 use crate::apply::context::Undelivered;
 use crate::apply::event::StepError;
 use crate::apply::protocol::resolve_intent::{Found, LOST_SECRET, owned_from_intent};
+use crate::apply::protocol::resolve_intent::{
+    check_late_effects, could_be, find_created_object, lost_secret, record_ambiguous_intent,
+};
 use crate::apply::request_encoding::{self, ledger_entry, missing_value_error};
-use crate::apply::run_state::Session;
 use crate::apply::step::{Job, Scope, Target, read_failed};
+use crate::apply::step_parts::StepParts;
+use crate::apply::steps::rollout::{explain_failure, foresee_at_parent, roll_out_parent};
+use crate::apply::steps::upload::settle_new;
+use crate::apply::steps::verify_written::verify;
+use crate::apply::steps::wait::needs_come_to_rest;
 use crate::cloud::error::{Mutation, Refusal, ShownOnce};
 use crate::cloud::http::message::{Body, Cloud};
 use crate::cloud::write::mutation::Changes;
@@ -61,369 +68,390 @@ enum Attempt {
     Vain(StepError),
 }
 
-impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
-    /// Makes an object and waits until it can be used. Returns its id.
-    pub(in crate::apply) async fn create_object(
-        &self,
-        job: &Job<'_>,
-        wish: &Wish<'_>,
-    ) -> Result<Name, StepError> {
-        let birth = self.prepare_create(job, wish).await?;
-        let rollout = Box::pin(self.foresee_at_parent(job, wish.parent)).await?;
-        let (owned, object) = {
-            let _alone =
-                self.baselines.lock_similar_creations(job.kind, &birth.scope, &birth.expected).await;
-            self.attempt_until_bound(job, &birth).await?
-        };
-        self.finish_create(job, &birth, (&owned, rollout.as_ref()), object).await?;
-        Ok(owned.id)
-    }
+/// Makes an object and waits until it can be used. Returns its id.
+pub(in crate::apply) async fn create_object<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    wish: &Wish<'_>,
+) -> Result<Name, StepError> {
+    let birth = prepare_create(parts, job, wish).await?;
+    let rollout = Box::pin(foresee_at_parent(parts, job, wish.parent)).await?;
+    let (owned, object) = {
+        let _alone =
+            parts.preexisting.lock_similar_creations(job.kind, &birth.scope, &birth.expected).await;
+        attempt_until_bound(parts, job, &birth).await?
+    };
+    finish_create(parts, job, &birth, (&owned, rollout.as_ref()), object).await?;
+    Ok(owned.id)
+}
 
-    async fn prepare_create(&self, job: &Job<'_>, wish: &Wish<'_>) -> Result<Birth, StepError> {
-        if let Some(owned) = self.current_object(job.address).filter(|_| !wish.deposes) {
-            return Err(StepError::Moved(format!("{} already owns {}", job.address, owned.id)));
+async fn prepare_create<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    wish: &Wish<'_>,
+) -> Result<Birth, StepError> {
+    if let Some(owned) = parts.current_object(job.address).filter(|_| !wish.deposes) {
+        return Err(StepError::Moved(format!("{} already owns {}", job.address, owned.id)));
+    }
+    let id_of = |address: &Address| match parts.current_object(address) {
+        Some(owned) => Ok(owned.id),
+        None => Err(StepError::Failed(format!("{address} has no object"))),
+    };
+    let project = match wish.project {
+        ProjectOf::None => None,
+        ProjectOf::Id(id) => Some(id.clone()),
+        ProjectOf::Resource(address) => Some(id_of(address)?),
+    };
+    let scope = Scope { parent: wish.parent.map(id_of).transpose()?, project };
+    let values = parts.evaluate_all(job.address, wish.desired).await?;
+    let body = request_encoding::create_body(job.kind, &values).map_err(missing_value_error)?;
+    let at_creation = |name: &Name| job.kind.attribute(name).is_some_and(|a| a.at_creation);
+    let mut applied = parts.fingerprint_secrets(job.kind, &values);
+    applied.retain(|name, _| at_creation(name));
+    // A secret that is shown once counts as lost until it is delivered.
+    let secret_lost = job.kind.shown_once.is_some();
+    let entry = Entry { secret_lost, ..ledger_entry(job, wish.parent, applied, wish.remember, true) };
+    let mut expected = request_encoding::expected_attributes(job.kind, &values);
+    // Answers and lists are compared with it, and they name each object by one id.
+    parts.context.client.name_references(job.kind, &mut expected).await;
+    // What was to step down may have gone along with another object meanwhile.
+    let deposes = wish.deposes && parts.current_object(job.address).is_some();
+    let unverified = wish.remember.unverified.clone();
+    Ok(Birth { scope, values, body, expected, entry, unverified, deposes })
+}
+
+async fn attempt_until_bound<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    birth: &Birth,
+) -> Result<(Owned, Object), StepError> {
+    let mut attempts = 1;
+    loop {
+        match attempt_create(parts, job, birth).await? {
+            Attempt::Bound(owned, object) => return Ok((owned, *object)),
+            Attempt::Vain(error) if attempts == ATTEMPTS => return Err(error),
+            Attempt::Vain(error) => parts.emit_progress(job, format!("{error}; trying again")),
         }
-        let id_of = |address: &Address| match self.current_object(address) {
-            Some(owned) => Ok(owned.id),
-            None => Err(StepError::Failed(format!("{address} has no object"))),
-        };
-        let project = match wish.project {
-            ProjectOf::None => None,
-            ProjectOf::Id(id) => Some(id.clone()),
-            ProjectOf::Resource(address) => Some(id_of(address)?),
-        };
-        let scope = Scope { parent: wish.parent.map(id_of).transpose()?, project };
-        let values = self.evaluate_all(job.address, wish.desired).await?;
-        let body = request_encoding::create_body(job.kind, &values).map_err(missing_value_error)?;
-        let at_creation = |name: &Name| job.kind.attribute(name).is_some_and(|a| a.at_creation);
-        let mut applied = self.fingerprint_secrets(job.kind, &values);
-        applied.retain(|name, _| at_creation(name));
-        // A secret that is shown once counts as lost until it is delivered.
-        let secret_lost = job.kind.shown_once.is_some();
-        let entry = Entry { secret_lost, ..ledger_entry(job, wish.parent, applied, wish.remember, true) };
-        let mut expected = request_encoding::expected_attributes(job.kind, &values);
-        // Answers and lists are compared with it, and they name each object by one id.
-        self.context.client.name_references(job.kind, &mut expected).await;
-        // What was to step down may have gone along with another object meanwhile.
-        let deposes = wish.deposes && self.current_object(job.address).is_some();
-        let unverified = wish.remember.unverified.clone();
-        Ok(Birth { scope, values, body, expected, entry, unverified, deposes })
+        attempts += 1;
     }
+}
 
-    async fn attempt_until_bound(
-        &self,
-        job: &Job<'_>,
-        birth: &Birth,
-    ) -> Result<(Owned, Object), StepError> {
-        let mut attempts = 1;
-        loop {
-            match self.attempt_create(job, birth).await? {
-                Attempt::Bound(owned, object) => return Ok((owned, *object)),
-                Attempt::Vain(error) if attempts == ATTEMPTS => return Err(error),
-                Attempt::Vain(error) => self.emit_progress(job, format!("{error}; trying again")),
+/// One intent and one request.
+async fn attempt_create<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    birth: &Birth,
+) -> Result<Attempt, StepError> {
+    check_late_effects(parts, job).await?;
+    let baseline = parts
+        .preexisting
+        .preexisting_objects(parts.context.client, job.kind, &birth.scope, &birth.expected)
+        .await?;
+    let action = IntentAction::Create {
+        expected: birth.expected.clone(),
+        baseline: baseline.ids,
+        server_date: baseline.date,
+        entry: Box::new(birth.entry.clone()),
+        deposes: birth.deposes,
+    };
+    let armed = parts.record_intent(job, birth.scope.clone(), action).await?;
+    let before = parts.clock().elapsed();
+    let (parent, project) = (birth.scope.parent.as_ref(), birth.scope.project.as_ref());
+    let request = async |changes: Changes<'_, C, K, R>| {
+        changes.create(job.kind, parent, project, birth.body.clone()).await
+    };
+    let ended = parts.send_mutation(job, &armed, request).await?;
+    let intent = armed.intent;
+    match ended {
+        Mutation::Done(Some(object), secret) => {
+            bind_created(parts, job, birth, (&intent, before), *object, secret).await
+        }
+        Mutation::Done(None, _) => {
+            let error = StepError::Unreachable("the answer names no object".to_owned());
+            resolve_lost_request(parts, job, &intent, error, true).await
+        }
+        Mutation::Refused(refusal) => handle_refusal(parts, job, birth, &intent, refusal).await,
+        Mutation::NotSent(reason) => {
+            parts.not_sent(&intent).await?;
+            Ok(Attempt::Vain(StepError::Unreachable(reason)))
+        }
+        Mutation::Unknown { reason, settled, answer } => {
+            resolve_lost_request(parts, job, &intent, StepError::from_unanswered(reason, answer), settled)
+                .await
+        }
+    }
+}
+
+/// The service answered with an object: it must be new and ours before it is bound. `sent` is when the
+/// request left, at the earliest.
+async fn bind_created<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    birth: &Birth,
+    (intent, sent): (&Intent, Duration),
+    object: Object,
+    secret: Option<ShownOnce>,
+) -> Result<Attempt, StepError> {
+    if let Some(oddity) = not_ours(job.kind, birth, intent, &object) {
+        return Err(report_contradiction(parts, job, intent, &oddity).await);
+    }
+    // What the ledger keeps is delivered once it has it: with the object's binding, in one transaction.
+    let mut secret = secret;
+    let kept =
+        secret.as_ref().and_then(|ShownOnce(text)| (parts.context.keep)(job.address, &object.id, text));
+    let delivered = match &kept {
+        Some(_) => None,
+        None => Some(hand_on(parts, job, &object.id, secret.take()).await),
+    };
+    let object = match read_back(parts, job, birth, intent, object).await? {
+        Ok(object) => object,
+        Err(oddity) => return Err(report_contradiction(parts, job, intent, &oddity).await),
+    };
+    if !parts.preexisting.claim(job.kind, birth.scope.parent.as_ref(), &object.id, sent) {
+        let oddity = format!("the answer names {}, which was there before or is another's", object.id);
+        return Err(report_contradiction(parts, job, intent, &oddity).await);
+    }
+    if matches!(delivered, Some(Delivery::Missing)) && lost_secret(parts, job.kind.name, job.address) {
+        return Err(record_ambiguous_intent(parts, intent, vec![object.id], LOST_SECRET).await);
+    }
+    let owned = owned_from_intent(intent, &object, false);
+    // A secret that is only kept counts as lost: the next run delivers it, or says that nobody has it.
+    let is_delivered = matches!(delivered, Some(Delivery::Done));
+    record_binding(parts, job, birth, intent, &owned, (is_delivered, kept)).await?;
+    let delivered = match delivered {
+        Some(delivered) => delivered,
+        None => hand_on_kept(parts, job, birth, &object.id, secret).await?,
+    };
+    match delivered {
+        Delivery::Done | Delivery::Missing => Ok(Attempt::Bound(owned, Box::new(object))),
+        Delivery::Kept(text) | Delivery::Lost(text) => Err(StepError::Failed(format!(
+            "{} was made with the id {}, but its secret {text}",
+            job.address, owned.id
+        ))),
+    }
+}
+
+/// Reads a new object before it is bound: an answer can be right in all but the id, and only what has
+/// the id shows that it is another object. It costs nothing where the object is waited for anyway, and
+/// many creations share one list. Returns what it shows, or why it cannot be what the request made.
+async fn read_back<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    birth: &Birth,
+    intent: &Intent,
+    answered: Object,
+) -> Result<Result<Object, String>, StepError> {
+    if !request_encoding::gives_ids(job.kind) {
+        return Ok(Ok(answered));
+    }
+    let (key, project) = (answered.key(), answered.project.as_ref().or(intent.project.as_ref()));
+    let within = parts.context.bounds.listing;
+    let seen = parts.context.client.wait_until_visible(job.kind, &key, project, within).await;
+    let Some(seen) = seen.map_err(read_failed)? else {
+        return Ok(Err(format!("the answer names {}, which nothing shows", key.id)));
+    };
+    let oddity = not_ours(job.kind, birth, intent, &seen).or_else(|| describe_mismatch(&answered, &seen));
+    let created_at = seen.created_at.clone().or(answered.created_at);
+    Ok(oddity.map_or_else(|| Ok(Object { created_at, ..seen }), Err))
+}
+
+/// An answer cannot be true. What the request made is listed once the bound of listing has passed; which
+/// object that is, only a human can say.
+async fn report_contradiction<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    intent: &Intent,
+    oddity: &str,
+) -> StepError {
+    parts.emit_progress(job, format!("{oddity}; looking for what came of the request"));
+    parts.wait_until_visible(true).await;
+    match could_be(parts, job.kind, intent).await {
+        Ok(ids) => record_ambiguous_intent(parts, intent, ids, oddity).await,
+        Err(error) => error,
+    }
+}
+
+/// Delivers a secret that its sink does not have yet: one that was kept, or that is shown again. Tells
+/// whether nobody has it: then a plan makes another object.
+pub(in crate::apply) async fn still_lacks_secret<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    target: &Target,
+) -> Result<bool, StepError> {
+    let lost = parts.context.journal.ledger().entries.get(job.address).is_some_and(|e| e.secret_lost);
+    if !lost {
+        return Ok(false);
+    }
+    let secret = match (parts.context.kept)(job.address, &target.key.id) {
+        Some(secret) => Some(ShownOnce(secret)),
+        None if job.kind.reveal().is_none() => return Ok(true),
+        None => parts.context.client.reveal_secret(job.kind, &target.key).await.map_err(read_failed)?,
+    };
+    match hand_on(parts, job, &target.key.id, secret).await {
+        Delivery::Done => Ok(false),
+        Delivery::Missing => Ok(true),
+        Delivery::Kept(text) | Delivery::Lost(text) => {
+            Err(StepError::Failed(format!("the secret of {} {text}", job.address)))
+        }
+    }
+}
+
+/// Delivers the secret that an answer shows once, before anything else is done with the answer.
+async fn hand_on<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    id: &str,
+    secret: Option<ShownOnce>,
+) -> Delivery {
+    match (secret, job.kind.shown_once) {
+        (None, None) => Delivery::Done,
+        (None, Some(_)) => Delivery::Missing,
+        (Some(ShownOnce(secret)), _) => {
+            // A ledger that does not take it is told of when the object is bound: the secret, which is
+            // shown once, is delivered all the same.
+            if let Some(record) = (parts.context.delivers)(job.address, &secret) {
+                let _ = parts.commit(vec![record]).await;
             }
-            attempts += 1;
-        }
-    }
-
-    /// One intent and one request.
-    async fn attempt_create(&self, job: &Job<'_>, birth: &Birth) -> Result<Attempt, StepError> {
-        self.check_late_effects(job).await?;
-        let baseline = self.preexisting_objects(job.kind, &birth.scope, &birth.expected).await?;
-        let action = IntentAction::Create {
-            expected: birth.expected.clone(),
-            baseline: baseline.ids,
-            server_date: baseline.date,
-            entry: Box::new(birth.entry.clone()),
-            deposes: birth.deposes,
-        };
-        let armed = self.record_intent(job, birth.scope.clone(), action).await?;
-        let before = self.clock().elapsed();
-        let (parent, project) = (birth.scope.parent.as_ref(), birth.scope.project.as_ref());
-        let request = async |changes: Changes<'_, C, K, R>| {
-            changes.create(job.kind, parent, project, birth.body.clone()).await
-        };
-        let ended = self.send_mutation(job, &armed, request).await?;
-        let intent = armed.intent;
-        match ended {
-            Mutation::Done(Some(object), secret) => {
-                self.bind_created(job, birth, (&intent, before), *object, secret).await
-            }
-            Mutation::Done(None, _) => {
-                let error = StepError::Unreachable("the answer names no object".to_owned());
-                self.resolve_lost_request(job, &intent, error, true).await
-            }
-            Mutation::Refused(refusal) => self.handle_refusal(job, birth, &intent, refusal).await,
-            Mutation::NotSent(reason) => {
-                self.not_sent(&intent).await?;
-                Ok(Attempt::Vain(StepError::Unreachable(reason)))
-            }
-            Mutation::Unknown { reason, settled, answer } => {
-                self.resolve_lost_request(job, &intent, StepError::from_unanswered(reason, answer), settled)
-                    .await
-            }
-        }
-    }
-
-    /// The service answered with an object: it must be new and ours before it is bound. `sent` is when the
-    /// request left, at the earliest.
-    async fn bind_created(
-        &self,
-        job: &Job<'_>,
-        birth: &Birth,
-        (intent, sent): (&Intent, Duration),
-        object: Object,
-        secret: Option<ShownOnce>,
-    ) -> Result<Attempt, StepError> {
-        if let Some(oddity) = not_ours(job.kind, birth, intent, &object) {
-            return Err(self.report_contradiction(job, intent, &oddity).await);
-        }
-        // What the ledger keeps is delivered once it has it: with the object's binding, in one transaction.
-        let mut secret = secret;
-        let kept =
-            secret.as_ref().and_then(|ShownOnce(text)| (self.context.keep)(job.address, &object.id, text));
-        let delivered = match &kept {
-            Some(_) => None,
-            None => Some(self.hand_on(job, &object.id, secret.take()).await),
-        };
-        let object = match self.read_back(job, birth, intent, object).await? {
-            Ok(object) => object,
-            Err(oddity) => return Err(self.report_contradiction(job, intent, &oddity).await),
-        };
-        if !self.baselines.claim(job.kind, birth.scope.parent.as_ref(), &object.id, sent) {
-            let oddity = format!("the answer names {}, which was there before or is another's", object.id);
-            return Err(self.report_contradiction(job, intent, &oddity).await);
-        }
-        if matches!(delivered, Some(Delivery::Missing)) && self.lost_secret(job.kind.name, job.address) {
-            return Err(self.record_ambiguous_intent(intent, vec![object.id], LOST_SECRET).await);
-        }
-        let owned = owned_from_intent(intent, &object, false);
-        // A secret that is only kept counts as lost: the next run delivers it, or says that nobody has it.
-        let is_delivered = matches!(delivered, Some(Delivery::Done));
-        self.record_binding(job, birth, intent, &owned, (is_delivered, kept)).await?;
-        let delivered = match delivered {
-            Some(delivered) => delivered,
-            None => self.hand_on_kept(job, birth, &object.id, secret).await?,
-        };
-        match delivered {
-            Delivery::Done | Delivery::Missing => Ok(Attempt::Bound(owned, Box::new(object))),
-            Delivery::Kept(text) | Delivery::Lost(text) => Err(StepError::Failed(format!(
-                "{} was made with the id {}, but its secret {text}",
-                job.address, owned.id
-            ))),
-        }
-    }
-
-    /// Reads a new object before it is bound: an answer can be right in all but the id, and only what has
-    /// the id shows that it is another object. It costs nothing where the object is waited for anyway, and
-    /// many creations share one list. Returns what it shows, or why it cannot be what the request made.
-    async fn read_back(
-        &self,
-        job: &Job<'_>,
-        birth: &Birth,
-        intent: &Intent,
-        answered: Object,
-    ) -> Result<Result<Object, String>, StepError> {
-        if !request_encoding::gives_ids(job.kind) {
-            return Ok(Ok(answered));
-        }
-        let (key, project) = (answered.key(), answered.project.as_ref().or(intent.project.as_ref()));
-        let within = self.context.bounds.listing;
-        let seen = self.context.client.wait_until_visible(job.kind, &key, project, within).await;
-        let Some(seen) = seen.map_err(read_failed)? else {
-            return Ok(Err(format!("the answer names {}, which nothing shows", key.id)));
-        };
-        let oddity =
-            not_ours(job.kind, birth, intent, &seen).or_else(|| describe_mismatch(&answered, &seen));
-        let created_at = seen.created_at.clone().or(answered.created_at);
-        Ok(oddity.map_or_else(|| Ok(Object { created_at, ..seen }), Err))
-    }
-
-    /// An answer cannot be true. What the request made is listed once the bound of listing has passed; which
-    /// object that is, only a human can say.
-    async fn report_contradiction(&self, job: &Job<'_>, intent: &Intent, oddity: &str) -> StepError {
-        self.emit_progress(job, format!("{oddity}; looking for what came of the request"));
-        self.wait_until_visible(true).await;
-        match self.could_be(job.kind, intent).await {
-            Ok(ids) => self.record_ambiguous_intent(intent, ids, oddity).await,
-            Err(error) => error,
-        }
-    }
-
-    /// Delivers a secret that its sink does not have yet: one that was kept, or that is shown again. Tells
-    /// whether nobody has it: then a plan makes another object.
-    pub(in crate::apply) async fn still_lacks_secret(
-        &self,
-        job: &Job<'_>,
-        target: &Target,
-    ) -> Result<bool, StepError> {
-        let lost = self.context.journal.ledger().entries.get(job.address).is_some_and(|e| e.secret_lost);
-        if !lost {
-            return Ok(false);
-        }
-        let secret = match (self.context.kept)(job.address, &target.key.id) {
-            Some(secret) => Some(ShownOnce(secret)),
-            None if job.kind.reveal().is_none() => return Ok(true),
-            None => self.context.client.reveal_secret(job.kind, &target.key).await.map_err(read_failed)?,
-        };
-        match self.hand_on(job, &target.key.id, secret).await {
-            Delivery::Done => Ok(false),
-            Delivery::Missing => Ok(true),
-            Delivery::Kept(text) | Delivery::Lost(text) => {
-                Err(StepError::Failed(format!("the secret of {} {text}", job.address)))
-            }
-        }
-    }
-
-    /// Delivers the secret that an answer shows once, before anything else is done with the answer.
-    async fn hand_on(&self, job: &Job<'_>, id: &str, secret: Option<ShownOnce>) -> Delivery {
-        match (secret, job.kind.shown_once) {
-            (None, None) => Delivery::Done,
-            (None, Some(_)) => Delivery::Missing,
-            (Some(ShownOnce(secret)), _) => {
-                // A ledger that does not take it is told of when the object is bound: the secret, which is
-                // shown once, is delivered all the same.
-                if let Some(record) = (self.context.delivers)(job.address, &secret) {
-                    let _ = self.commit(vec![record]).await;
+            match (parts.context.deliver)(job.address, id, &secret) {
+                Ok(()) => Delivery::Done,
+                Err(Undelivered { reason, kept: Some(place) }) => Delivery::Kept(format!(
+                    "could not be delivered ({reason}); it is kept in {place}, from where the next \
+                     apply delivers it"
+                )),
+                Err(Undelivered { reason, kept: None }) => {
+                    Delivery::Lost(format!("could not be delivered and is lost: {reason}"))
                 }
-                match (self.context.deliver)(job.address, id, &secret) {
-                    Ok(()) => Delivery::Done,
-                    Err(Undelivered { reason, kept: Some(place) }) => Delivery::Kept(format!(
-                        "could not be delivered ({reason}); it is kept in {place}, from where the next \
-                         apply delivers it"
-                    )),
-                    Err(Undelivered { reason, kept: None }) => {
-                        Delivery::Lost(format!("could not be delivered and is lost: {reason}"))
-                    }
-                }
             }
         }
     }
+}
 
-    /// Delivers a secret that the ledger keeps by now.
-    async fn hand_on_kept(
-        &self,
-        job: &Job<'_>,
-        birth: &Birth,
-        id: &str,
-        secret: Option<ShownOnce>,
-    ) -> Result<Delivery, StepError> {
-        let delivered = self.hand_on(job, id, secret).await;
-        if matches!(delivered, Delivery::Done) {
-            let entry = Box::new(Entry { secret_lost: false, ..birth.entry.clone() });
-            self.commit([Record::Applied { address: job.address.clone(), entry }]).await?;
+/// Delivers a secret that the ledger keeps by now.
+async fn hand_on_kept<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    birth: &Birth,
+    id: &str,
+    secret: Option<ShownOnce>,
+) -> Result<Delivery, StepError> {
+    let delivered = hand_on(parts, job, id, secret).await;
+    if matches!(delivered, Delivery::Done) {
+        let entry = Box::new(Entry { secret_lost: false, ..birth.entry.clone() });
+        parts.commit([Record::Applied { address: job.address.clone(), entry }]).await?;
+    }
+    Ok(delivered)
+}
+
+/// Returns the record that ends a rotation, once the new object's secret is where it should be.
+fn end_of_rotation<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+) -> Option<Record> {
+    let address = Name::new(job.address.as_str());
+    let ledger = parts.context.journal.ledger();
+    let rotates = ledger.secrets.rotating.contains(&address);
+    rotates.then_some(Record::SecretRotation { address, step: RotationStep::Done })
+}
+
+async fn record_binding<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    birth: &Birth,
+    intent: &Intent,
+    owned: &Owned,
+    (has_secret, kept): (bool, Option<Record>),
+) -> Result<(), StepError> {
+    parts.context.client.keep_id(&owned.key(job.kind.name));
+    let mut records: Vec<Record> = kept.into_iter().collect();
+    records.push(Record::Bound { op: intent.op, object: owned.clone() });
+    if has_secret && birth.entry.secret_lost {
+        let entry = Box::new(Entry { secret_lost: false, ..birth.entry.clone() });
+        records.push(Record::Applied { address: job.address.clone(), entry });
+        records.extend(end_of_rotation(parts, job));
+    }
+    let with_id = |text| {
+        let (address, id) = (job.address, &owned.id);
+        format!("{text}; {address} was made with the id {id}, which the ledger does not hold")
+    };
+    parts.commit(records).await.map_err(|error| match error {
+        StepError::Ledger(text) => StepError::Ledger(with_id(text)),
+        StepError::Displaced(text) => StepError::Displaced(with_id(text)),
+        error => error,
+    })?;
+    parts.objects.drop_object(job.address);
+    parts.preexisting.add_created_object(job.kind, &birth.scope, &birth.expected, owned.id.clone()).await;
+    Ok(())
+}
+
+/// Nobody knows what became of the request: waits out the bounds and looks.
+async fn resolve_lost_request<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    intent: &Intent,
+    error: StepError,
+    settled: bool,
+) -> Result<Attempt, StepError> {
+    parts.emit_progress(job, format!("{error}; looking for what came of the request"));
+    parts.wait_until_visible(settled).await;
+    let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
+    parts.preexisting.discard_list(job.kind, &scope).await;
+    match find_created_object(parts, job.kind, intent).await? {
+        Found::Bound(owned, object) => Ok(Attempt::Bound(owned, object)),
+        Found::Absent => {
+            parts.close(intent, ClosedOutcome::PresumedAbsent).await?;
+            Ok(Attempt::Vain(error))
         }
-        Ok(delivered)
     }
+}
 
-    /// Returns the record that ends a rotation, once the new object's secret is where it should be.
-    fn end_of_rotation(&self, job: &Job<'_>) -> Option<Record> {
-        let address = Name::new(job.address.as_str());
-        let ledger = self.context.journal.ledger();
-        let rotates = ledger.secrets.rotating.contains(&address);
-        rotates.then_some(Record::SecretRotation { address, step: RotationStep::Done })
+/// The service said no. A conflict may be the late effect of a request of ours that was given up, or
+/// come of something that the object needs and that is not at rest: both are looked into before
+/// the refusal is believed.
+async fn handle_refusal<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    birth: &Birth,
+    intent: &Intent,
+    refusal: Refusal,
+) -> Result<Attempt, StepError> {
+    parts.close(intent, ClosedOutcome::Refused).await?;
+    let conflict = refusal.status == 409;
+    let error = StepError::of_creation(refusal, job.kind, &birth.values);
+    if !conflict {
+        return Err(error);
     }
+    parts.preexisting.discard_list(job.kind, &birth.scope).await;
+    check_late_effects(parts, job).await?;
+    if needs_come_to_rest(parts, job).await? { Ok(Attempt::Vain(error)) } else { Err(error) }
+}
 
-    async fn record_binding(
-        &self,
-        job: &Job<'_>,
-        birth: &Birth,
-        intent: &Intent,
-        owned: &Owned,
-        (has_secret, kept): (bool, Option<Record>),
-    ) -> Result<(), StepError> {
-        self.context.client.keep_id(&owned.key(job.kind.name));
-        let mut records: Vec<Record> = kept.into_iter().collect();
-        records.push(Record::Bound { op: intent.op, object: owned.clone() });
-        if has_secret && birth.entry.secret_lost {
-            let entry = Box::new(Entry { secret_lost: false, ..birth.entry.clone() });
-            records.push(Record::Applied { address: job.address.clone(), entry });
-            records.extend(self.end_of_rotation(job));
-        }
-        let with_id = |text| {
-            let (address, id) = (job.address, &owned.id);
-            format!("{text}; {address} was made with the id {id}, which the ledger does not hold")
-        };
-        self.commit(records).await.map_err(|error| match error {
-            StepError::Ledger(text) => StepError::Ledger(with_id(text)),
-            StepError::Displaced(text) => StepError::Displaced(with_id(text)),
-            error => error,
-        })?;
-        self.drop_object(job.address);
-        self.baselines.add_created_object(job.kind, &birth.scope, &birth.expected, owned.id.clone()).await;
-        Ok(())
+/// Waits until a bound object can be used, sets what creation does not, and records it whole.
+async fn finish_create<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    birth: &Birth,
+    (owned, rollout): (&Owned, Option<&Rollout>),
+    object: Object,
+) -> Result<(), StepError> {
+    let target = Target::from_owned(job.kind, owned);
+    let object = match settle_new(parts, job, &target, &birth.values, object).await {
+        Ok(object) => object,
+        Err(error) => return Err(Box::pin(explain_failure(parts, job, &target, error)).await),
+    };
+    let written = Written { values: &birth.values, unverified: &birth.unverified, sent: None };
+    let Verified { object, verification, failure } =
+        Box::pin(verify(parts, job, &target, &written, object)).await?;
+    if let Some(rollout) = rollout {
+        // Until it has ended the ledger says that the creation is not finished: the next run asks.
+        Box::pin(roll_out_parent(parts, job, rollout)).await?;
     }
-
-    /// Nobody knows what became of the request: waits out the bounds and looks.
-    async fn resolve_lost_request(
-        &self,
-        job: &Job<'_>,
-        intent: &Intent,
-        error: StepError,
-        settled: bool,
-    ) -> Result<Attempt, StepError> {
-        self.emit_progress(job, format!("{error}; looking for what came of the request"));
-        self.wait_until_visible(settled).await;
-        let scope = Scope { parent: intent.parent.clone(), project: intent.project.clone() };
-        self.baselines.discard_list(job.kind, &scope).await;
-        match self.find_created_object(job.kind, intent).await? {
-            Found::Bound(owned, object) => Ok(Attempt::Bound(owned, object)),
-            Found::Absent => {
-                self.close(intent, ClosedOutcome::PresumedAbsent).await?;
-                Ok(Attempt::Vain(error))
-            }
-        }
-    }
-
-    /// The service said no. A conflict may be the late effect of a request of ours that was given up, or
-    /// come of something that the object needs and that is not at rest: both are looked into before
-    /// the refusal is believed.
-    async fn handle_refusal(
-        &self,
-        job: &Job<'_>,
-        birth: &Birth,
-        intent: &Intent,
-        refusal: Refusal,
-    ) -> Result<Attempt, StepError> {
-        self.close(intent, ClosedOutcome::Refused).await?;
-        let conflict = refusal.status == 409;
-        let error = StepError::of_creation(refusal, job.kind, &birth.values);
-        if !conflict {
-            return Err(error);
-        }
-        self.baselines.discard_list(job.kind, &birth.scope).await;
-        self.check_late_effects(job).await?;
-        if self.needs_come_to_rest(job).await? { Ok(Attempt::Vain(error)) } else { Err(error) }
-    }
-
-    /// Waits until a bound object can be used, sets what creation does not, and records it whole.
-    async fn finish_create(
-        &self,
-        job: &Job<'_>,
-        birth: &Birth,
-        (owned, rollout): (&Owned, Option<&Rollout>),
-        object: Object,
-    ) -> Result<(), StepError> {
-        let target = Target::from_owned(job.kind, owned);
-        let object = match self.settle_new(job, &target, &birth.values, object).await {
-            Ok(object) => object,
-            Err(error) => return Err(Box::pin(self.explain_failure(job, &target, error)).await),
-        };
-        let written = Written { values: &birth.values, unverified: &birth.unverified, sent: None };
-        let Verified { object, verification, failure } =
-            Box::pin(self.verify(job, &target, &written, object)).await?;
-        if let Some(rollout) = rollout {
-            // Until it has ended the ledger says that the creation is not finished: the next run asks.
-            Box::pin(self.roll_out_parent(job, rollout)).await?;
-        }
-        let applied = self.fingerprint_secrets(job.kind, &birth.values);
-        let secret_lost = self.still_lacks_secret(job, &target).await?;
-        let verified = Some(verification);
-        let entry = Entry { applied, unfinished: false, secret_lost, verified, ..birth.entry.clone() };
-        self.commit([Record::Applied { address: job.address.clone(), entry: Box::new(entry) }]).await?;
-        self.store_ready_object(job.address, object);
-        failure.map_or(Ok(()), Err)
-    }
+    let applied = parts.fingerprint_secrets(job.kind, &birth.values);
+    let secret_lost = still_lacks_secret(parts, job, &target).await?;
+    let verified = Some(verification);
+    let entry = Entry { applied, unfinished: false, secret_lost, verified, ..birth.entry.clone() };
+    parts.commit([Record::Applied { address: job.address.clone(), entry: Box::new(entry) }]).await?;
+    parts.objects.store_ready_object(job.address, object);
+    failure.map_or(Ok(()), Err)
 }
 
 /// What became of a secret that is shown once.

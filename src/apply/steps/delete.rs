@@ -3,8 +3,10 @@
 
 use super::wait::{TICK, is_leaving};
 use crate::apply::event::StepError;
-use crate::apply::run_state::Session;
 use crate::apply::step::{Armed, Job, Scope, Target};
+use crate::apply::step_parts::StepParts;
+use crate::apply::steps::rollout::{foresee_at_parent, roll_out_parent};
+use crate::apply::steps::wait::{needs_come_to_rest, wait_until_gone};
 use crate::cloud::error::Mutation;
 use crate::cloud::http::message::Cloud;
 use crate::cloud::write::mutation::Changes;
@@ -18,144 +20,150 @@ use crate::model::snapshot::Object;
 /// Requests of one deletion, at most: it has one effect at most, as ids are never used twice.
 const ATTEMPTS: u32 = 3;
 
-impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
-    /// Deletes an object that the ledger owns.
-    /// What that begins at its parent is waited for, where this one stays.
-    pub(in crate::apply) async fn delete_object(
-        &self,
-        job: &Job<'_>,
-        object: &Owned,
-        stays: Option<&Address>,
-    ) -> Result<(), StepError> {
-        if !self.owns(job.address, object) {
-            // It went along with another one in this run.
-            return Ok(());
-        }
-        let target = Target::from_owned(job.kind, object);
-        let rollout = Box::pin(self.foresee_at_parent(job, stays)).await?;
-        let intent = self.send_until_leaving(job, &target, object).await?;
-        self.wait_until_gone(job, &target).await?;
-        self.record_gone(job, intent.as_ref(), object).await?;
-        match rollout {
-            Some(rollout) => Box::pin(self.roll_out_parent(job, &rollout)).await,
-            None => Ok(()),
-        }
+/// Deletes an object that the ledger owns.
+/// What that begins at its parent is waited for, where this one stays.
+pub(in crate::apply) async fn delete_object<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    object: &Owned,
+    stays: Option<&Address>,
+) -> Result<(), StepError> {
+    if !owns(parts, job.address, object) {
+        // It went along with another one in this run.
+        return Ok(());
     }
-
-    fn owns(&self, address: &Address, object: &Owned) -> bool {
-        let ledger = self.context.journal.ledger();
-        ledger.entries.get(address).is_some_and(|entry| entry_owns_object(entry, object))
+    let target = Target::from_owned(job.kind, object);
+    let rollout = Box::pin(foresee_at_parent(parts, job, stays)).await?;
+    let intent = send_until_leaving(parts, job, &target, object).await?;
+    wait_until_gone(parts, job, &target).await?;
+    record_gone(parts, job, intent.as_ref(), object).await?;
+    match rollout {
+        Some(rollout) => Box::pin(roll_out_parent(parts, job, &rollout)).await,
+        None => Ok(()),
     }
+}
 
-    /// Sends the deletion until it is known to work, or the object is gone already.
-    async fn send_until_leaving(
-        &self,
-        job: &Job<'_>,
-        target: &Target,
-        object: &Owned,
-    ) -> Result<Option<Intent>, StepError> {
-        // An intent whose request may still be under way stays open: a later one says nothing of it.
-        let mut open: Option<Armed> = None;
-        let (mut refused, mut broken) = (None, None);
-        for attempt in 0..ATTEMPTS {
-            if open.is_some() {
-                self.clock().sleep(TICK * 4_u32.pow(attempt.saturating_sub(1))).await;
-            }
-            match self.get(&target.key).await? {
-                None => return Ok(open.map(|armed| armed.intent)),
-                Some(live) => check_certificate(object, &live)?,
-            }
-            let again = open.is_some();
-            let armed = if let Some(armed) = open.take() {
-                armed
-            } else {
-                let action = IntentAction::Delete { object: object.clone() };
-                self.record_intent(job, Scope::from_target(target), action).await?
-            };
-            let project = target.project.as_ref();
-            let request =
-                async |changes: Changes<'_, C, K, R>| changes.delete(job.kind, &target.key, project).await;
-            match self.send_mutation(job, &armed, request).await? {
-                Mutation::Done(..) => return Ok(Some(armed.intent)),
-                Mutation::Refused(refusal) if refusal.status == 404 => return Ok(Some(armed.intent)),
-                Mutation::Refused(refusal) => {
-                    if self.is_gone_or_deleting(job, target).await? {
-                        return Ok(Some(armed.intent));
-                    }
-                    if again {
-                        // The refusal is of this request: the earlier one may still have its effect, and
-                        // its intent is looked into when the bounds have passed.
-                        return Err(StepError::Refused(refusal));
-                    }
-                    self.close(&armed.intent, ClosedOutcome::Refused).await?;
-                    if refusal.status != 409 || !self.needs_come_to_rest(job).await? {
-                        return Err(StepError::Refused(refusal));
-                    }
-                    refused = Some(refusal);
+fn owns<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    address: &Address,
+    object: &Owned,
+) -> bool {
+    let ledger = parts.context.journal.ledger();
+    ledger.entries.get(address).is_some_and(|entry| entry_owns_object(entry, object))
+}
+
+/// Sends the deletion until it is known to work, or the object is gone already.
+async fn send_until_leaving<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    target: &Target,
+    object: &Owned,
+) -> Result<Option<Intent>, StepError> {
+    // An intent whose request may still be under way stays open: a later one says nothing of it.
+    let mut open: Option<Armed> = None;
+    let (mut refused, mut broken) = (None, None);
+    for attempt in 0..ATTEMPTS {
+        if open.is_some() {
+            parts.clock().sleep(TICK * 4_u32.pow(attempt.saturating_sub(1))).await;
+        }
+        match parts.get(&target.key).await? {
+            None => return Ok(open.map(|armed| armed.intent)),
+            Some(live) => check_certificate(object, &live)?,
+        }
+        let again = open.is_some();
+        let armed = if let Some(armed) = open.take() {
+            armed
+        } else {
+            let action = IntentAction::Delete { object: object.clone() };
+            parts.record_intent(job, Scope::from_target(target), action).await?
+        };
+        let project = target.project.as_ref();
+        let request =
+            async |changes: Changes<'_, C, K, R>| changes.delete(job.kind, &target.key, project).await;
+        match parts.send_mutation(job, &armed, request).await? {
+            Mutation::Done(..) => return Ok(Some(armed.intent)),
+            Mutation::Refused(refusal) if refusal.status == 404 => return Ok(Some(armed.intent)),
+            Mutation::Refused(refusal) => {
+                if is_gone_or_deleting(parts, job, target).await? {
+                    return Ok(Some(armed.intent));
                 }
-                Mutation::NotSent(reason) if again => {
-                    self.check_may_send()?;
-                    return Err(StepError::Unreachable(reason));
+                if again {
+                    // The refusal is of this request: the earlier one may still have its effect, and
+                    // its intent is looked into when the bounds have passed.
+                    return Err(StepError::Refused(refusal));
                 }
-                Mutation::NotSent(reason) => {
-                    self.not_sent(&armed.intent).await?;
-                    self.emit_progress(job, format!("{reason}; trying again"));
+                parts.close(&armed.intent, ClosedOutcome::Refused).await?;
+                if refusal.status != 409 || !needs_come_to_rest(parts, job).await? {
+                    return Err(StepError::Refused(refusal));
                 }
-                Mutation::Unknown { reason, answer, .. } => {
-                    self.emit_progress(job, format!("{reason}; looking whether it is gone"));
-                    broken = answer;
-                    open = Some(armed);
-                }
+                refused = Some(refusal);
+            }
+            Mutation::NotSent(reason) if again => {
+                parts.check_may_send()?;
+                return Err(StepError::Unreachable(reason));
+            }
+            Mutation::NotSent(reason) => {
+                parts.not_sent(&armed.intent).await?;
+                parts.emit_progress(job, format!("{reason}; trying again"));
+            }
+            Mutation::Unknown { reason, answer, .. } => {
+                parts.emit_progress(job, format!("{reason}; looking whether it is gone"));
+                broken = answer;
+                open = Some(armed);
             }
         }
-        let text = format!("the deletion got no answer in {ATTEMPTS} attempts");
-        let silent = || StepError::from_unanswered(text, broken);
-        Err(refused.filter(|_| open.is_none()).map_or_else(silent, StepError::Refused))
     }
+    let text = format!("the deletion got no answer in {ATTEMPTS} attempts");
+    let silent = || StepError::from_unanswered(text, broken);
+    Err(refused.filter(|_| open.is_none()).map_or_else(silent, StepError::Refused))
+}
 
-    /// Tells whether an object is gone or on its way out.
-    pub(in crate::apply) async fn is_gone_or_deleting(
-        &self,
-        job: &Job<'_>,
-        target: &Target,
-    ) -> Result<bool, StepError> {
-        let live = self.get(&target.key).await?;
-        Ok(live.is_none_or(|live| is_leaving(job.kind, &live)))
-    }
+/// Tells whether an object is gone or on its way out.
+pub(in crate::apply) async fn is_gone_or_deleting<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    target: &Target,
+) -> Result<bool, StepError> {
+    let live = parts.get(&target.key).await?;
+    Ok(live.is_none_or(|live| is_leaving(job.kind, &live)))
+}
 
-    /// Takes a proven absence out of the ledger, and what went along with it.
-    pub(in crate::apply) async fn record_gone(
-        &self,
-        job: &Job<'_>,
-        intent: Option<&Intent>,
-        object: &Owned,
-    ) -> Result<(), StepError> {
-        let address = job.address.clone();
-        let mut records =
-            vec![Record::Gone { op: intent.map(|intent| intent.op), address, id: object.id.clone() }];
-        self.drop_object(job.address);
-        for address in self.dependants.dependents_of(&object.id) {
-            for owned in self.lost_with(address, object).await? {
-                records.push(Record::Gone { op: None, address: address.clone(), id: owned.id });
-            }
+/// Takes a proven absence out of the ledger, and what went along with it.
+pub(in crate::apply) async fn record_gone<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    intent: Option<&Intent>,
+    object: &Owned,
+) -> Result<(), StepError> {
+    let address = job.address.clone();
+    let mut records =
+        vec![Record::Gone { op: intent.map(|intent| intent.op), address, id: object.id.clone() }];
+    parts.objects.drop_object(job.address);
+    for address in parts.dependants.dependents_of(&object.id) {
+        for owned in lost_with(parts, address, object).await? {
+            records.push(Record::Gone { op: None, address: address.clone(), id: owned.id });
         }
-        self.commit(records).await
     }
+    parts.commit(records).await
+}
 
-    /// Returns the objects of an address that are gone now that another one is.
-    async fn lost_with(&self, address: &Address, gone: &Owned) -> Result<Vec<Owned>, StepError> {
-        let entry = self.context.journal.ledger().entries.get(address).cloned();
-        let Some(entry) = entry else { return Ok(Vec::new()) };
-        let kind = self.kind(&entry.kind)?;
-        let mut lost = Vec::new();
-        for owned in entry.current.into_iter().chain(entry.deposed) {
-            let child = owned.parent.as_ref() == Some(&gone.id);
-            if child || self.get(&Target::from_owned(kind, &owned).key).await?.is_none() {
-                lost.push(owned);
-            }
+/// Returns the objects of an address that are gone now that another one is.
+async fn lost_with<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    address: &Address,
+    gone: &Owned,
+) -> Result<Vec<Owned>, StepError> {
+    let entry = parts.context.journal.ledger().entries.get(address).cloned();
+    let Some(entry) = entry else { return Ok(Vec::new()) };
+    let kind = parts.kind(&entry.kind)?;
+    let mut lost = Vec::new();
+    for owned in entry.current.into_iter().chain(entry.deposed) {
+        let child = owned.parent.as_ref() == Some(&gone.id);
+        if child || parts.get(&Target::from_owned(kind, &owned).key).await?.is_none() {
+            lost.push(owned);
         }
-        Ok(lost)
     }
+    Ok(lost)
 }
 
 fn entry_owns_object(entry: &Entry, object: &Owned) -> bool {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::wait::{TICK, is_in_use};
 use crate::apply::event::StepError;
-use crate::apply::run_state::Session;
 use crate::apply::step::{Job, Target, read_failed};
+use crate::apply::step_parts::StepParts;
 use crate::cloud::http::message::Cloud;
 use crate::cloud::wait::run_records::Running;
 use crate::ledger::journal::record::Record;
@@ -38,194 +38,201 @@ struct Whose {
     target: Target,
 }
 
-impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
-    /// Prepares for what the coming or going of a child begins at its parent.
-    pub(in crate::apply) async fn foresee_at_parent(
-        &self,
-        job: &Job<'_>,
-        parent: Option<&Address>,
-    ) -> Result<Option<Rollout>, StepError> {
-        let Some((of, run)) = self.rolled_out_parent(job, parent)? else { return Ok(None) };
-        let before = self.list_runs(&of, run).await?;
-        let known = Some(before.into_iter().map(|record| record.id).collect());
-        Ok(Some(Rollout { of, run, known }))
-    }
+/// Prepares for what the coming or going of a child begins at its parent.
+pub(in crate::apply) async fn foresee_at_parent<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    parent: Option<&Address>,
+) -> Result<Option<Rollout>, StepError> {
+    let Some((of, run)) = rolled_out_parent(parts, job, parent)? else { return Ok(None) };
+    let before = list_runs(parts, &of, run).await?;
+    let known = Some(before.into_iter().map(|record| record.id).collect());
+    Ok(Some(Rollout { of, run, known }))
+}
 
-    /// Returns the parent that a child rolls out by coming or going.
-    fn rolled_out_parent(
-        &self,
-        job: &Job<'_>,
-        parent: Option<&Address>,
-    ) -> Result<Option<(Whose, &'static Run)>, StepError> {
-        let Some(address) = parent.filter(|_| job.kind.rolls_out_parent) else { return Ok(None) };
-        let entry = self.context.journal.ledger().entries.get(address).cloned();
-        let Some((name, owned)) = entry.and_then(|entry| Some((entry.kind, entry.current?))) else {
-            return Ok(None);
+/// Returns the parent that a child rolls out by coming or going.
+fn rolled_out_parent<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    parent: Option<&Address>,
+) -> Result<Option<(Whose, &'static Run)>, StepError> {
+    let Some(address) = parent.filter(|_| job.kind.rolls_out_parent) else { return Ok(None) };
+    let entry = parts.context.journal.ledger().entries.get(address).cloned();
+    let Some((name, owned)) = entry.and_then(|entry| Some((entry.kind, entry.current?))) else {
+        return Ok(None);
+    };
+    let kind = parts.kind(&name)?;
+    let target = Target::from_owned(kind, &owned);
+    Ok(kind.rollout.map(|run| (Whose { address: address.clone(), kind, target }, run)))
+}
+
+/// Waits until what a child began at its parent has ended. A parent that is not in use begins nothing.
+///
+/// # Errors
+/// As `roll_out`.
+pub(in crate::apply) async fn roll_out_parent<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    rollout: &Rollout,
+) -> Result<(), StepError> {
+    match parts.get(&rollout.of.target.key).await? {
+        Some(object) => roll_out(parts, job, &object, rollout).await,
+        None => Ok(()),
+    }
+}
+
+/// Prepares for what a change will begin. From here on the ledger says that the resource is not
+/// finished: whatever ends this apply, the next one asks how it ended.
+pub(in crate::apply) async fn foresee_rollout<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    target: &Target,
+    calls: &[PlannedCall],
+) -> Result<Option<Rollout>, StepError> {
+    let entry = parts.context.journal.ledger().entries.get(job.address).cloned();
+    let Some(entry) = entry else { return Ok(None) };
+    if let Some((of, run)) = rolled_out_parent(parts, job, entry.parent.as_ref())? {
+        return Ok(entry.unfinished.then_some(Rollout { of, run, known: None }));
+    }
+    let Some(run) = job.kind.rollout else { return Ok(None) };
+    if calls.is_empty() {
+        let of = Whose { address: job.address.clone(), kind: job.kind, target: target.clone() };
+        return Ok(entry.unfinished.then_some(Rollout { of, run, known: None }));
+    }
+    let changed = calls.iter().flat_map(|call| call.attributes.keys());
+    foresee_own_rollout(parts, job, target, changed).await
+}
+
+/// Prepares for what calls that set these attributes will begin at the object itself.
+pub(in crate::apply) async fn foresee_own_rollout<'n, C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    target: &Target,
+    mut changed: impl Iterator<Item = &'n Name>,
+) -> Result<Option<Rollout>, StepError> {
+    let entry = parts.context.journal.ledger().entries.get(job.address).cloned();
+    let Some((entry, run)) = entry.zip(job.kind.rollout) else { return Ok(None) };
+    if !changed.any(|name| rolls_out(job.kind, name)) {
+        return Ok(None);
+    }
+    let of = Whose { address: job.address.clone(), kind: job.kind, target: target.clone() };
+    let before = list_runs(parts, &of, run).await?;
+    let known = before.into_iter().map(|record| record.id).collect();
+    if !entry.unfinished {
+        let entry = Entry { current: None, deposed: Vec::new(), unfinished: true, ..entry };
+        parts.commit([Record::Applied { address: job.address.clone(), entry: Box::new(entry) }]).await?;
+    }
+    Ok(Some(Rollout { of, run, known: Some(known) }))
+}
+
+/// Waits until what a change began has ended.
+///
+/// # Errors
+/// When it ended badly, in the service's own words, or did not end in time.
+pub(in crate::apply) async fn roll_out<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    object: &Object,
+    rollout: &Rollout,
+) -> Result<(), StepError> {
+    if !is_in_use(rollout.of.kind, object) {
+        // What rests begins nothing before it is in use again.
+        return Ok(());
+    }
+    let (run, begun) = (rollout.run, parts.clock().elapsed());
+    let mut told = None;
+    loop {
+        let records = list_runs(parts, &rollout.of, run).await?;
+        let now = parts.clock().elapsed();
+        let is_new =
+            |record: &&Running| rollout.known.as_ref().is_none_or(|known| !known.contains(&record.id));
+        // The newest come first, and take the place of those before them. Of two that were begun at once the
+        // one that lost its place may stand first.
+        let stands = |record: &&Running| !run.replaced.contains(&record.status.as_str());
+        let new = || records.iter().filter(is_new);
+        let newest = match new().find(stands).or_else(|| new().next()) {
+            None if rollout.known.is_none() => return Ok(()),
+            // It began none, or an earlier apply made the same call.
+            None if now >= begun + parts.context.bounds.listing => {
+                records.first().filter(|record| !run.failed.contains(&record.status.as_str()))
+            }
+            newest => newest,
         };
-        let kind = self.kind(&name)?;
-        let target = Target::from_owned(kind, &owned);
-        Ok(kind.rollout.map(|run| (Whose { address: address.clone(), kind, target }, run)))
-    }
-
-    /// Waits until what a child began at its parent has ended. A parent that is not in use begins nothing.
-    ///
-    /// # Errors
-    /// As `roll_out`.
-    pub(in crate::apply) async fn roll_out_parent(
-        &self,
-        job: &Job<'_>,
-        rollout: &Rollout,
-    ) -> Result<(), StepError> {
-        match self.get(&rollout.of.target.key).await? {
-            Some(object) => self.roll_out(job, &object, rollout).await,
-            None => Ok(()),
-        }
-    }
-
-    /// Prepares for what a change will begin. From here on the ledger says that the resource is not
-    /// finished: whatever ends this apply, the next one asks how it ended.
-    pub(in crate::apply) async fn foresee_rollout(
-        &self,
-        job: &Job<'_>,
-        target: &Target,
-        calls: &[PlannedCall],
-    ) -> Result<Option<Rollout>, StepError> {
-        let entry = self.context.journal.ledger().entries.get(job.address).cloned();
-        let Some(entry) = entry else { return Ok(None) };
-        if let Some((of, run)) = self.rolled_out_parent(job, entry.parent.as_ref())? {
-            return Ok(entry.unfinished.then_some(Rollout { of, run, known: None }));
-        }
-        let Some(run) = job.kind.rollout else { return Ok(None) };
-        if calls.is_empty() {
-            let of = Whose { address: job.address.clone(), kind: job.kind, target: target.clone() };
-            return Ok(entry.unfinished.then_some(Rollout { of, run, known: None }));
-        }
-        let changed = calls.iter().flat_map(|call| call.attributes.keys());
-        self.foresee_own_rollout(job, target, changed).await
-    }
-
-    /// Prepares for what calls that set these attributes will begin at the object itself.
-    pub(in crate::apply) async fn foresee_own_rollout<'n>(
-        &self,
-        job: &Job<'_>,
-        target: &Target,
-        mut changed: impl Iterator<Item = &'n Name>,
-    ) -> Result<Option<Rollout>, StepError> {
-        let entry = self.context.journal.ledger().entries.get(job.address).cloned();
-        let Some((entry, run)) = entry.zip(job.kind.rollout) else { return Ok(None) };
-        if !changed.any(|name| rolls_out(job.kind, name)) {
-            return Ok(None);
-        }
-        let of = Whose { address: job.address.clone(), kind: job.kind, target: target.clone() };
-        let before = self.list_runs(&of, run).await?;
-        let known = before.into_iter().map(|record| record.id).collect();
-        if !entry.unfinished {
-            let entry = Entry { current: None, deposed: Vec::new(), unfinished: true, ..entry };
-            self.commit([Record::Applied { address: job.address.clone(), entry: Box::new(entry) }]).await?;
-        }
-        Ok(Some(Rollout { of, run, known: Some(known) }))
-    }
-
-    /// Waits until what a change began has ended.
-    ///
-    /// # Errors
-    /// When it ended badly, in the service's own words, or did not end in time.
-    pub(in crate::apply) async fn roll_out(
-        &self,
-        job: &Job<'_>,
-        object: &Object,
-        rollout: &Rollout,
-    ) -> Result<(), StepError> {
-        if !is_in_use(rollout.of.kind, object) {
-            // What rests begins nothing before it is in use again.
-            return Ok(());
-        }
-        let (run, begun) = (rollout.run, self.clock().elapsed());
-        let mut told = None;
-        loop {
-            let records = self.list_runs(&rollout.of, run).await?;
-            let now = self.clock().elapsed();
-            let is_new =
-                |record: &&Running| rollout.known.as_ref().is_none_or(|known| !known.contains(&record.id));
-            // The newest come first, and take the place of those before them. Of two that were begun at once the
-            // one that lost its place may stand first.
-            let stands = |record: &&Running| !run.replaced.contains(&record.status.as_str());
-            let new = || records.iter().filter(is_new);
-            let newest = match new().find(stands).or_else(|| new().next()) {
-                None if rollout.known.is_none() => return Ok(()),
-                // It began none, or an earlier apply made the same call.
-                None if now >= begun + self.context.bounds.listing => {
-                    records.first().filter(|record| !run.failed.contains(&record.status.as_str()))
-                }
-                newest => newest,
-            };
-            match newest {
-                None if now >= begun + self.context.bounds.listing => return Ok(()),
-                None => {}
-                Some(record) if run.done.contains(&record.status.as_str()) => return Ok(()),
-                Some(record) if run.failed.contains(&record.status.as_str()) => {
-                    return Err(StepError::Unsettled(
-                        self.describe_failed_run(&rollout.of, run, record).await,
-                    ));
-                }
-                Some(record) if now >= job.until => {
-                    let (what, id, status) = (record_noun(run), &record.id, &record.status);
-                    let text = format!("{what} {id} is still {status}, and the time is up");
-                    return Err(StepError::Unsettled(text));
-                }
-                Some(record) if told.as_ref() == Some(&record.status) => {}
-                Some(record) => {
-                    self.emit_progress(job, format!("waiting, {} {}", record_noun(run), record.status));
-                    told = Some(record.status.clone());
-                }
+        match newest {
+            None if now >= begun + parts.context.bounds.listing => return Ok(()),
+            None => {}
+            Some(record) if run.done.contains(&record.status.as_str()) => return Ok(()),
+            Some(record) if run.failed.contains(&record.status.as_str()) => {
+                return Err(StepError::Unsettled(
+                    describe_failed_run(parts, &rollout.of, run, record).await,
+                ));
             }
-            self.clock().sleep((now.saturating_sub(begun) / 4).clamp(TICK, RARELY)).await;
-        }
-    }
-
-    /// Says why an object did not come up: what its newest record of a roll-out tells.
-    pub(in crate::apply) async fn explain_failure(
-        &self,
-        job: &Job<'_>,
-        target: &Target,
-        error: StepError,
-    ) -> StepError {
-        let (StepError::Unsettled(text), Some(run)) = (&error, job.kind.rollout) else { return error };
-        // What cannot be read explains nothing; the error stands.
-        let of = Whose { address: job.address.clone(), kind: job.kind, target: target.clone() };
-        let Ok(records) = self.list_runs(&of, run).await else { return error };
-        match records.first().filter(|record| run.failed.contains(&record.status.as_str())) {
+            Some(record) if now >= job.until => {
+                let (what, id, status) = (record_noun(run), &record.id, &record.status);
+                let text = format!("{what} {id} is still {status}, and the time is up");
+                return Err(StepError::Unsettled(text));
+            }
+            Some(record) if told.as_ref() == Some(&record.status) => {}
             Some(record) => {
-                let why = self.describe_failed_run(&of, run, record).await;
-                StepError::Unsettled(format!("{text}; {why}"))
-            }
-            None => error,
-        }
-    }
-
-    async fn describe_failed_run(&self, of: &Whose, run: &Run, record: &Running) -> String {
-        let mut text = format!("{} {} is {}", record_noun(run), record.id, record.status);
-        if let Some(error) = &record.error {
-            text = format!("{text}: {error}");
-        } else {
-            let tail = self.context.client.run_tail(of.kind, &of.target.key, run).await.unwrap_or_default();
-            if !tail.is_empty() {
-                text = format!("{text}; the last that was told: {}", tail.join(" · "));
+                parts.emit_progress(job, format!("waiting, {} {}", record_noun(run), record.status));
+                told = Some(record.status.clone());
             }
         }
-        let address = &of.address;
-        if let Some((feed, _)) = run.told_by {
-            text = format!("{text}; `stead do {feed} {address}` shows what happened");
-        }
-        match restart_action(of.kind, run) {
-            Some(action) => format!("{text}, `stead do {action} {address}` tries the same again"),
-            None => text,
-        }
+        parts.clock().sleep((now.saturating_sub(begun) / 4).clamp(TICK, RARELY)).await;
     }
+}
 
-    async fn list_runs(&self, of: &Whose, run: &Run) -> Result<Vec<Running>, StepError> {
-        self.context.client.runs(of.kind, &of.target.key, run).await.map_err(read_failed)
+/// Says why an object did not come up: what its newest record of a roll-out tells.
+pub(in crate::apply) async fn explain_failure<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    target: &Target,
+    error: StepError,
+) -> StepError {
+    let (StepError::Unsettled(text), Some(run)) = (&error, job.kind.rollout) else { return error };
+    // What cannot be read explains nothing; the error stands.
+    let of = Whose { address: job.address.clone(), kind: job.kind, target: target.clone() };
+    let Ok(records) = list_runs(parts, &of, run).await else { return error };
+    match records.first().filter(|record| run.failed.contains(&record.status.as_str())) {
+        Some(record) => {
+            let why = describe_failed_run(parts, &of, run, record).await;
+            StepError::Unsettled(format!("{text}; {why}"))
+        }
+        None => error,
     }
+}
+
+async fn describe_failed_run<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    of: &Whose,
+    run: &Run,
+    record: &Running,
+) -> String {
+    let mut text = format!("{} {} is {}", record_noun(run), record.id, record.status);
+    if let Some(error) = &record.error {
+        text = format!("{text}: {error}");
+    } else {
+        let tail = parts.context.client.run_tail(of.kind, &of.target.key, run).await.unwrap_or_default();
+        if !tail.is_empty() {
+            text = format!("{text}; the last that was told: {}", tail.join(" · "));
+        }
+    }
+    let address = &of.address;
+    if let Some((feed, _)) = run.told_by {
+        text = format!("{text}; `stead do {feed} {address}` shows what happened");
+    }
+    match restart_action(of.kind, run) {
+        Some(action) => format!("{text}, `stead do {action} {address}` tries the same again"),
+        None => text,
+    }
+}
+
+async fn list_runs<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    of: &Whose,
+    run: &Run,
+) -> Result<Vec<Running>, StepError> {
+    parts.context.client.runs(of.kind, &of.target.key, run).await.map_err(read_failed)
 }
 
 /// Returns what one record is called: `deployment`.

@@ -15,8 +15,9 @@ use super::planned_call::Move;
 use super::wait::{TICK, has_failed, is_leaving};
 use crate::apply::context::Unpacked;
 use crate::apply::event::StepError;
-use crate::apply::run_state::Session;
 use crate::apply::step::{Job, Target, read_failed};
+use crate::apply::step_parts::StepParts;
+use crate::apply::steps::wait::{read_when_stable, wait_until_ready};
 use crate::cloud::error::Mutation;
 use crate::cloud::http::message::{Cloud, Grant, Upload};
 use crate::cloud::write::upload::{UploadError, request_grant};
@@ -41,208 +42,223 @@ struct Delivery {
     digest: Name,
 }
 
-impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
-    /// Returns what a call sends: its targets, with the keys of uploads in the place of digests; and
-    /// until when the step has patience, uploads not counted.
-    ///
-    /// # Errors
-    /// When the directory is not as it was planned with, or cannot be packed or uploaded.
-    pub(in crate::apply) async fn to_send(
-        &self,
-        job: &Job<'_>,
-        target: &Target,
-        step: &Move,
-    ) -> Result<(Attributes, Duration), StepError> {
-        let (mut sent, mut until) = (step.targets(), job.until);
-        for delivery in upload_deliveries(job.kind, step.call, &sent) {
-            self.rested_before(job, target, step).await?;
-            let begun = self.clock().elapsed();
-            let key = self.upload(job, target, &delivery).await?;
-            until += self.clock().elapsed().saturating_sub(begun);
-            sent.insert(delivery.attribute.name.into(), Value::Text(key));
-        }
-        Ok((sent, until))
+/// Returns what a call sends: its targets, with the keys of uploads in the place of digests; and
+/// until when the step has patience, uploads not counted.
+///
+/// # Errors
+/// When the directory is not as it was planned with, or cannot be packed or uploaded.
+pub(in crate::apply) async fn to_send<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    target: &Target,
+    step: &Move,
+) -> Result<(Attributes, Duration), StepError> {
+    let (mut sent, mut until) = (step.targets(), job.until);
+    for delivery in upload_deliveries(job.kind, step.call, &sent) {
+        rested_before(parts, job, target, step).await?;
+        let begun = parts.clock().elapsed();
+        let key = upload_directory(parts, job, target, &delivery).await?;
+        until += parts.clock().elapsed().saturating_sub(begun);
+        sent.insert(delivery.attribute.name.into(), Value::Text(key));
     }
+    Ok((sent, until))
+}
 
-    /// Reads an object whole before a call. One that was made without a source may stay in whatever status it has
-    /// until it gets one: only then is there anything to wait for.
-    ///
-    /// # Errors
-    /// As `rested`.
-    pub(in crate::apply) async fn rested_before(
-        &self,
-        job: &Job<'_>,
-        target: &Target,
-        step: &Move,
-    ) -> Result<Object, StepError> {
-        if !self.is_first_source(job, step) {
-            return self.read_when_stable(job, target).await;
-        }
-        match self.get(&target.key).await? {
-            Some(object) if !is_leaving(job.kind, &object) => Ok(object),
-            _ => self.read_when_stable(job, target).await,
-        }
+/// Reads an object whole before a call. One that was made without a source may stay in whatever status it has
+/// until it gets one: only then is there anything to wait for.
+///
+/// # Errors
+/// As `rested`.
+pub(in crate::apply) async fn rested_before<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    target: &Target,
+    step: &Move,
+) -> Result<Object, StepError> {
+    if !is_first_source(parts, job, step) {
+        return read_when_stable(parts, job, target).await;
     }
-
-    /// Tells whether a call delivers the first source of an object: its creation is not finished.
-    fn is_first_source(&self, job: &Job<'_>, step: &Move) -> bool {
-        let unfinished =
-            self.context.journal.ledger().entries.get(job.address).is_some_and(|entry| entry.unfinished);
-        unfinished && !upload_deliveries(job.kind, step.call, &step.targets()).is_empty()
+    match parts.get(&target.key).await? {
+        Some(object) if !is_leaving(job.kind, &object) => Ok(object),
+        _ => read_when_stable(parts, job, target).await,
     }
+}
 
-    /// Waits until a new object can be used, beginning with how it was just read. One that has yet to get its source
-    /// is not waited for: the service may finish it only then.
-    pub(in crate::apply) async fn settle_new(
-        &self,
-        job: &Job<'_>,
-        target: &Target,
-        values: &Attributes,
-        object: Object,
-    ) -> Result<Object, StepError> {
-        let is_source =
-            |(name, value): (&Name, &Value)| !is_unset(value) && is_upload(job.kind.attribute(name));
-        let is_ended = has_failed(job.kind, &object) || is_leaving(job.kind, &object);
-        if !is_ended && values.iter().any(is_source) {
-            return Ok(object);
-        }
-        self.wait_until_ready(job, target, Some(object)).await
+/// Tells whether a call delivers the first source of an object: its creation is not finished.
+fn is_first_source<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    step: &Move,
+) -> bool {
+    let unfinished =
+        parts.context.journal.ledger().entries.get(job.address).is_some_and(|entry| entry.unfinished);
+    unfinished && !upload_deliveries(job.kind, step.call, &step.targets()).is_empty()
+}
+
+/// Waits until a new object can be used, beginning with how it was just read. One that has yet to get its source
+/// is not waited for: the service may finish it only then.
+pub(in crate::apply) async fn settle_new<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    target: &Target,
+    values: &Attributes,
+    object: Object,
+) -> Result<Object, StepError> {
+    let is_source =
+        |(name, value): (&Name, &Value)| !is_unset(value) && is_upload(job.kind.attribute(name));
+    let is_ended = has_failed(job.kind, &object) || is_leaving(job.kind, &object);
+    if !is_ended && values.iter().any(is_source) {
+        return Ok(object);
     }
+    wait_until_ready(parts, job, target, Some(object)).await
+}
 
-    async fn upload(&self, job: &Job<'_>, target: &Target, what: &Delivery) -> Result<Name, StepError> {
-        // From here on it queues for its turn to upload, and no more before the limiter.
-        if let Some(entrance) = job.entrance {
-            entrance.release_slot();
-        }
-        // One archive at a time is held.
-        let _alone = self.uploads.lock().await;
-        let pieces = self.pack_directory(job, what).await?;
-        let mut attempts = 1;
-        loop {
-            let grant = self.request_grant(job, target, what.grant).await?;
-            match self.send_archive(job, Upload::new(grant.url, pieces.clone())).await {
-                Ok(()) => return Ok(grant.key),
-                Err(UploadError::Passing(reason)) if attempts < ATTEMPTS => {
-                    self.emit_progress(job, format!("the upload failed: {reason}; trying again"));
-                    self.clock().sleep(TICK).await;
-                }
-                Err(UploadError::Passing(reason)) => {
-                    return Err(StepError::Unreachable(format!("the upload failed: {reason}")));
-                }
-                Err(UploadError::Final(reason)) => {
-                    return Err(StepError::Failed(format!("the upload failed: {reason}")));
-                }
+async fn upload_directory<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    target: &Target,
+    what: &Delivery,
+) -> Result<Name, StepError> {
+    // From here on it queues for its turn to upload, and no more before the limiter.
+    if let Some(entrance) = job.entrance {
+        entrance.release_slot();
+    }
+    // One archive at a time is held.
+    let _alone = parts.uploads.lock().await;
+    let pieces = pack_directory(parts, job, what).await?;
+    let mut attempts = 1;
+    loop {
+        let grant = obtain_grant(parts, job, target, what.grant).await?;
+        match send_archive(parts, job, Upload::new(grant.url, pieces.clone())).await {
+            Ok(()) => return Ok(grant.key),
+            Err(UploadError::Passing(reason)) if attempts < ATTEMPTS => {
+                parts.emit_progress(job, format!("the upload failed: {reason}; trying again"));
+                parts.clock().sleep(TICK).await;
             }
-            attempts += 1;
-        }
-    }
-
-    /// Packs a directory, letting other steps go on in between.
-    async fn pack_directory(&self, job: &Job<'_>, what: &Delivery) -> Result<Vec<Bytes>, StepError> {
-        let mut pieces = Vec::new();
-        for piece in self.context.sources.pack(job.address, what.attribute.name, &what.digest) {
-            pieces.push(piece.map_err(|error| match error {
-                Unpacked::Moved(text) => StepError::Moved(text),
-                Unpacked::Failed(text) => StepError::Failed(text),
-            })?);
-            yield_now().await;
-        }
-        pieces.retain(|piece| !piece.is_empty());
-        Ok(pieces)
-    }
-
-    /// Asks for an address to upload to. Without an answer it is asked again: it changes nothing.
-    async fn request_grant(
-        &self,
-        job: &Job<'_>,
-        target: &Target,
-        grant: &'static Call,
-    ) -> Result<Grant, StepError> {
-        let gate = |_| self.check_may_send().map_err(|error| error.to_string());
-        let mut attempts = 1;
-        loop {
-            self.check_may_send()?;
-            let changes = self.context.client.changes(&gate);
-            let (reason, answer) =
-                match request_grant(&changes, grant, &target.key, target.project.as_ref()).await {
-                    Ok(granted) => return Ok(granted),
-                    // It is still being made, and takes a source only then.
-                    Err(Mutation::Refused(refusal)) if refusal.status == 409 && attempts == 1 => {
-                        self.read_when_stable(job, target).await?;
-                        (refusal.to_string(), Some(refusal))
-                    }
-                    Err(Mutation::Refused(refusal)) => return Err(StepError::Refused(refusal)),
-                    Err(Mutation::NotSent(reason)) => (reason, None),
-                    Err(Mutation::Unknown { reason, answer, .. }) => (reason, answer),
-                    Err(Mutation::Done(..)) => ("no address to upload to was signed".to_owned(), None),
-                };
-            if attempts == ATTEMPTS {
-                return Err(StepError::from_unanswered(reason, answer));
+            Err(UploadError::Passing(reason)) => {
+                return Err(StepError::Unreachable(format!("the upload failed: {reason}")));
             }
-            attempts += 1;
-            self.emit_progress(job, format!("{reason}; trying again"));
-            self.clock().sleep(TICK).await;
-        }
-    }
-
-    /// Sends the bytes, and tells every second how many have left.
-    async fn send_archive(&self, job: &Job<'_>, upload: Upload) -> Result<(), UploadError> {
-        let whole = upload.length();
-        let mut going = pin!(self.context.client.upload(&upload));
-        loop {
-            match select(going, pin!(self.clock().sleep(TICK))).await {
-                Either::Left((ended, _)) => return ended,
-                Either::Right(((), still)) => {
-                    let sent = upload.sent.load(Ordering::Relaxed);
-                    self.emit_progress(
-                        job,
-                        format!("uploading, {} of {}", format_size(sent), format_size(whole)),
-                    );
-                    going = still;
-                }
+            Err(UploadError::Final(reason)) => {
+                return Err(StepError::Failed(format!("the upload failed: {reason}")));
             }
         }
+        attempts += 1;
     }
+}
 
-    /// Waits until the record that a delivery began has ended.
-    ///
-    /// # Errors
-    /// When it ended badly, or did not end in time.
-    pub(in crate::apply) async fn wait_until_finished(
-        &self,
-        job: &Job<'_>,
-        target: &Target,
-        (run, id): (&'static Run, &str),
-    ) -> Result<(), StepError> {
-        let name = || format!("{} of {} {}: {id}", run.listed_by, job.kind.name, target.key.id);
-        let begun = self.clock().elapsed();
-        let unlisted = begun + self.context.bounds.listing;
-        let mut last = None;
-        loop {
-            let client = self.context.client;
-            let status = client.run_status(job.kind, &target.key, run, id).await.map_err(read_failed)?;
-            let now = self.clock().elapsed();
-            let why = status.as_ref().and_then(|record| record.error.clone());
-            let status = status.map(|record| record.status);
-            match status.as_deref() {
-                Some(status) if run.done.contains(&status) => return Ok(()),
-                Some(status) if run.failed.contains(&status) => {
-                    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-                    return Err(StepError::Unsettled(format!("{} is {status}{why}", name())));
+/// Packs a directory, letting other steps go on in between.
+async fn pack_directory<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    what: &Delivery,
+) -> Result<Vec<Bytes>, StepError> {
+    let mut pieces = Vec::new();
+    for piece in parts.context.sources.pack(job.address, what.attribute.name, &what.digest) {
+        pieces.push(piece.map_err(|error| match error {
+            Unpacked::Moved(text) => StepError::Moved(text),
+            Unpacked::Failed(text) => StepError::Failed(text),
+        })?);
+        yield_now().await;
+    }
+    pieces.retain(|piece| !piece.is_empty());
+    Ok(pieces)
+}
+
+/// Asks for an address to upload to. Without an answer it is asked again: it changes nothing.
+async fn obtain_grant<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    target: &Target,
+    grant: &'static Call,
+) -> Result<Grant, StepError> {
+    let gate = |_| parts.check_may_send().map_err(|error| error.to_string());
+    let mut attempts = 1;
+    loop {
+        parts.check_may_send()?;
+        let changes = parts.context.client.changes(&gate);
+        let (reason, answer) =
+            match request_grant(&changes, grant, &target.key, target.project.as_ref()).await {
+                Ok(granted) => return Ok(granted),
+                // It is still being made, and takes a source only then.
+                Err(Mutation::Refused(refusal)) if refusal.status == 409 && attempts == 1 => {
+                    read_when_stable(parts, job, target).await?;
+                    (refusal.to_string(), Some(refusal))
                 }
-                // A service that keeps no such list: the object's own status must do.
-                None if now >= unlisted => return Ok(()),
-                None => {}
-                Some(status) if now >= job.until => {
-                    let text = format!("{} is still {status}, and the time is up", name());
-                    return Err(StepError::Unsettled(text));
-                }
-                Some(status) if last.as_deref() == Some(status) => {}
-                Some(status) => self.emit_progress(job, format!("waiting, deployment {status}")),
-            }
-            last = status;
-            self.clock().sleep((now.saturating_sub(begun) / 4).clamp(TICK, RARELY)).await;
+                Err(Mutation::Refused(refusal)) => return Err(StepError::Refused(refusal)),
+                Err(Mutation::NotSent(reason)) => (reason, None),
+                Err(Mutation::Unknown { reason, answer, .. }) => (reason, answer),
+                Err(Mutation::Done(..)) => ("no address to upload to was signed".to_owned(), None),
+            };
+        if attempts == ATTEMPTS {
+            return Err(StepError::from_unanswered(reason, answer));
         }
+        attempts += 1;
+        parts.emit_progress(job, format!("{reason}; trying again"));
+        parts.clock().sleep(TICK).await;
+    }
+}
+
+/// Sends the bytes, and tells every second how many have left.
+async fn send_archive<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    upload: Upload,
+) -> Result<(), UploadError> {
+    let whole = upload.length();
+    let mut going = pin!(parts.context.client.upload(&upload));
+    loop {
+        match select(going, pin!(parts.clock().sleep(TICK))).await {
+            Either::Left((ended, _)) => return ended,
+            Either::Right(((), still)) => {
+                let sent = upload.sent.load(Ordering::Relaxed);
+                parts.emit_progress(
+                    job,
+                    format!("uploading, {} of {}", format_size(sent), format_size(whole)),
+                );
+                going = still;
+            }
+        }
+    }
+}
+
+/// Waits until the record that a delivery began has ended.
+///
+/// # Errors
+/// When it ended badly, or did not end in time.
+pub(in crate::apply) async fn wait_until_finished<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    target: &Target,
+    (run, id): (&'static Run, &str),
+) -> Result<(), StepError> {
+    let name = || format!("{} of {} {}: {id}", run.listed_by, job.kind.name, target.key.id);
+    let begun = parts.clock().elapsed();
+    let unlisted = begun + parts.context.bounds.listing;
+    let mut last = None;
+    loop {
+        let client = parts.context.client;
+        let status = client.run_status(job.kind, &target.key, run, id).await.map_err(read_failed)?;
+        let now = parts.clock().elapsed();
+        let why = status.as_ref().and_then(|record| record.error.clone());
+        let status = status.map(|record| record.status);
+        match status.as_deref() {
+            Some(status) if run.done.contains(&status) => return Ok(()),
+            Some(status) if run.failed.contains(&status) => {
+                let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                return Err(StepError::Unsettled(format!("{} is {status}{why}", name())));
+            }
+            // A service that keeps no such list: the object's own status must do.
+            None if now >= unlisted => return Ok(()),
+            None => {}
+            Some(status) if now >= job.until => {
+                let text = format!("{} is still {status}, and the time is up", name());
+                return Err(StepError::Unsettled(text));
+            }
+            Some(status) if last.as_deref() == Some(status) => {}
+            Some(status) => parts.emit_progress(job, format!("waiting, deployment {status}")),
+        }
+        last = status;
+        parts.clock().sleep((now.saturating_sub(begun) / 4).clamp(TICK, RARELY)).await;
     }
 }
 

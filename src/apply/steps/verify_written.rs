@@ -13,8 +13,11 @@ use super::planned_call::Move;
 use super::wait::TICK;
 use crate::apply::event::{Refusal, StepError};
 use crate::apply::request_encoding;
-use crate::apply::run_state::Session;
 use crate::apply::step::{Job, Target};
+use crate::apply::step_parts::StepParts;
+use crate::apply::steps::rollout::{foresee_own_rollout, roll_out};
+use crate::apply::steps::update::perform_call;
+use crate::apply::steps::wait::read_when_stable;
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::store::Store;
 use crate::ledger::state::verification::{Confirmation, Verification};
@@ -61,177 +64,179 @@ pub(in crate::apply) struct Verified {
     pub(in crate::apply) failure: Option<StepError>,
 }
 
-impl<C: Cloud, K: Clock, R: Random, S: Store> Session<'_, C, K, R, S> {
-    /// Compares an object with what was written, and sends once more what differs and a call sets.
-    pub(in crate::apply) async fn verify(
-        &self,
-        job: &Job<'_>,
-        target: &Target,
-        written: &Written<'_>,
-        object: Object,
-    ) -> Result<Verified, StepError> {
-        let known = self.known_not_kept(job, written);
-        // What a creation leaves out is set by its call, and what a call changes besides, once more.
-        let mut passes = if written.sent.is_none() { 2 } else { 1 };
-        let mut object = match written.sent {
-            None => self.send_unread(job, target, written.values, object).await?,
-            Some(_) => object,
+/// Compares an object with what was written, and sends once more what differs and a call sets.
+pub(in crate::apply) async fn verify<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    target: &Target,
+    written: &Written<'_>,
+    object: Object,
+) -> Result<Verified, StepError> {
+    let known = known_not_kept(parts, job, written);
+    // What a creation leaves out is set by its call, and what a call changes besides, once more.
+    let mut passes = if written.sent.is_none() { 2 } else { 1 };
+    let mut object = match written.sent {
+        None => send_unread(parts, job, target, written.values, object).await?,
+        Some(_) => object,
+    };
+    let mut refused: Option<Refusal> = None;
+    let mut sent = written.sent.clone().unwrap_or_default();
+    let mut written_at = parts.clock().elapsed();
+    loop {
+        let (seen, comparison) = compare_in_time(parts, job, target, written, (object, written_at)).await?;
+        object = seen;
+        let is_open = |one: &&NotKept| known.get(&one.path) != Some(&recorded_value(parts, one));
+        let open: Vec<&NotKept> = comparison.not_kept.iter().filter(is_open).collect();
+        let moves = if passes == 0 { Vec::new() } else { correcting_calls(&open, written.values, &object) };
+        if moves.is_empty() {
+            let failure = not_kept_error(&open, refused.as_ref());
+            let shown =
+                comparison.not_kept.iter().map(|one| (one.path.clone(), recorded_value(parts, one)));
+            let not_kept = shown.collect();
+            let mut verification = Verification { not_kept, not_shown: comparison.not_shown };
+            take_over_unconfirmed(parts, job, written, &object, &mut verification);
+            return Ok(Verified { object, verification, failure });
+        }
+        passes -= 1;
+        let targets: BTreeSet<Name> = moves.iter().flat_map(Move::targets).map(|(name, _)| name).collect();
+        let rollout = Box::pin(foresee_own_rollout(parts, job, target, targets.iter())).await?;
+        for step in &moves {
+            written_at = parts.clock().elapsed();
+            match perform_call(parts, job, target, step, written.values, &Attributes::new()).await {
+                // Said of the attribute in the end.
+                Ok(_) | Err(StepError::NotKept(_)) => {}
+                // The service has the value already, or does not take it: what it shows is recorded.
+                Err(StepError::Refused(refusal)) if is_resent(step, &sent, &refusal) => {
+                    refused = Some(refusal);
+                    passes = 0;
+                }
+                Err(error) => return Err(error),
+            }
+            sent.extend(step.targets().into_keys());
+        }
+        object = read_when_stable(parts, job, target).await?;
+        if let Some(rollout) = rollout {
+            Box::pin(roll_out(parts, job, &object, &rollout)).await?;
+            object = read_when_stable(parts, job, target).await?;
+        }
+    }
+}
+
+/// Sends what a creation does not take and no answer shows: a source.
+async fn send_unread<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    target: &Target,
+    values: &Attributes,
+    mut object: Object,
+) -> Result<Object, StepError> {
+    let later = job.kind.attributes.iter().filter(|a| !a.at_creation && a.is_writable());
+    for attribute in later {
+        let Some(wanted) = values.get(attribute.name) else { continue };
+        let is_told = Reading::new(attribute, &object).comparable_value().is_some();
+        if is_told || request_encoding::is_equivalent(attribute, wanted, &Value::Null) {
+            continue;
+        }
+        for (call, before, after) in request_encoding::calls_between(attribute, &Value::Null, wanted) {
+            let step = Move::new(call, attribute, (before, after));
+            object = perform_call(parts, job, target, &step, values, &Attributes::new()).await?;
+        }
+    }
+    Ok(object)
+}
+
+/// Reads an object until it shows what was written, at most until the bound of listing has passed since the last
+/// write. An object of which a list was read is read whole if that left something out.
+async fn compare_in_time<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    target: &Target,
+    written: &Written<'_>,
+    (mut object, written_at): (Object, Duration),
+) -> Result<(Object, Comparison), StepError> {
+    let key = parts.secret_key();
+    let compared =
+        |object: &Object| compare_written(job.kind, (written.values, written.unverified), object, &key);
+    let mut comparison = compared(&object);
+    let is_partial = !comparison.not_kept.is_empty() || !comparison.not_shown.is_empty();
+    if !object.detailed && is_partial && job.kind.api.read.is_some() {
+        object = read_when_stable(parts, job, target).await?;
+        comparison = compared(&object);
+    }
+    while !comparison.not_kept.is_empty()
+        && parts.clock().elapsed() < written_at + parts.context.bounds.listing
+    {
+        parts.clock().sleep(TICK).await;
+        object = read_when_stable(parts, job, target).await?;
+        comparison = compared(&object);
+    }
+    Ok((object, comparison))
+}
+
+/// Adds what is known of the attributes that are not compared: one that differs was shown as it was sent only if
+/// an earlier reading says so.
+fn take_over_unconfirmed<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    written: &Written<'_>,
+    object: &Object,
+    verification: &mut Verification,
+) {
+    let ledger = parts.context.journal.ledger();
+    // What the ledger has before a creation is done is of another object.
+    let entry = ledger.entries.get(job.address).filter(|_| written.sent.is_some());
+    let earlier = entry.and_then(|entry| entry.verified.as_ref());
+    for name in written.unverified {
+        let attribute = job.kind.attribute(name).filter(|a| a.is_writable() && a.is_readable());
+        let Some((attribute, sent)) = attribute.zip(written.values.get(name)) else { continue };
+        let told = Reading::new(attribute, object).comparable_value();
+        let shown = told.map(|live| attribute.hidden([Some(sent), None], live));
+        let is_shown =
+            |shown: Value| request_encoding::same_sealed(attribute, sent, &shown, &parts.secret_key());
+        if !shown.is_some_and(is_shown) {
+            verification.take_over(earlier, name);
+        }
+    }
+}
+
+/// Returns what the object showed, before this step, in place of the same values, where the step did not send
+/// them again.
+fn known_not_kept<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &Job<'_>,
+    written: &Written<'_>,
+) -> Attributes {
+    let ledger = parts.context.journal.ledger();
+    let (Some(entry), Some(sent)) = (ledger.entries.get(job.address), &written.sent) else {
+        return Attributes::new();
+    };
+    let applied = parts.fingerprint_secrets(job.kind, written.values);
+    let mut known = Attributes::new();
+    for (name, value) in applied.iter().filter(|(name, _)| !sent.contains(*name)) {
+        let Some(before) = entry.applied.get(name) else { continue };
+        let parts = match (value, before) {
+            (Value::Map(value), Value::Map(before)) => {
+                let same = value.keys().filter(|key| value.get(*key) == before.get(*key));
+                same.map(|key| smol_str::format_smolstr!("{name}.{key}")).collect()
+            }
+            _ if value == before => vec![name.clone()],
+            _ => Vec::new(),
         };
-        let mut refused: Option<Refusal> = None;
-        let mut sent = written.sent.clone().unwrap_or_default();
-        let mut written_at = self.clock().elapsed();
-        loop {
-            let (seen, comparison) =
-                self.compare_in_time(job, target, written, (object, written_at)).await?;
-            object = seen;
-            let is_open = |one: &&NotKept| known.get(&one.path) != Some(&self.recorded_value(one));
-            let open: Vec<&NotKept> = comparison.not_kept.iter().filter(is_open).collect();
-            let moves =
-                if passes == 0 { Vec::new() } else { correcting_calls(&open, written.values, &object) };
-            if moves.is_empty() {
-                let failure = not_kept_error(&open, refused.as_ref());
-                let shown =
-                    comparison.not_kept.iter().map(|one| (one.path.clone(), self.recorded_value(one)));
-                let not_kept = shown.collect();
-                let mut verification = Verification { not_kept, not_shown: comparison.not_shown };
-                self.take_over_unconfirmed(job, written, &object, &mut verification);
-                return Ok(Verified { object, verification, failure });
-            }
-            passes -= 1;
-            let targets: BTreeSet<Name> =
-                moves.iter().flat_map(Move::targets).map(|(name, _)| name).collect();
-            let rollout = Box::pin(self.foresee_own_rollout(job, target, targets.iter())).await?;
-            for step in &moves {
-                written_at = self.clock().elapsed();
-                match self.perform_call(job, target, step, written.values, &Attributes::new()).await {
-                    // Said of the attribute in the end.
-                    Ok(_) | Err(StepError::NotKept(_)) => {}
-                    // The service has the value already, or does not take it: what it shows is recorded.
-                    Err(StepError::Refused(refusal)) if is_resent(step, &sent, &refusal) => {
-                        refused = Some(refusal);
-                        passes = 0;
-                    }
-                    Err(error) => return Err(error),
-                }
-                sent.extend(step.targets().into_keys());
-            }
-            object = self.read_when_stable(job, target).await?;
-            if let Some(rollout) = rollout {
-                Box::pin(self.roll_out(job, &object, &rollout)).await?;
-                object = self.read_when_stable(job, target).await?;
+        for path in parts {
+            if let Confirmation::NotKept(shown) = entry.confirmation(&path) {
+                known.insert(path.clone(), shown.clone());
             }
         }
     }
+    known
+}
 
-    /// Sends what a creation does not take and no answer shows: a source.
-    async fn send_unread(
-        &self,
-        job: &Job<'_>,
-        target: &Target,
-        values: &Attributes,
-        mut object: Object,
-    ) -> Result<Object, StepError> {
-        let later = job.kind.attributes.iter().filter(|a| !a.at_creation && a.is_writable());
-        for attribute in later {
-            let Some(wanted) = values.get(attribute.name) else { continue };
-            let is_told = Reading::new(attribute, &object).comparable_value().is_some();
-            if is_told || request_encoding::is_equivalent(attribute, wanted, &Value::Null) {
-                continue;
-            }
-            for (call, before, after) in request_encoding::calls_between(attribute, &Value::Null, wanted) {
-                let step = Move::new(call, attribute, (before, after));
-                object = self.perform_call(job, target, &step, values, &Attributes::new()).await?;
-            }
-        }
-        Ok(object)
-    }
-
-    /// Reads an object until it shows what was written, at most until the bound of listing has passed since the last
-    /// write. An object of which a list was read is read whole if that left something out.
-    async fn compare_in_time(
-        &self,
-        job: &Job<'_>,
-        target: &Target,
-        written: &Written<'_>,
-        (mut object, written_at): (Object, Duration),
-    ) -> Result<(Object, Comparison), StepError> {
-        let key = self.secret_key();
-        let compared =
-            |object: &Object| compare_written(job.kind, (written.values, written.unverified), object, &key);
-        let mut comparison = compared(&object);
-        let is_partial = !comparison.not_kept.is_empty() || !comparison.not_shown.is_empty();
-        if !object.detailed && is_partial && job.kind.api.read.is_some() {
-            object = self.read_when_stable(job, target).await?;
-            comparison = compared(&object);
-        }
-        while !comparison.not_kept.is_empty()
-            && self.clock().elapsed() < written_at + self.context.bounds.listing
-        {
-            self.clock().sleep(TICK).await;
-            object = self.read_when_stable(job, target).await?;
-            comparison = compared(&object);
-        }
-        Ok((object, comparison))
-    }
-
-    /// Adds what is known of the attributes that are not compared: one that differs was shown as it was sent only if
-    /// an earlier reading says so.
-    fn take_over_unconfirmed(
-        &self,
-        job: &Job<'_>,
-        written: &Written<'_>,
-        object: &Object,
-        verification: &mut Verification,
-    ) {
-        let ledger = self.context.journal.ledger();
-        // What the ledger has before a creation is done is of another object.
-        let entry = ledger.entries.get(job.address).filter(|_| written.sent.is_some());
-        let earlier = entry.and_then(|entry| entry.verified.as_ref());
-        for name in written.unverified {
-            let attribute = job.kind.attribute(name).filter(|a| a.is_writable() && a.is_readable());
-            let Some((attribute, sent)) = attribute.zip(written.values.get(name)) else { continue };
-            let told = Reading::new(attribute, object).comparable_value();
-            let shown = told.map(|live| attribute.hidden([Some(sent), None], live));
-            let is_shown =
-                |shown: Value| request_encoding::same_sealed(attribute, sent, &shown, &self.secret_key());
-            if !shown.is_some_and(is_shown) {
-                verification.take_over(earlier, name);
-            }
-        }
-    }
-
-    /// Returns what the object showed, before this step, in place of the same values, where the step did not send
-    /// them again.
-    fn known_not_kept(&self, job: &Job<'_>, written: &Written<'_>) -> Attributes {
-        let ledger = self.context.journal.ledger();
-        let (Some(entry), Some(sent)) = (ledger.entries.get(job.address), &written.sent) else {
-            return Attributes::new();
-        };
-        let applied = self.fingerprint_secrets(job.kind, written.values);
-        let mut known = Attributes::new();
-        for (name, value) in applied.iter().filter(|(name, _)| !sent.contains(*name)) {
-            let Some(before) = entry.applied.get(name) else { continue };
-            let parts = match (value, before) {
-                (Value::Map(value), Value::Map(before)) => {
-                    let same = value.keys().filter(|key| value.get(*key) == before.get(*key));
-                    same.map(|key| smol_str::format_smolstr!("{name}.{key}")).collect()
-                }
-                _ if value == before => vec![name.clone()],
-                _ => Vec::new(),
-            };
-            for path in parts {
-                if let Confirmation::NotKept(shown) = entry.confirmation(&path) {
-                    known.insert(path.clone(), shown.clone());
-                }
-            }
-        }
-        known
-    }
-
-    /// Returns what the ledger records of a value that was not kept.
-    fn recorded_value(&self, one: &NotKept) -> Value {
-        request_encoding::fingerprint_value(one.attribute, &one.shown, &self.secret_key())
-    }
+/// Returns what the ledger records of a value that was not kept.
+fn recorded_value<C: Cloud, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    one: &NotKept,
+) -> Value {
+    request_encoding::fingerprint_value(one.attribute, &one.shown, &parts.secret_key())
 }
 
 /// Tells whether a refusal is about a value that was accepted before, and about nothing else.

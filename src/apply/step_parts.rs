@@ -1,69 +1,48 @@
-//! `Session`: what all steps of one apply share: the context, the writer of the ledger, the objects
-//! that were read, and the baselines of creations.
+//! `StepParts`: what one step gets of the apply that it belongs to: the context, the writer of the ledger, the fence, and
+//! what this run knows of objects. In: references to the parts, which one apply owns. Out: what every step does with
+//! them: events, records, values. Invariant: an intent is durable before its request may leave.
 
-use crate::model::evaluate::evaluate_expression;
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use futures_util::lock::Mutex;
 
 use super::context::Context;
 use super::dependents::Dependants;
-use super::evaluation_scope::{World, looked_into, looked_into_by};
+use super::evaluation_scope::{ReadyObjects, World, looked_into};
 use super::event::{Event, StepError};
 use super::protocol::journal_writer::Scribe;
 use super::protocol::preexisting::Baselines;
 use super::protocol::write_fence::Fence;
 use super::step::{Armed, Job, Scope, Target, read_failed};
 use super::{planned_secrets, request_encoding};
+use crate::cloud::error::Mutation;
 use crate::cloud::http::message::Cloud;
+use crate::cloud::write::mutation::Changes;
 use crate::ledger::journal::record::{ClosedOutcome, Record};
 use crate::ledger::journal::store::Store;
 use crate::ledger::state::entry::{Intent, IntentAction, Owned};
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
+use crate::model::evaluate::evaluate_expression;
 use crate::model::expression::Expression;
 use crate::model::schema::Kind;
 use crate::model::secret::FingerprintKey;
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::{Attributes, Value};
-use crate::plan::model::change::Plan;
 
-/// One apply, or one recovery.
-pub(super) struct Session<'a, C, K, R, S> {
+/// What all steps of one apply, or of one recovery, share.
+pub(super) struct StepParts<'a, C, K, R, S> {
     pub(super) context: &'a Context<'a, C, K, R, S>,
-    pub(super) baselines: Baselines,
-    pub(super) dependants: Dependants,
-    pub(super) scribe: Scribe,
-    pub(super) fence: Fence,
+    pub(super) preexisting: &'a Baselines,
+    pub(super) dependants: &'a Dependants,
+    pub(super) writer: &'a Scribe,
+    pub(super) fence: &'a Fence,
     /// Held by the step that packs and uploads.
-    pub(super) uploads: Mutex<()>,
-    /// Resources into whose attributes some expression looks: only their objects are kept.
-    looked_into: BTreeSet<Address>,
-    seen: RefCell<BTreeMap<Address, Object>>,
-    /// Resources whose objects came to rest in this run.
-    at_rest: RefCell<BTreeSet<Address>>,
+    pub(super) uploads: &'a Mutex<()>,
+    pub(super) objects: &'a ReadyObjects,
 }
 
-impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
-    pub(super) fn new(context: &'a Context<'a, C, K, R, S>, plan: Option<&Plan>) -> Self {
-        let (dependants, baselines) = {
-            let ledger = context.journal.ledger();
-            (Dependants::from_ledger(&ledger, context.client.registry()), Baselines::from_ledger(&ledger))
-        };
-        Self {
-            context,
-            baselines,
-            dependants,
-            scribe: Scribe::default(),
-            fence: Fence::default(),
-            uploads: Mutex::default(),
-            looked_into: plan.map(looked_into_by).unwrap_or_default(),
-            seen: RefCell::default(),
-            at_rest: RefCell::default(),
-        }
-    }
-
+impl<C: Cloud, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
     pub(super) fn clock(&self) -> &K {
         self.context.client.clock()
     }
@@ -99,7 +78,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
 
     /// Makes records durable, together with those of other steps.
     pub(super) async fn commit(&self, records: impl IntoIterator<Item = Record>) -> Result<(), StepError> {
-        self.scribe.commit(self.context.journal, records, self.context.rescue).await
+        self.writer.commit(self.context.journal, records, self.context.rescue).await
     }
 
     /// Records an intent, and returns it once it is durable: only then may its request leave. There is
@@ -152,33 +131,6 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
         let bounds = self.context.bounds;
         let wait = if settled { bounds.listing } else { bounds.effect + bounds.listing };
         self.clock().sleep(wait).await;
-    }
-
-    /// Remembers that a resource's object came to rest.
-    pub(super) fn mark_ready(&self, address: &Address) {
-        self.at_rest.borrow_mut().insert(address.clone());
-    }
-
-    /// Remembers that a resource's object begins to change: it must come to rest again.
-    pub(super) fn mark_changing(&self, address: &Address) {
-        self.at_rest.borrow_mut().remove(address);
-    }
-
-    pub(super) fn is_ready(&self, address: &Address) -> bool {
-        self.at_rest.borrow().contains(address)
-    }
-
-    /// Keeps an object at rest for the expressions that look into it.
-    pub(super) fn store_ready_object(&self, address: &Address, object: Object) {
-        self.mark_ready(address);
-        if self.looked_into.contains(address) {
-            self.seen.borrow_mut().insert(address.clone(), object);
-        }
-    }
-
-    /// Forgets an object that is gone.
-    pub(super) fn drop_object(&self, address: &Address) {
-        self.seen.borrow_mut().remove(address);
     }
 
     /// Computes all written attributes of a resource.
@@ -270,7 +222,7 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
         for address in looked_into(expression) {
             self.look_at(address).await?;
         }
-        let (ledger, seen) = (self.context.journal.ledger(), self.seen.borrow());
+        let (ledger, seen) = (self.context.journal.ledger(), self.objects.seen());
         let registry = self.context.client.registry();
         let world = World { registry, ledger: &ledger, seen: &seen };
         evaluate_expression(&expression, &world).map_err(|error| StepError::Failed(error.to_string()))
@@ -284,12 +236,12 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
         let kind = self.kind(&name)?;
         let whole = kind.attributes.iter().all(|attribute| attribute.listed);
         let enough = |object: &Object| object.id == owned.id && (whole || object.detailed);
-        if self.seen.borrow().get(address).is_some_and(enough) {
+        if self.objects.seen().get(address).is_some_and(enough) {
             return Ok(());
         }
         match self.get(&Target::from_owned(kind, &owned).key).await? {
             Some(object) => {
-                self.seen.borrow_mut().insert(address.clone(), object);
+                self.objects.keep_object(address, object);
                 Ok(())
             }
             None => Err(StepError::Moved(format!("{address} is gone: nothing has the id {}", owned.id))),
@@ -304,6 +256,33 @@ impl<'a, C: Cloud, K: Clock, R: Random, S: Store> Session<'a, C, K, R, S> {
     /// Returns what the ledger may remember of values.
     pub(super) fn fingerprint_secrets(&self, kind: &Kind, values: &Attributes) -> Attributes {
         request_encoding::fingerprint_secrets(kind, values, &self.secret_key())
+    }
+
+    /// Tells whether anything may still be sent and recorded.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(super) fn check_may_send(&self) -> Result<(), StepError> {
+        self.fence.check_may_send(self.writer)
+    }
+
+    /// Sends a request that changes something, its intent being durable.
+    pub(super) async fn send_mutation(
+        &self,
+        job: &Job<'_>,
+        armed: &Armed,
+        request: impl AsyncFnOnce(Changes<'_, C, K, R>) -> Mutation,
+    ) -> Result<Mutation, StepError> {
+        self.fence.send_mutation(self.context, self.writer, job, armed, request).await
+    }
+
+    /// Lists the objects of a place until two passes agree; a parent that is gone has none.
+    pub(super) async fn list_stable(
+        &self,
+        kind: &'static Kind,
+        scope: &Scope,
+    ) -> Result<(Vec<Object>, Option<Name>), StepError> {
+        self.preexisting.list_stable(self.context.client, kind, scope).await
     }
 }
 
