@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::event::StepError;
+use super::protocol::resolve_intent::look_for_late_effect;
 use super::step_parts::StepParts;
-use crate::apply::protocol::resolve_intent::look_for_late_effect;
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::intent_candidates::is_watched;
 use crate::ledger::journal::record::ClosedOutcome;

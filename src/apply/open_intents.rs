@@ -7,19 +7,16 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::context::Bounds;
 use super::event::{Event, StepError};
-use super::protocol::resolve_intent::Found;
+use super::protocol::resolve_intent::{
+    Found, find_created_object, presume_absent, record_ambiguous_intent,
+};
 use super::step::{Job, Scope, Target};
 use super::step_parts::StepParts;
-use super::steps::delete::check_certificate;
+use super::steps::delete::{check_certificate, record_gone};
+use super::steps::perform_call::{UNSEEN, completed_call_records};
 use super::steps::planned_call::{Stand, call_progress, prepared_from_intent};
-use super::steps::update::UNSEEN;
 use super::steps::wait;
-use crate::apply::protocol::resolve_intent::{
-    find_created_object, presume_absent, record_ambiguous_intent,
-};
-use crate::apply::steps::delete::record_gone;
-use crate::apply::steps::update::completed_call_records;
-use crate::apply::steps::wait::{read_when_stable, wait_until_gone};
+use super::steps::wait::{read_when_stable, wait_until_gone};
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::record::ClosedOutcome;
 use crate::ledger::journal::store::Store;

@@ -6,21 +6,19 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::rollout::Rollout;
-use super::verify_written::{Verified, Written};
+use super::rollout::{Rollout, explain_failure, foresee_at_parent, roll_out_parent};
+use super::upload::settle_new;
+use super::verify_written::{Verified, Written, verify};
+use super::wait::needs_come_to_rest;
 use crate::apply::context::Undelivered;
 use crate::apply::event::StepError;
-use crate::apply::protocol::resolve_intent::{Found, LOST_SECRET, owned_from_intent};
 use crate::apply::protocol::resolve_intent::{
-    check_late_effects, could_be, find_created_object, lost_secret, record_ambiguous_intent,
+    Found, LOST_SECRET, check_late_effects, could_be, find_created_object, lost_secret, owned_from_intent,
+    record_ambiguous_intent,
 };
 use crate::apply::request_encoding::{self, ledger_entry, missing_value_error};
 use crate::apply::step::{Job, Scope, Target, read_failed};
 use crate::apply::step_parts::StepParts;
-use crate::apply::steps::rollout::{explain_failure, foresee_at_parent, roll_out_parent};
-use crate::apply::steps::upload::settle_new;
-use crate::apply::steps::verify_written::verify;
-use crate::apply::steps::wait::needs_come_to_rest;
 use crate::cloud::error::{Mutation, Refusal, ShownOnce};
 use crate::cloud::http::message::{Body, Cloud};
 use crate::cloud::write::mutation::Changes;

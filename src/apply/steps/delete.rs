@@ -1,12 +1,11 @@
 //! The crash-safe deletion: a checked certificate, a durable intent, one target that cannot be
 //! mistaken, and out of the ledger only when the object is proven gone.
 
-use super::wait::{TICK, is_leaving};
+use super::rollout::{foresee_at_parent, roll_out_parent};
+use super::wait::{TICK, is_leaving, needs_come_to_rest, wait_until_gone};
 use crate::apply::event::StepError;
 use crate::apply::step::{Armed, Job, Scope, Target};
 use crate::apply::step_parts::StepParts;
-use crate::apply::steps::rollout::{foresee_at_parent, roll_out_parent};
-use crate::apply::steps::wait::{needs_come_to_rest, wait_until_gone};
 use crate::cloud::error::Mutation;
 use crate::cloud::http::message::Cloud;
 use crate::cloud::write::mutation::Changes;

@@ -3,6 +3,7 @@
 
 pub(super) mod create;
 pub(super) mod delete;
+pub(super) mod perform_call;
 pub(super) mod planned_call;
 pub(super) mod rollout;
 pub(super) mod update;

@@ -12,12 +12,11 @@ use bytes::Bytes;
 use futures_util::future::{Either, select};
 
 use super::planned_call::Move;
-use super::wait::{TICK, has_failed, is_leaving};
+use super::wait::{TICK, has_failed, is_leaving, read_when_stable, wait_until_ready};
 use crate::apply::context::Unpacked;
 use crate::apply::event::StepError;
 use crate::apply::step::{Job, Target, read_failed};
 use crate::apply::step_parts::StepParts;
-use crate::apply::steps::wait::{read_when_stable, wait_until_ready};
 use crate::cloud::error::Mutation;
 use crate::cloud::http::message::{Cloud, Grant, Upload};
 use crate::cloud::write::upload::{UploadError, request_grant};

@@ -9,15 +9,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::perform_call::perform_call;
 use super::planned_call::Move;
-use super::wait::TICK;
+use super::rollout::{foresee_own_rollout, roll_out};
+use super::wait::{TICK, read_when_stable};
 use crate::apply::event::{Refusal, StepError};
 use crate::apply::request_encoding;
 use crate::apply::step::{Job, Target};
 use crate::apply::step_parts::StepParts;
-use crate::apply::steps::rollout::{foresee_own_rollout, roll_out};
-use crate::apply::steps::update::perform_call;
-use crate::apply::steps::wait::read_when_stable;
 use crate::cloud::http::message::Cloud;
 use crate::ledger::journal::store::Store;
 use crate::ledger::state::verification::{Confirmation, Verification};
