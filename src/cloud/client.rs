@@ -18,6 +18,7 @@ use super::read::find_object::find_object;
 use super::read::object_project;
 use super::read::object_reader::ObjectReader;
 use super::read::{catalog, paging, refresh};
+use super::wait::list_poll::Watch;
 use super::wait::run_records::{self, Running};
 use super::wait::waiter::{Settling, Unsettled};
 use super::write::action_request::{self, Ask};
@@ -311,7 +312,8 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         within: Duration,
         on_status: &dyn Fn(&str),
     ) -> Result<Object, Unsettled> {
-        self.settling.wait_until_ready(&self.reader, kind, key, project, within, on_status).await
+        let watch = Watch::new(&self.reader.requests.clock, kind, key, project, within);
+        self.settling.wait_until_ready(&self.reader, watch, on_status).await
     }
 
     /// Waits as `wait_until_ready`, after a request that sets an object in motion that was as `before`.
@@ -320,13 +322,14 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     /// As `wait_until_ready`.
     pub async fn settled_anew(
         &self,
-        object: (&'static Kind, &ObjectKey),
+        (kind, key): (&'static Kind, &ObjectKey),
         project: Option<&Name>,
         within: Duration,
         before: &Object,
         on_status: &dyn Fn(&str),
     ) -> Result<Object, Unsettled> {
-        self.settling.settled_anew(&self.reader, object, project, within, before, on_status).await
+        let watch = Watch::new(&self.reader.requests.clock, kind, key, project, within);
+        self.settling.settled_anew(&self.reader, watch, before, on_status).await
     }
 
     /// Returns an object as soon as anything shows it: its list, which many share, or its by-id read. `None`
@@ -341,7 +344,8 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         project: Option<&Name>,
         within: Duration,
     ) -> Result<Option<Object>, ReadError> {
-        self.settling.wait_until_visible(&self.reader, kind, key, project, within).await
+        let watch = Watch::new(&self.reader.requests.clock, kind, key, project, within);
+        self.settling.wait_until_visible(&self.reader, watch).await
     }
 
     /// Waits until an object has settled and returns it as its list shows it, or better. What is `known` of it was
@@ -351,13 +355,14 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
     /// As `wait_until_ready`.
     pub async fn settled_as_listed(
         &self,
-        object: (&'static Kind, &ObjectKey),
+        (kind, key): (&'static Kind, &ObjectKey),
         project: Option<&Name>,
         within: Duration,
         known: Option<Object>,
         on_status: &dyn Fn(&str),
     ) -> Result<Object, Unsettled> {
-        self.settling.settled_as_listed(&self.reader, object, project, within, known, on_status).await
+        let watch = Watch::new(&self.reader.requests.clock, kind, key, project, within);
+        self.settling.settled_as_listed(&self.reader, watch, known, on_status).await
     }
 
     /// Waits until an object is proven gone.
@@ -372,7 +377,8 @@ impl<C: Cloud, K: Clock, R: Random> Client<C, K, R> {
         within: Duration,
         on_status: &dyn Fn(&str),
     ) -> Result<(), Unsettled> {
-        self.settling.wait_until_gone(&self.reader, kind, key, project, within, on_status).await
+        let watch = Watch::new(&self.reader.requests.clock, kind, key, project, within);
+        self.settling.wait_until_gone(&self.reader, watch, on_status).await
     }
 
     /// Returns the way to send requests that change something: each passes `gate` first.

@@ -68,7 +68,7 @@ impl Drop for Waiting {
 }
 
 /// One object that is waited for.
-pub(super) struct Watch<'a> {
+pub(in crate::cloud) struct Watch<'a> {
     pub kind: &'static Kind,
     pub key: &'a ObjectKey,
     pub project: Option<&'a Name>,

@@ -1,5 +1,5 @@
 //! Waiting until objects are ready or gone, with one list request per kind and tick.
 
-mod list_poll;
+pub(super) mod list_poll;
 pub mod run_records;
 pub mod waiter;

@@ -119,20 +119,10 @@ impl Settling {
     pub async fn wait_until_ready<C: Cloud, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
-        kind: &'static Kind,
-        key: &ObjectKey,
-        project: Option<&Name>,
-        within: Duration,
+        watch: Watch<'_>,
         on_status: &dyn Fn(&str),
     ) -> Result<Object, Unsettled> {
-        self.until_settled(
-            reader,
-            Watch::new(&reader.requests.clock, kind, key, project, within),
-            on_status,
-            Show::Whole,
-            (None, None),
-        )
-        .await
+        self.until_settled(reader, watch, on_status, Show::Whole, (None, None)).await
     }
 
     /// Waits as `settled`, after a request that sets an object in motion. A look that shows it settled and
@@ -144,13 +134,10 @@ impl Settling {
     pub async fn settled_anew<C: Cloud, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
-        (kind, key): (&'static Kind, &ObjectKey),
-        project: Option<&Name>,
-        within: Duration,
+        watch: Watch<'_>,
         before: &Object,
         on_status: &dyn Fn(&str),
     ) -> Result<Object, Unsettled> {
-        let watch = Watch::new(&reader.requests.clock, kind, key, project, within);
         self.until_settled(reader, watch, on_status, Show::Whole, (Some(before), None)).await
     }
 
@@ -162,13 +149,10 @@ impl Settling {
     pub async fn wait_until_visible<C: Cloud, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
-        kind: &'static Kind,
-        key: &ObjectKey,
-        project: Option<&Name>,
-        within: Duration,
+        mut watch: Watch<'_>,
     ) -> Result<Option<Object>, ReadError> {
+        let (kind, key, project) = (watch.kind, watch.key, watch.project);
         let group = self.join_group(kind, key, project);
-        let mut watch = Watch::new(&reader.requests.clock, kind, key, project, within);
         let status = Name::new_static("not listed");
         loop {
             if let Some(object) = group.group().read_object(reader, &mut watch).await? {
@@ -191,13 +175,10 @@ impl Settling {
     pub async fn settled_as_listed<C: Cloud, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
-        (kind, key): (&'static Kind, &ObjectKey),
-        project: Option<&Name>,
-        within: Duration,
+        watch: Watch<'_>,
         known: Option<Object>,
         on_status: &dyn Fn(&str),
     ) -> Result<Object, Unsettled> {
-        let watch = Watch::new(&reader.requests.clock, kind, key, project, within);
         self.until_settled(reader, watch, on_status, Show::Listed, (None, known)).await
     }
 
@@ -252,14 +233,11 @@ impl Settling {
     pub async fn wait_until_gone<C: Cloud, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
-        kind: &'static Kind,
-        key: &ObjectKey,
-        project: Option<&Name>,
-        within: Duration,
+        mut watch: Watch<'_>,
         on_status: &dyn Fn(&str),
     ) -> Result<(), Unsettled> {
+        let (kind, key, project) = (watch.kind, watch.key, watch.project);
         let group = self.join_group(kind, key, project);
-        let mut watch = Watch::new(&reader.requests.clock, kind, key, project, within);
         let mut status = Name::new_static("there");
         loop {
             let trace = match group.group().read_object(reader, &mut watch).await? {
