@@ -58,7 +58,7 @@ const FIGURES: &[(&str, Figures)] = &[
 ];
 
 /// Folders with more than 15 entries now.
-const CROWDED_FOLDERS: usize = 2;
+const CROWDED_FOLDERS: usize = 1;
 
 /// Folder, and its sub-folders and files in order, lower parts first: each may depend on those to its left only. A
 /// folder that is listed here lists all its entries.
