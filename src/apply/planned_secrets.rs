@@ -140,7 +140,7 @@ mod tests {
     }
 
     fn evaluated(expression: &Expression) -> Result<Value, EvaluationError> {
-        evaluate_expression(&expression, &World)
+        evaluate_expression(expression, &World)
     }
 
     fn sealed(value: &Value) -> Value {

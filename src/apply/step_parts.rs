@@ -225,7 +225,7 @@ impl<C: Cloud, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         let (ledger, seen) = (self.context.journal.ledger(), self.objects.seen());
         let registry = self.context.client.registry();
         let world = World { registry, ledger: &ledger, seen: &seen };
-        evaluate_expression(&expression, &world).map_err(|error| StepError::Failed(error.to_string()))
+        evaluate_expression(expression, &world).map_err(|error| StepError::Failed(error.to_string()))
     }
 
     async fn look_at(&self, address: &Address) -> Result<(), StepError> {

@@ -178,7 +178,7 @@ impl<'d> Resolver<'d> {
 
     /// Returns the value of an expression as far as it is known now; what is wrong with it is told elsewhere.
     pub(in crate::config) fn known_now(&self, expression: &Expression, span: Span) -> Option<Value> {
-        match evaluate_within(&expression, &Nothing, self.budget) {
+        match evaluate_within(expression, &Nothing, self.budget) {
             Ok(value) => Some(value),
             Err(EvaluationError::TooLarge) => {
                 self.report_exceeded(Err(Exceeded), span, Frame::top_level(None))

@@ -350,7 +350,7 @@ impl<'d> Resolver<'d> {
     ) -> Result<Value, EvaluationError> {
         let values: Vec<(&Name, Value)> = waiting
             .iter()
-            .map(|(path, part)| Ok((path, evaluate_within(&part, &Nothing, self.budget)?)))
+            .map(|(path, part)| Ok((path, evaluate_within(part, &Nothing, self.budget)?)))
             .collect::<Result<_, EvaluationError>>()?;
         let objects: Vec<Object> = named
             .objects
@@ -395,7 +395,7 @@ impl<'d> Resolver<'d> {
         for (path, value) in values.iter().filter(|(path, _)| later(path)) {
             bind_path(&mut scope.roots, path.split('.'), Item::from_borrowed(value));
         }
-        evaluate_program(&program, &scope)
+        evaluate_program(program, &scope)
     }
 
     /// Returns a written `each.value` that is known and named.

@@ -248,7 +248,7 @@ fn substitute_references(expression: &mut Expression, value: &dyn Fn(&Reference)
     let any = fill_references(expression, value);
     if any
         && expression.addresses().is_empty()
-        && let Ok(known) = evaluate_expression(&expression, &Nothing)
+        && let Ok(known) = evaluate_expression(expression, &Nothing)
     {
         *expression = Expression::Value(known);
     }

@@ -41,7 +41,7 @@ impl Written<'_> {
                 map.iter().map(|(key, part)| (key.clone(), self.substitute_known(part))).collect(),
             ),
             Expression::Value(_) => expression.clone(),
-            other => match evaluate_expression(&other, self) {
+            other => match evaluate_expression(other, self) {
                 Ok(value) if is_known(&value) => Expression::Value(value),
                 _ => match other {
                     Expression::Text(parts) => {

@@ -104,7 +104,7 @@ pub(in crate::plan) fn evaluate_policy(
     let bound = policy.deny.bindings.iter().map(|(name, value)| (name.clone(), value));
     let roots = roots.iter().map(|(name, value)| (Name::new_static(name), *value));
     scope.roots.extend(bound.chain(roots).map(|(name, value)| (name, Item::from_borrowed(value))));
-    let value = match evaluate_program(&program, &scope) {
+    let value = match evaluate_program(program, &scope) {
         Ok(value) => value,
         Err(error) => return Said::Failed(error.to_string()),
     };

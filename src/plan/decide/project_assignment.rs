@@ -75,7 +75,7 @@ impl Projects {
             Some(Expression::Reference(Reference { address, attribute: None })) => {
                 ProjectOf::Resource(address.clone())
             }
-            Some(expression) => match evaluate_expression(&expression, outlook) {
+            Some(expression) => match evaluate_expression(expression, outlook) {
                 Ok(Value::Text(named)) => ProjectOf::Id(find_project(&self.known, &named).unwrap_or(named)),
                 _ => self.default.clone(),
             },

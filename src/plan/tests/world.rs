@@ -322,7 +322,7 @@ impl World {
                     self.ledger.entries.insert(address, *entry);
                 }
                 Bookkeeping::Move(moves) => {
-                    apply_record(&mut self.ledger, &Record::Moved { moves }).unwrap()
+                    apply_record(&mut self.ledger, &Record::Moved { moves }).unwrap();
                 }
                 Bookkeeping::PinRecipients(recipients) => {
                     apply_record(&mut self.ledger, &Record::SecretRecipients { recipients }).unwrap();
@@ -481,11 +481,11 @@ impl World {
     }
 
     fn resolve(&self, address: &Address, name: &str, expression: &Expression) -> Value {
-        let mut value = evaluate_expression(&expression, &Bound(self)).unwrap();
+        let mut value = evaluate_expression(expression, &Bound(self)).unwrap();
         assert!(!value.is_unknown(), "{address}.{name} waits for {:?}", value.waits_for());
         if value.is_secret() {
             let written = &self.stack.resources[address].attributes[name].expression;
-            value = with_written(value, evaluate_expression(&written, &Bound(self)).unwrap());
+            value = with_written(value, evaluate_expression(written, &Bound(self)).unwrap());
             assert!(format!("{expression:?}").contains("(secret)"));
         }
         value
