@@ -67,7 +67,7 @@ fn evaluate(program: &Program) -> Result<Value, EvaluationError> {
     scope.roots.insert("vars".into(), Item::from_borrowed(&vars));
     scope.roots.insert("env".into(), Item::from_borrowed(&env));
     bind_path(&mut scope.roots, ["vm", "web"].into_iter(), Item::of_object(&vm));
-    evaluate_program(&program, &scope)
+    evaluate_program(program, &scope)
 }
 
 /// The same text as a value of a configuration.
